@@ -1,0 +1,87 @@
+//! Countries of ISO 3166-1.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::text_form::{TextForm, text_on_the_wire};
+use super::{Invalid, Stored};
+
+/// A country by its two letters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Country(&'static str);
+
+impl Country {
+    /// Not known yet. We may say so of somebody; nobody may say so to us.
+    pub const UNKNOWN: Country = Country("ZZ");
+
+    pub const fn code(self) -> &'static str {
+        self.0
+    }
+}
+
+impl TextForm for Country {
+    const FORMAT: &'static str = "country";
+    const REASON: &'static str = "must be an ISO 3166-1 country code such as NL";
+    const PATTERN: &'static str = "^[A-Z]{2}$";
+    const EXAMPLE: &'static str = "NL";
+}
+
+impl FromStr for Country {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        rust_iso3166::from_alpha2(text).map(|known| Country(known.alpha2)).ok_or_else(Self::invalid)
+    }
+}
+
+impl fmt::Display for Country {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+text_on_the_wire!(Country);
+
+impl Stored for Country {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        if raw == Self::UNKNOWN.0 { Ok(Self::UNKNOWN) } else { raw.parse() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn every_country_survives_the_wire_and_the_column() {
+        assert_eq!(rust_iso3166::ALL_ALPHA2.len(), 249);
+        for code in rust_iso3166::ALL_ALPHA2 {
+            let country: Country = code.parse().unwrap();
+            assert_eq!(country.to_string(), *code);
+            assert_eq!(serde_json::from_value::<Country>(serde_json::json!(country)).unwrap(), country);
+            assert_eq!(Country::from_raw(country.to_raw()), Ok(country));
+        }
+    }
+
+    #[test]
+    fn what_is_no_country_is_refused() {
+        for text in ["", "nl", "Nl", "N", "NLD", " NL", "NL\0", "AA", "XX", "UK", "EU", "ZZ"] {
+            assert_eq!(text.parse::<Country>(), Err(Country::invalid()), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_unknown_country_is_kept_and_sent_but_never_taken() {
+        assert_eq!(Country::from_raw(Country::UNKNOWN.to_raw()), Ok(Country::UNKNOWN));
+        let sent = serde_json::to_value(Country::UNKNOWN).unwrap();
+        assert_eq!(sent, "ZZ");
+        assert_eq!(serde_json::from_value::<Country>(sent).unwrap_err().to_string(), Country::REASON);
+    }
+}

@@ -1,0 +1,95 @@
+//! What a user may be.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use super::{Invalid, Stored, text_enum};
+
+text_enum! {
+    pub enum Role {
+        /// Sees its own account.
+        Customer = "customer",
+        /// May do everything.
+        Admin = "admin",
+        /// Reads what admins read, answers tickets, writes notes.
+        Support = "support",
+    }
+}
+
+/// A user's roles, each once, in a fixed order: one bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<Role>", into = "Vec<Role>")]
+pub struct Roles(u8);
+
+impl Roles {
+    pub fn has(self, role: Role) -> bool {
+        self.0 & bit(role) != 0
+    }
+
+    fn each(self) -> impl Iterator<Item = Role> {
+        Role::ALL.iter().copied().filter(move |role| self.has(*role))
+    }
+
+    /// Whether the user belongs to the carrier's team.
+    pub fn is_team(self) -> bool {
+        self.has(Role::Admin) || self.has(Role::Support)
+    }
+}
+
+fn bit(role: Role) -> u8 {
+    1 << role as u8
+}
+
+impl From<Vec<Role>> for Roles {
+    fn from(roles: Vec<Role>) -> Self {
+        Roles(roles.into_iter().map(bit).fold(0, std::ops::BitOr::bitor))
+    }
+}
+
+impl From<Roles> for Vec<Role> {
+    fn from(roles: Roles) -> Self {
+        roles.each().collect()
+    }
+}
+
+impl JsonSchema for Roles {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Roles".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        <Vec<Role>>::json_schema(generator)
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+impl Stored for Roles {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        self.each().map(Role::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        let roles: Result<Vec<Role>, Invalid> = raw.split_whitespace().map(str::parse).collect();
+        roles.map(Roles::from)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_stored_once_each_and_read_back() {
+        let roles = Roles::from(vec![Role::Support, Role::Customer, Role::Support]);
+        assert_eq!(roles.to_raw(), "customer support");
+        assert_eq!(Roles::from_raw(roles.to_raw()).unwrap(), roles);
+        assert_eq!(serde_json::to_string(&roles).unwrap(), r#"["customer","support"]"#);
+        assert!(Roles::from_raw("root".into()).is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! Free text with a length, and secrets.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Invalid, Stored, scalar};
+
+pub(super) const TEXT_FORMAT: &str = "text";
+pub(super) const TEXT_REASON: &str = "must be text, not only spaces, and without control characters";
+pub(super) const SECRET_FORMAT: &str = "password";
+pub(super) const SECRET_REASON: &str = "must not contain the NUL character";
+
+/// The characters a text may have, as the inside of a class of a regular expression.
+const FORBIDDEN: &str = r"\u0000-\u0008\u000B-\u001F\u007F-\u009F";
+
+/// A text of `MIN` to `MAX` characters, trimmed, whose only control characters are line feeds and tabs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Text<const MIN: usize, const MAX: usize>(String);
+
+impl<const MIN: usize, const MAX: usize> Text<MIN, MAX> {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+pub(super) fn is_clean(text: &str) -> bool {
+    !text.contains(|c: char| c.is_control() && c != '\n' && c != '\t')
+}
+
+pub(super) fn has_no_nul(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+fn fits<const MIN: usize, const MAX: usize>(text: &str) -> Result<(), Invalid> {
+    // One more than allowed is enough to know.
+    match text.chars().take(MAX + 1).count() {
+        chars if (MIN..=MAX).contains(&chars) => Ok(()),
+        _ if MIN == 0 => Err(Invalid(format!("must have at most {MAX} characters").into())),
+        _ => Err(Invalid(format!("must have {MIN} to {MAX} characters").into())),
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> FromStr for Text<MIN, MAX> {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if !is_clean(text) {
+            return Err(Invalid::because(TEXT_REASON));
+        }
+        let trimmed = text.trim();
+        fits::<MIN, MAX>(trimmed).map(|()| Text(trimmed.to_owned()))
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Deref for Text<MIN, MAX> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> fmt::Display for Text<MIN, MAX> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Serialize for Text<MIN, MAX> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Text<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar::text(deserializer, || Invalid::because(TEXT_REASON))
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Text{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "format": TEXT_FORMAT, "minLength": MIN, "maxLength": MAX, "pattern": text_pattern(MIN),
+        })
+    }
+}
+
+/// Surrounding space does not count, so the shortest text reaches from one visible character to another.
+fn text_pattern(min: usize) -> String {
+    let (any, visible) = (format!("[^{FORBIDDEN}]"), format!(r"[^\s{FORBIDDEN}]"));
+    match min {
+        0 => format!("^{any}*$"),
+        1 => format!("^{any}*{visible}{any}*$"),
+        _ => format!("^{any}*{visible}{any}{{{},}}{visible}{any}*$", min - 2),
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> Stored for Text<MIN, MAX> {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        self.0.clone()
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        raw.parse()
+    }
+}
+
+/// A password of `MIN` to `MAX` characters, taken as it is. It cannot be sent, stored or printed.
+#[derive(Clone)]
+pub struct Secret<const MIN: usize, const MAX: usize>(String);
+
+impl<const MIN: usize, const MAX: usize> Secret<MIN, MAX> {
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> fmt::Debug for Secret<MIN, MAX> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> FromStr for Secret<MIN, MAX> {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if !has_no_nul(text) {
+            return Err(Invalid::because(SECRET_REASON));
+        }
+        fits::<MIN, MAX>(text).map(|()| Secret(text.to_owned()))
+    }
+}
+
+impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Secret<MIN, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        scalar::text(deserializer, || Invalid::because("must be text"))
+    }
+}
+
+impl<const MIN: usize, const MAX: usize> JsonSchema for Secret<MIN, MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Secret{MIN}To{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "format": SECRET_FORMAT, "minLength": MIN, "maxLength": MAX,
+            "pattern": r"^[^\u0000]*$", "writeOnly": true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_text_survives_the_wire_and_the_column(text in r"[\PC\n\t]{0,40}") {
+            if let Ok(text) = text.parse::<Text<1, 30>>() {
+                prop_assert_eq!(serde_json::from_value::<Text<1, 30>>(json!(text)).unwrap(), text.clone());
+                prop_assert_eq!(Text::from_raw(text.to_raw()), Ok(text));
+            }
+        }
+
+        #[test]
+        fn the_length_is_that_of_the_trimmed_characters(text in r"[ \t\n]{0,5}[^\pC\s]{0,12}[ \t\n]{0,5}") {
+            let chars = text.trim().chars().count();
+            prop_assert_eq!(text.parse::<Text<2, 8>>().is_ok(), (2..=8).contains(&chars));
+        }
+
+        #[test]
+        fn a_secret_is_taken_as_it_is(text in r"[^\x00]{0,40}") {
+            let taken = text.parse::<Secret<8, 30>>();
+            prop_assert_eq!(taken.is_ok(), (8..=30).contains(&text.chars().count()));
+            if let Ok(secret) = taken {
+                prop_assert_eq!(secret.expose(), &text);
+                prop_assert_eq!(format!("{secret:?}"), "Secret(..)");
+            }
+        }
+    }
+
+    #[test]
+    fn control_characters_and_wrong_lengths_are_refused_with_the_reason() {
+        for text in ["a\0", "\0", "a\u{7}b", "a\rb", "\u{1b}[31m", "a\u{7f}", "a\u{85}"] {
+            assert_eq!(text.parse::<Text<1, 9>>(), Err(Invalid::because(TEXT_REASON)), "{text:?}");
+        }
+        for text in ["", " ", "\n\t", "\u{3000}", "0123456789"] {
+            assert_eq!(text.parse::<Text<1, 9>>().unwrap_err().to_string(), "must have 1 to 9 characters", "{text:?}");
+        }
+        assert_eq!("abc".parse::<Text<0, 2>>().unwrap_err().to_string(), "must have at most 2 characters");
+        assert_eq!(" a\nb\tc ".parse::<Text<1, 9>>().unwrap().as_str(), "a\nb\tc");
+    }
+
+    #[test]
+    fn a_refused_secret_is_not_quoted() {
+        for (body, reason) in [
+            (json!("hunter2"), "must have 8 to 30 characters"),
+            (json!("hunter2\0hunter2"), SECRET_REASON),
+            (json!(12_345_678), "must be text"),
+        ] {
+            assert_eq!(serde_json::from_value::<Secret<8, 30>>(body).unwrap_err().to_string(), reason);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! A short list in one column.
+
+use super::{Invalid, Stored};
+
+/// Words in one column, separated by spaces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Words<T>(pub Vec<T>);
+
+impl<T: Stored<Raw = String>> Stored for Words<T> {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        self.0.iter().map(Stored::to_raw).collect::<Vec<_>>().join(" ")
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        let words: Result<Vec<T>, Invalid> = raw.split_whitespace().map(|word| T::from_raw(word.to_owned())).collect();
+        words.map(Words)
+    }
+}

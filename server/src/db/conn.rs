@@ -1,0 +1,199 @@
+//! One connection of either engine, lent to a reader or to a transaction.
+//!
+//! On SQLite every statement runs inline, so its future is ready at the first poll.
+
+use rusqlite::Connection;
+
+use super::error::{DbError, Result};
+use super::postgres::Session;
+use super::row::{FromRow, Row};
+use super::sqlite;
+use super::value::Value;
+
+pub struct Conn {
+    engine: Engine,
+    purpose: Purpose,
+    /// A statement of this transaction failed. PostgreSQL refuses all that follow, so SQLite does too.
+    failed: bool,
+    /// A statement lost against another transaction, and the whole may be tried again.
+    lost_race: bool,
+}
+
+enum Engine {
+    Sqlite(Connection),
+    Postgres(Session),
+    /// The connection has gone back to where it came from.
+    Gone,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Reading,
+    Transaction,
+}
+
+impl Conn {
+    pub(super) fn sqlite(connection: Connection, purpose: Purpose) -> Conn {
+        Conn { engine: Engine::Sqlite(connection), purpose, failed: false, lost_race: false }
+    }
+
+    pub(super) fn postgres(session: Session, purpose: Purpose) -> Conn {
+        Conn { engine: Engine::Postgres(session), purpose, failed: false, lost_race: false }
+    }
+
+    pub fn is_sqlite(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// The first row, or `NotFound`.
+    pub async fn one<T: FromRow + Send>(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<T> {
+        self.opt(sql, params).await?.ok_or(DbError::NotFound)
+    }
+
+    /// The first row, if there is one.
+    pub async fn opt<T: FromRow + Send>(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<Option<T>> {
+        let mut first = None;
+        self.run(sql, params, |row| {
+            if first.is_none() {
+                first = Some(T::from_row(&row)?);
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(first)
+    }
+
+    /// Every row. The statement must say how many that can be.
+    pub async fn all<T: FromRow + Send>(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<Vec<T>> {
+        let mut rows = Vec::new();
+        self.each(sql, params, |row| {
+            rows.push(row);
+            Ok(())
+        })
+        .await?;
+        Ok(rows)
+    }
+
+    /// Shows the rows one by one, however many there are, and answers how many. An error from `visit` ends it.
+    pub async fn each<T: FromRow + Send>(
+        &mut self,
+        sql: &'static str,
+        params: &[Value<'_>],
+        mut visit: impl FnMut(T) -> Result<()> + Send,
+    ) -> Result<u64> {
+        let mut count = 0;
+        self.run(sql, params, |row| {
+            count += 1;
+            visit(T::from_row(&row)?)
+        })
+        .await?;
+        Ok(count)
+    }
+
+    /// The number of rows inserted, changed or deleted.
+    pub async fn exec(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<u64> {
+        self.run(sql, params, |_| Ok(())).await
+    }
+
+    async fn run(
+        &mut self,
+        sql: &'static str,
+        params: &[Value<'_>],
+        visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<u64> {
+        self.admit(sql)?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => sqlite::run(connection, sql, params, visit),
+            Engine::Postgres(session) => session.run(sql, params, visit).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.note(outcome)
+    }
+
+    /// Many rows into one table: prepared inserts on SQLite, COPY on PostgreSQL.
+    /// `|row| values![row.id, row.name]` says what of a row goes into the columns.
+    pub async fn insert_many<R: Sync, const N: usize>(
+        &mut self,
+        table: &'static str,
+        columns: [&'static str; N],
+        rows: &[R],
+        values: fn(&R) -> [Value<'_>; N],
+    ) -> Result<u64> {
+        self.admit("INSERT")?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
+            Engine::Postgres(session) => session.copy_in(table, columns, rows, values).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.note(outcome)
+    }
+
+    /// Runs a text of several statements, as the engine at hand takes it.
+    pub(super) async fn script(&mut self, text: &str) -> Result<()> {
+        self.admit("SCRIPT")?;
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => connection.execute_batch(text).map_err(DbError::from),
+            Engine::Postgres(session) => session.script(text).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.note(outcome)
+    }
+
+    /// Whether a statement may run at all.
+    fn admit(&self, sql: &str) -> Result<()> {
+        match self.purpose {
+            Purpose::Transaction if self.failed => Err(DbError::Aborted),
+            Purpose::Reading if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
+                Err(DbError::other("a reader was asked to write"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        if let Err(error) = &outcome {
+            self.failed = true;
+            self.lost_race |= matches!(error, DbError::Retry);
+        }
+        outcome
+    }
+
+    /// What a transaction's outcome is worth: `Ok` after a failed statement is not success, since PostgreSQL turns
+    /// such a COMMIT into a ROLLBACK without a word.
+    pub(super) fn judge<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
+        match outcome {
+            Ok(_) if self.failed => Err(DbError::Aborted.into()),
+            outcome => outcome,
+        }
+    }
+
+    pub(super) fn lost_race(&self) -> bool {
+        self.lost_race
+    }
+
+    /// Makes a connection that is used again forget its last user.
+    pub(super) fn reset(&mut self) {
+        self.failed = false;
+        self.lost_race = false;
+    }
+
+    /// Leaves a connection behind that can do nothing more.
+    pub(super) fn take(&mut self) -> Conn {
+        let gone = Conn { engine: Engine::Gone, purpose: self.purpose, failed: true, lost_race: false };
+        std::mem::replace(self, gone)
+    }
+
+    pub(super) fn as_sqlite(&self) -> Option<&Connection> {
+        match &self.engine {
+            Engine::Sqlite(connection) => Some(connection),
+            Engine::Postgres(_) | Engine::Gone => None,
+        }
+    }
+
+    pub(super) fn into_session(self) -> Option<Session> {
+        match self.engine {
+            Engine::Postgres(session) => Some(session),
+            Engine::Sqlite(_) | Engine::Gone => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Migrations: numbered texts in `migrations/`, built into the binary, applied once and in order.
+//!
+//! Each runs in one transaction with the row that remembers it. Nodes that start together on PostgreSQL take turns
+//! under an advisory lock. A database that is newer than the binary, or whose past differs from it, is refused.
+
+use std::borrow::Cow;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+
+use super::conn::Conn;
+use super::ddl::sqlite_ddl;
+use super::error::{DbError, Result};
+use super::statements::postgres_text;
+use super::{Db, Engine};
+use crate::{params, row, sql};
+
+pub struct Migration {
+    /// The file's name without its ending: `0001_init`.
+    pub name: &'static str,
+    text: &'static str,
+    /// What only PostgreSQL runs, after the text.
+    postgres: &'static str,
+}
+
+macro_rules! migrations {
+    ($($name:literal $(+ $postgres:ident)?),* $(,)?) => {
+        &[$(Migration {
+            name: $name,
+            text: include_str!(concat!("../../../migrations/", $name, ".sql")),
+            postgres: concat!($(include_str!(concat!("../../../migrations/", $name, ".", stringify!($postgres), ".sql")))?),
+        }),*]
+    };
+}
+
+/// Every migration, in order: `"0001_init"`, or `"0001_init" + postgres` where a `0001_init.postgres.sql` follows.
+pub static MIGRATIONS: &[Migration] =
+    migrations!["0001_init", "0002_identity", "0003_pipeline", "0004_onboarding", "0005_compliance", "0006_cards"];
+
+/// Any number that no other program on the same server is likely to lock.
+const ADVISORY_LOCK: &str = "SELECT pg_advisory_xact_lock(7310589421)";
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
+    number BIGINT PRIMARY KEY NOT NULL, name TEXT NOT NULL, checksum TEXT NOT NULL);";
+
+row! {
+    struct Applied { number: i64, name: String, checksum: String }
+}
+
+impl Migration {
+    /// Tells this migration from any other text.
+    pub fn checksum(&self) -> String {
+        HEXLOWER.encode(digest(&SHA256, [self.text, self.postgres].concat().as_bytes()).as_ref())
+    }
+
+    /// Whether a `.postgres.sql` file belongs to it.
+    pub fn has_postgres_part(&self) -> bool {
+        !self.postgres.is_empty()
+    }
+
+    async fn apply(&self, number: usize, conn: &mut Conn) -> Result<()> {
+        let text = if conn.is_sqlite() {
+            Cow::Owned(sqlite_ddl(self.text))
+        } else {
+            Cow::Owned([&postgres_text(self.text), self.postgres].concat())
+        };
+        conn.script(&text).await?;
+        conn.exec(
+            sql!("INSERT INTO schema_migrations (number, name, checksum) VALUES ($1, $2, $3)"),
+            params![number as i64, self.name, self.checksum()],
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+impl Db {
+    /// Brings the schema up to this binary's.
+    pub async fn migrate(&self) -> Result<()> {
+        while let Some(name) = self.tx((), |conn, ()| Box::pin(migrate_next(conn))).await? {
+            tracing::info!(migration = name, "migrated the database");
+        }
+        Ok(())
+    }
+
+    /// The migrations this database still lacks. A database this binary cannot work with is an error.
+    pub async fn pending_migrations(&self) -> Result<&'static [Migration]> {
+        let mut conn = self.read().await?;
+        let known = match &self.0 {
+            Engine::Sqlite(_) => "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
+            Engine::Postgres(_) => "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_migrations'",
+        };
+        let (tables,): (i64,) = conn.one(known, &[]).await?;
+        if tables == 0 { Ok(MIGRATIONS) } else { pending(&mut conn).await }
+    }
+
+    /// Refuses a database that is not exactly at this binary's schema, and says what to do.
+    pub async fn check_version(&self) -> Result<()> {
+        match self.pending_migrations().await? {
+            [] => Ok(()),
+            lacking => {
+                let names: Vec<&str> = lacking.iter().map(|migration| migration.name).collect();
+                Err(DbError::Schema(format!("migrations are pending: {}", names.join(", "))))
+            }
+        }
+    }
+}
+
+/// Applies the first pending migration and answers its name.
+async fn migrate_next(conn: &mut Conn) -> Result<Option<&'static str>> {
+    if conn.is_sqlite() {
+        conn.script(&sqlite_ddl(TABLE)).await?;
+    } else {
+        // A migration may take as long as it takes, and so may waiting for another node's.
+        conn.script(&["SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0", ADVISORY_LOCK, TABLE].join(";"))
+            .await?;
+    }
+    let Some(next) = pending(conn).await?.first() else { return Ok(None) };
+    let number = 1 + MIGRATIONS.iter().position(|migration| migration.name == next.name).unwrap_or_default();
+    next.apply(number, conn).await?;
+    Ok(Some(next.name))
+}
+
+async fn pending(conn: &mut Conn) -> Result<&'static [Migration]> {
+    let applied: Vec<Applied> =
+        conn.all(sql!("SELECT ", Applied::COLS, " FROM schema_migrations ORDER BY number"), &[]).await?;
+    for (position, row) in applied.iter().enumerate() {
+        let Some(known) = MIGRATIONS.get(position).filter(|_| row.number == position as i64 + 1) else {
+            return Err(DbError::Schema(format!(
+                "the database is newer than this binary: it has migration {} ({})",
+                row.number, row.name
+            )));
+        };
+        if row.checksum != known.checksum() {
+            return Err(DbError::Schema(format!(
+                "migration {} was changed after it ran here; undo the change and add a new migration",
+                known.name
+            )));
+        }
+    }
+    Ok(&MIGRATIONS[applied.len()..])
+}

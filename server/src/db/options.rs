@@ -1,0 +1,94 @@
+//! Where the database is and how much it may use.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::error::DbError;
+
+/// What `Db::open` needs. Parsed from `sqlite://path/to/file.db` or `postgres://user:password@host/name`.
+#[derive(Clone)]
+pub struct DbOptions {
+    pub location: Location,
+    /// Connections that read for requests (SQLite).
+    pub readers: usize,
+    /// Connections that read for reports, apart from the others so that no report starves a request (SQLite).
+    pub reporters: usize,
+    /// Transactions that may wait for the writer (SQLite).
+    pub queue: usize,
+    /// Transactions that may share one commit (SQLite).
+    pub group: usize,
+    /// Connections of this node (PostgreSQL).
+    pub connections: usize,
+    /// How long to wait for a connection or a place in the queue.
+    pub wait: Duration,
+    /// How long a statement waits for a lock.
+    pub lock_timeout: Duration,
+    /// How long a statement may run (PostgreSQL).
+    pub statement_timeout: Duration,
+}
+
+#[derive(Clone)]
+pub enum Location {
+    Sqlite(PathBuf),
+    /// The URL, which may hold a password.
+    Postgres(String),
+}
+
+impl FromStr for DbOptions {
+    type Err = DbError;
+
+    fn from_str(url: &str) -> Result<Self, DbError> {
+        let location = if let Some(path) = url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")) {
+            Location::Sqlite(path.into())
+        } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            Location::Postgres(url.to_owned())
+        } else {
+            return Err(DbError::other("a database URL begins with sqlite:// or postgres://"));
+        };
+        Ok(DbOptions {
+            location,
+            readers: 4,
+            reporters: 2,
+            queue: 1024,
+            group: 256,
+            connections: 16,
+            wait: Duration::from_secs(5),
+            lock_timeout: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(30),
+        })
+    }
+}
+
+impl fmt::Debug for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Location::Postgres(_) => f.write_str("postgres://…"),
+        }
+    }
+}
+
+impl fmt::Debug for DbOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.location.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_printed() {
+        let options: DbOptions = "postgres://trunkline:hunter2@db.internal/trunkline".parse().unwrap();
+        assert_eq!(format!("{options:?} {:?}", options.location), "postgres://… postgres://…");
+    }
+
+    #[test]
+    fn other_engines_are_refused() {
+        assert!("mysql://localhost".parse::<DbOptions>().is_err());
+    }
+}

@@ -1,0 +1,234 @@
+//! PostgreSQL: the pool, and one session of it.
+//!
+//! A session's transaction begins together with its first statement, in one round trip. A session dropped in the
+//! middle of a transaction is closed, never pooled again.
+
+mod connect;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::{TryStreamExt, future};
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
+
+use super::conn::{Conn, Purpose};
+use super::error::{DbError, Result};
+use super::options::DbOptions;
+use super::row::Row;
+use super::statements::postgres_text;
+use super::value::Value;
+use super::{Body, PANICKED};
+
+/// How often a transaction is tried before its caller hears that it lost every race.
+const ATTEMPTS: u32 = 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isolation {
+    ReadCommitted,
+    Serializable,
+}
+
+impl Isolation {
+    fn begin(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Postgres {
+    pool: Pool,
+}
+
+impl Postgres {
+    pub(super) async fn open(url: &str, options: &DbOptions) -> Result<Postgres> {
+        let (config, tls) = connect::configure(url, options)?;
+        let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let pool = Pool::builder(manager)
+            .max_size(options.connections)
+            .wait_timeout(Some(options.wait))
+            .create_timeout(Some(options.wait))
+            .recycle_timeout(Some(options.wait))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(DbError::other)?;
+        let postgres = Postgres { pool };
+        postgres.require_durable().await?;
+        Ok(postgres)
+    }
+
+    /// What was committed must still be there after a power failure.
+    async fn require_durable(&self) -> Result<()> {
+        let client = self.pool.get().await?;
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let row = client.query_one("SELECT current_setting($1)", &[&setting]).await?;
+            if row.try_get::<_, &str>(0)? == "off" {
+                return Err(DbError::other(format!("PostgreSQL must not run with {setting} = off")));
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection whose statements stand alone.
+    pub(super) async fn read(&self) -> Result<Conn> {
+        let client = Some(self.pool.get().await?);
+        Ok(Conn::postgres(Session { client, transaction: State::None }, Purpose::Reading))
+    }
+
+    /// Runs `body` in a transaction of its own task, so that it ends even if the caller goes away.
+    pub(super) async fn tx<I, T, E>(&self, isolation: Isolation, input: I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        let this = self.clone();
+        let transaction = async move {
+            let mut attempt = 1;
+            loop {
+                let tried = this.attempt(isolation, &input, body).await;
+                match tried {
+                    Attempt::LostRace(_) if attempt < ATTEMPTS => tokio::time::sleep(backoff(attempt)).await,
+                    Attempt::LostRace(outcome) | Attempt::Done(outcome) => return outcome,
+                }
+                attempt += 1;
+            }
+        };
+        tokio::spawn(transaction).await.unwrap_or_else(|_| Err(DbError::other(PANICKED).into()))
+    }
+
+    async fn attempt<I, T, E>(&self, isolation: Isolation, input: &I, body: Body<I, T, E>) -> Attempt<Result<T, E>>
+    where
+        E: From<DbError>,
+    {
+        let client = match self.pool.get().await {
+            Ok(client) => Some(client),
+            Err(error) => return Attempt::Done(Err(DbError::from(error).into())),
+        };
+        let session = Session { client, transaction: State::Asked(isolation) };
+        let mut conn = Conn::postgres(session, Purpose::Transaction);
+        let outcome = body(&mut conn, input).await;
+        let outcome = conn.judge(outcome);
+        let lost_race = conn.lost_race();
+        let Some(session) = conn.into_session() else { return Attempt::Done(outcome) };
+        match outcome {
+            Ok(value) => match session.end("COMMIT").await {
+                Ok(()) => Attempt::Done(Ok(value)),
+                Err(DbError::Retry) => Attempt::LostRace(Err(DbError::Retry.into())),
+                Err(error) => Attempt::Done(Err(error.into())),
+            },
+            Err(error) => {
+                // Should this fail, the session is closed, which rolls back as well.
+                let _ = session.end("ROLLBACK").await;
+                if lost_race { Attempt::LostRace(Err(error)) } else { Attempt::Done(Err(error)) }
+            }
+        }
+    }
+}
+
+enum Attempt<T> {
+    Done(T),
+    LostRace(T),
+}
+
+/// 1, 2, 4 … 64 ms.
+fn backoff(attempt: u32) -> Duration {
+    Duration::from_millis(1 << (attempt - 1).min(6))
+}
+
+/// One connection of the pool and where its transaction stands.
+pub(super) struct Session {
+    /// Absent only while being dropped.
+    client: Option<Object>,
+    transaction: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    None,
+    /// BEGIN travels with the first statement.
+    Asked(Isolation),
+    Open,
+}
+
+impl Session {
+    pub(super) async fn run(
+        &mut self,
+        sql: &str,
+        params: &[Value<'_>],
+        mut visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<u64> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let types: Vec<Type> = params.iter().map(Value::postgres_type).collect();
+        let statement = client.prepare_typed_cached(&postgres_text(sql), &types).await?;
+        let query = client.query_raw(&statement, params);
+        let rows = if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            let (begun, rows) = future::join(client.batch_execute(isolation.begin()), query).await;
+            begun?;
+            rows?
+        } else {
+            query.await?
+        };
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await? {
+            visit(Row::Postgres(&row))?;
+        }
+        Ok(rows.rows_affected().unwrap_or(0))
+    }
+
+    pub(super) async fn copy_in<R: Sync, const N: usize>(
+        &mut self,
+        table: &str,
+        columns: [&str; N],
+        rows: &[R],
+        values: fn(&R) -> [Value<'_>; N],
+    ) -> Result<u64> {
+        let Some(first) = rows.first() else { return Ok(0) };
+        let types = values(first).each_ref().map(Value::postgres_type);
+        let client = self.begin().await?;
+        let sink = client.copy_in(&format!("COPY {table} ({}) FROM STDIN BINARY", columns.join(", "))).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+        for row in rows {
+            writer.as_mut().write_raw(&values(row)).await?;
+        }
+        Ok(writer.finish().await?)
+    }
+
+    pub(super) async fn script(&mut self, text: &str) -> Result<()> {
+        let client = self.begin().await?;
+        Ok(client.batch_execute(text).await?)
+    }
+
+    async fn begin(&mut self) -> Result<&Object> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            client.batch_execute(isolation.begin()).await?;
+        }
+        Ok(client)
+    }
+
+    /// Ends the transaction, if a statement ever began it.
+    async fn end(mut self, how: &'static str) -> Result<()> {
+        if let (Some(client), State::Open) = (&self.client, self.transaction) {
+            client.batch_execute(how).await?;
+            self.transaction = State::None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.transaction == State::Open
+            && let Some(client) = self.client.take()
+        {
+            drop(Object::take(client));
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What holds for one engine only, and what is true of the schema on both.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::task::JoinSet;
+use trunkline::db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result};
+use trunkline::params;
+
+use crate::world::engines::{TestDb, both, postgres_client, uuid};
+
+const SCRIBBLES: &str = "CREATE TABLE scribbles (id UUID PRIMARY KEY NOT NULL, text TEXT NOT NULL);";
+
+async fn write(conn: &mut Conn, text: &str) -> Result<u64> {
+    conn.exec("INSERT INTO scribbles (id, text) VALUES ($1, $2)", params![uuid(), text]).await
+}
+
+async fn note(db: &Db) -> Result<u64> {
+    db.tx((), |conn, ()| Box::pin(write(conn, "note"))).await
+}
+
+async fn scribbles(db: &Db) -> i64 {
+    db.read().await.unwrap().one::<(i64,)>("SELECT COUNT(*) FROM scribbles", &[]).await.unwrap().0
+}
+
+async fn open_with(db: &TestDb, change: fn(&mut DbOptions)) -> Db {
+    let mut options = db.options();
+    change(&mut options);
+    Db::open(&options).await.unwrap()
+}
+
+/// A database beside the test's own, or in its place, that was never migrated.
+async fn empty(db: &TestDb) -> Db {
+    if !db.is_shared() {
+        return Db::open(&format!("sqlite://{}", db.file().with_extension("empty").display()).parse().unwrap())
+            .await
+            .unwrap();
+    }
+    db.ddl("DROP SCHEMA public CASCADE; CREATE SCHEMA public;").await;
+    Db::clone(db)
+}
+
+both! {
+    async fn a_migrated_database_is_current_and_migrates_no_further(db) {
+        db.check_version().await.unwrap();
+        db.migrate().await.unwrap();
+        assert!(db.pending_migrations().await.unwrap().is_empty());
+    }
+
+    async fn an_unmigrated_database_says_what_is_pending(db) {
+        let db = empty(db).await;
+        let refused = db.check_version().await.unwrap_err().to_string();
+        assert!(refused.contains("pending") && refused.contains(MIGRATIONS[0].name), "{refused}");
+        db.migrate().await.unwrap();
+        db.check_version().await.unwrap();
+    }
+
+    async fn nodes_that_migrate_at_once_take_turns(db) {
+        let db = empty(db).await;
+        let mut nodes = JoinSet::new();
+        for _ in 0..4 {
+            let db = db.clone();
+            nodes.spawn(async move { db.migrate().await });
+        }
+        assert!(nodes.join_all().await.into_iter().all(|migrated| migrated.is_ok()));
+    }
+
+    async fn a_newer_database_is_refused(db) {
+        db.tx((), |conn, ()| Box::pin(conn.exec(
+            "INSERT INTO schema_migrations (number, name, checksum) VALUES (9999, '9999_future', 'x')", &[],
+        ))).await.unwrap();
+        for refused in [db.check_version().await, db.migrate().await] {
+            assert!(matches!(&refused, Err(DbError::Schema(why)) if why.contains("newer")), "{refused:?}");
+        }
+    }
+
+    async fn a_migration_that_changed_after_it_ran_is_refused(db) {
+        db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE schema_migrations SET checksum = 'x' WHERE number = 1", &[])))
+            .await.unwrap();
+        for refused in [db.check_version().await, db.migrate().await] {
+            assert!(matches!(&refused, Err(DbError::Schema(why)) if why.contains("changed")), "{refused:?}");
+        }
+    }
+}
+
+#[test]
+fn every_file_in_the_migrations_folder_is_built_in() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../migrations");
+    let mut files: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    let mut listed = Vec::new();
+    for (position, migration) in MIGRATIONS.iter().enumerate() {
+        assert!(migration.name.starts_with(&format!("{:04}_", position + 1)), "{} is out of order", migration.name);
+        listed.push(format!("{}.sql", migration.name));
+        if migration.has_postgres_part() {
+            listed.push(format!("{}.postgres.sql", migration.name));
+        }
+    }
+    listed.sort();
+    assert_eq!(files, listed, "list the file in server/src/db/migrate.rs");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sqlite_transaction_that_waits_for_something_else_fails_at_once() {
+    let db = TestDb::sqlite().await;
+    db.ddl(SCRIBBLES).await;
+    let waited: Result<()> = db
+        .tx((), |conn, ()| {
+            Box::pin(async move {
+                write(conn, "lost").await?;
+                std::future::pending().await
+            })
+        })
+        .await;
+    assert!(waited.unwrap_err().to_string().contains("awaited something other"));
+    note(&db).await.unwrap();
+    assert_eq!(scribbles(&db).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_write_lock_is_waited_for_and_then_reported() {
+    let db = TestDb::sqlite().await;
+    db.ddl(SCRIBBLES).await;
+    let hasty = open_with(&db, |options| options.lock_timeout = Duration::from_millis(20)).await;
+    let other = Connection::open(db.file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(matches!(note(&hasty).await, Err(DbError::LockTimeout)));
+    other.execute_batch("COMMIT").unwrap();
+    note(&hasty).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_pushes_back_and_then_refuses() {
+    let db = TestDb::sqlite().await;
+    db.ddl(SCRIBBLES).await;
+    let narrow = open_with(&db, |options| {
+        options.queue = 1;
+        options.wait = Duration::from_millis(500);
+        options.lock_timeout = Duration::from_secs(60);
+    })
+    .await;
+    let other = Connection::open(db.file()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // The writer holds one transaction, the queue another, and the third finds no place.
+    let mut tasks = JoinSet::new();
+    for _ in 0..3 {
+        let narrow = narrow.clone();
+        tasks.spawn(async move { note(&narrow).await });
+    }
+    let refused = tasks.join_next().await.unwrap().unwrap();
+    assert!(matches!(refused, Err(DbError::Unavailable(_))), "{refused:?}");
+    other.execute_batch("COMMIT").unwrap();
+    assert!(tasks.join_all().await.into_iter().all(|written| written.is_ok()));
+    assert_eq!(scribbles(&db).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+    let db = TestDb::sqlite().await;
+    db.ddl(SCRIBBLES).await;
+    let limit = |sql: &'static str| db.tx(sql, |conn, sql| Box::pin(conn.one::<(i64,)>(sql, &[])));
+    limit("PRAGMA max_page_count = 60").await.unwrap();
+    let mut tasks = JoinSet::new();
+    for _ in 0..100 {
+        let db = Db::clone(&db);
+        tasks.spawn(async move {
+            db.tx("x".repeat(5000), |conn, text| Box::pin(async move { write(conn, text).await })).await
+        });
+    }
+    let (written, refused): (Vec<_>, Vec<_>) = tasks.join_all().await.into_iter().partition(Result::is_ok);
+    assert!(!refused.is_empty());
+    for refused in refused {
+        assert!(matches!(refused, Err(DbError::Unavailable(_))), "{refused:?}");
+    }
+    limit("PRAGMA max_page_count = 100000").await.unwrap();
+    assert_eq!(scribbles(&db).await, written.len() as i64);
+    note(&db).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rollback_by_sqlite_itself_fails_its_group_and_not_the_writer() {
+    let db = TestDb::sqlite().await;
+    db.ddl(SCRIBBLES).await;
+    let mut tasks = JoinSet::new();
+    for number in 0..50 {
+        let db = Db::clone(&db);
+        tasks.spawn(async move {
+            db.tx(number, |conn, number| {
+                Box::pin(async move {
+                    write(conn, "note").await?;
+                    // What SQLite does on an I/O error.
+                    if number % 10 == 0 { conn.exec("ROLLBACK", &[]).await } else { Ok(1) }
+                })
+            })
+            .await
+        });
+    }
+    let written = tasks.join_all().await.into_iter().filter(Result::is_ok).count();
+    assert_eq!(scribbles(&db).await, written as i64);
+    note(&db).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_are_bounded() {
+    let db = TestDb::sqlite().await;
+    let narrow = open_with(&db, |options| {
+        options.readers = 1;
+        options.wait = Duration::from_millis(20);
+    })
+    .await;
+    let held = narrow.read().await.unwrap();
+    assert!(matches!(narrow.read().await, Err(DbError::Unavailable(_))));
+    drop(held);
+    narrow.ping().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_connections_are_bounded() {
+    let test = async |db: &TestDb| {
+        let narrow = open_with(db, |options| {
+            options.connections = 1;
+            options.wait = Duration::from_millis(200);
+        })
+        .await;
+        let held = narrow.read().await.unwrap();
+        assert!(matches!(narrow.read().await, Err(DbError::Unavailable(_))));
+        drop(held);
+        narrow.ping().await.unwrap();
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_row_is_waited_for_and_then_reported() {
+    let test = async |db: &TestDb| {
+        db.ddl(SCRIBBLES).await;
+        note(db).await.unwrap();
+        let hasty = open_with(db, |options| options.lock_timeout = Duration::from_millis(20)).await;
+        let other = postgres_client(&db.url).await;
+        other.batch_execute("BEGIN; UPDATE scribbles SET text = 'held'").await.unwrap();
+        let change = || hasty.tx((), |conn, ()| Box::pin(conn.exec("UPDATE scribbles SET text = 'mine'", &[])));
+        assert!(matches!(change().await, Err(DbError::LockTimeout)));
+        other.batch_execute("COMMIT").await.unwrap();
+        assert_eq!(change().await.unwrap(), 1);
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_is_unavailable_and_replaced() {
+    let test = async |db: &TestDb| {
+        db.ddl(SCRIBBLES).await;
+        let lost = db.tx((), |conn, ()| {
+            Box::pin(async move {
+                write(conn, "lost").await?;
+                conn.one::<(bool,)>("SELECT pg_terminate_backend(pg_backend_pid())", &[]).await
+            })
+        });
+        let lost = lost.await;
+        assert!(matches!(lost, Err(DbError::Unavailable(_))), "{lost:?}");
+        note(db).await.unwrap();
+        assert_eq!(scribbles(db).await, 1);
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_may_forget_commits_is_refused() {
+    let test = async |db: &TestDb| {
+        let url = format!("{}&options=-c%20synchronous_commit%3Doff", db.url);
+        let refused = Db::open(&url.parse().unwrap()).await.err().unwrap().to_string();
+        assert!(refused.contains("synchronous_commit"), "{refused}");
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_unavailable() {
+    let refused = Db::open(&"postgres://127.0.0.1:1/none?sslmode=disable".parse().unwrap()).await.err();
+    assert!(matches!(refused, Some(DbError::Unavailable(_))), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deadlocks_are_retried_until_both_have_won() {
+    let test = async |db: &TestDb| {
+        db.ddl("CREATE TABLE twins (id BIGINT PRIMARY KEY NOT NULL, n BIGINT NOT NULL);").await;
+        db.tx((), |conn, ()| Box::pin(conn.exec("INSERT INTO twins (id, n) VALUES (1, 0), (2, 0)", &[])))
+            .await
+            .unwrap();
+        let mut tasks = JoinSet::new();
+        for order in [[1_i64, 2], [2, 1], [1, 2], [2, 1]] {
+            let db = Db::clone(db);
+            tasks.spawn(async move {
+                db.tx(order, |conn, order| {
+                    Box::pin(async move {
+                        for id in order {
+                            conn.exec("UPDATE twins SET n = n + 1 WHERE id = $1", params![*id]).await?;
+                        }
+                        Ok::<_, DbError>(())
+                    })
+                })
+                .await
+            });
+        }
+        assert!(tasks.join_all().await.into_iter().all(|done| done.is_ok()));
+        let sums = db.read().await.unwrap().all::<(i64,)>("SELECT n FROM twins ORDER BY id", &[]).await.unwrap();
+        assert_eq!(sums, [(4,), (4,)]);
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_is_spoken_to_in_secret_and_only_when_it_is_the_right_one() {
+    let authority = std::env::var("TRUNKLINE_TEST_POSTGRES_CA").expect("no authority to trust: run make test");
+    let secret = |database: &str, query: &str| {
+        let url = database.replace("sslmode=disable", query);
+        async move { Db::open(&url.parse::<DbOptions>().unwrap()).await }
+    };
+    TestDb::postgres()
+        .await
+        .run(async |db| {
+            let known = secret(&db.url, &format!("sslmode=verify-full&sslrootcert={authority}")).await.unwrap();
+            let sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+            assert!(known.read().await.unwrap().one::<(bool,)>(sql, &[]).await.unwrap().0);
+            let stranger = secret(&db.url, "sslmode=require").await.err().unwrap().to_string();
+            assert!(stranger.to_lowercase().contains("certificate") || stranger.contains("TLS"), "{stranger}");
+        })
+        .await;
+}

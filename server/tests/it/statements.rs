@@ -1,0 +1,133 @@
+//! Every statement text of the service is understood by both engines, and means the same shape to both.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+
+use trunkline::db::postgres_text;
+
+use crate::world::engines::{TestDb, postgres_client};
+
+/// A text and where it stands.
+struct Statement {
+    place: String,
+    text: String,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_statement_prepares_alike_on_both_engines() {
+    let sqlite = TestDb::sqlite().await;
+    let connection = rusqlite::Connection::open(sqlite.file()).unwrap();
+    let test = async |postgres: &TestDb| {
+        let client = postgres_client(&postgres.url).await;
+        let statements = statements();
+        assert!(!statements.is_empty());
+        let mut wrong = Vec::new();
+        for Statement { place, text } in statements {
+            let on_sqlite = connection.prepare(&text).map(|it| (it.parameter_count(), it.column_count()));
+            let on_postgres = client.prepare(&postgres_text(&text)).await;
+            match (on_sqlite, on_postgres) {
+                (Err(error), _) => wrong.push(format!("{place}: SQLite: {error}")),
+                (_, Err(error)) => wrong.push(format!("{place}: PostgreSQL: {}", trunkline::db::DbError::other(error))),
+                (Ok(shape), Ok(prepared)) => {
+                    if shape != (prepared.params().len(), prepared.columns().len()) {
+                        wrong.push(format!("{place}: the engines see different parameters or columns"));
+                    }
+                    for column in prepared.columns() {
+                        if matches!(column.type_().name(), "numeric" | "int4" | "int2" | "float4") {
+                            wrong.push(format!("{place}: cast {}, it is {}", column.name(), column.type_()));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+/// Every `sql!(…)` of the source, with the columns of rows put in.
+fn statements() -> Vec<Statement> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    for file in rust_files(&source) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (at, call) in text.match_indices("sql!(") {
+            let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+            if text[line_start..at].trim_start().starts_with("//") {
+                continue;
+            }
+            let line = text[..at].matches('\n').count() + 1;
+            let place = format!("{}:{line}", file.strip_prefix(&source).unwrap().display());
+            let statement = arguments(&text[at + call.len()..], &text).unwrap_or_else(|why| {
+                panic!("{place}: {why}; sql! takes string literals and X::COLS of the same file")
+            });
+            found.push(Statement { place, text: statement });
+        }
+    }
+    found
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// The joined arguments of a call, read up to its closing parenthesis.
+fn arguments(mut rest: &str, file: &str) -> Result<String, String> {
+    let mut joined = String::new();
+    loop {
+        rest = rest.trim_start_matches(|character: char| character.is_whitespace() || character == ',');
+        if rest.starts_with(')') {
+            return Ok(joined);
+        } else if rest.starts_with("//") {
+            rest = rest.split_once('\n').map_or("", |(_, behind)| behind);
+        } else if let Some(literal) = rest.strip_prefix('"') {
+            rest = string_literal(literal, &mut joined)?;
+        } else if let Some((row, behind)) = rest.split_once("::COLS") {
+            joined.push_str(&columns(row, file).ok_or(format!("no row! struct {row} here"))?);
+            rest = behind;
+        } else {
+            return Err(format!("cannot read {:?}", rest.chars().take(40).collect::<String>()));
+        }
+    }
+}
+
+/// Appends what the literal means and answers what stands behind its closing quote.
+fn string_literal<'t>(text: &'t str, out: &mut String) -> Result<&'t str, String> {
+    let mut characters = text.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return Ok(&text[at + 1..]),
+            '\\' => match characters.next() {
+                Some((_, '"')) => out.push('"'),
+                Some((_, '\\')) => out.push('\\'),
+                Some((_, 'n')) => out.push('\n'),
+                Some((_, '\n')) => out.push(' '),
+                other => return Err(format!("unknown escape {other:?}")),
+            },
+            _ => out.push(character),
+        }
+    }
+    Err("the literal does not end".into())
+}
+
+/// The select list of `row! { struct Name { pub a: A, b: B } }`.
+fn columns(row: &str, file: &str) -> Option<String> {
+    let (_, body) = file.split_once(&format!("struct {row} {{"))?;
+    let (fields, _) = body.split_once('}')?;
+    let without_comments: String = fields.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let names = without_comments.split(',').filter_map(|field| {
+        let (declared, _) = field.split_once(':')?;
+        Some(declared.trim().rsplit(' ').next()?.to_owned())
+    });
+    Some(names.collect::<Vec<_>>().join(", "))
+}

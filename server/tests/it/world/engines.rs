@@ -1,0 +1,192 @@
+//! A database of its own for every test, once on each engine.
+//!
+//! Both kinds are copied from a template that is migrated once and shared by every test process: a SQLite file under
+//! the target folder, a PostgreSQL database on the server that `TRUNKLINE_TEST_POSTGRES` names.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+use futures_util::FutureExt;
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+use trunkline::clock::Clock;
+use trunkline::db::{Db, DbOptions, MIGRATIONS, sqlite_ddl};
+use trunkline::entropy::Entropy;
+use uuid::Uuid;
+
+/// Declares tests that run on both engines, in modules `sqlite` and `postgres`.
+macro_rules! both {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident) $body:block)*) => {
+        $(async fn $name($db: &$crate::world::engines::TestDb) $body)*
+
+        mod sqlite {
+            $(
+                $(#[$meta])*
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    $crate::world::engines::TestDb::sqlite().await.run(async |db| super::$name(db).await).await;
+                }
+            )*
+        }
+
+        mod postgres {
+            $(
+                $(#[$meta])*
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    $crate::world::engines::TestDb::postgres().await.run(async |db| super::$name(db).await).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use both;
+
+/// A migrated database that nobody else uses.
+pub struct TestDb {
+    db: Db,
+    /// How to open it once more.
+    pub url: String,
+    place: Place,
+}
+
+enum Place {
+    Folder(TempDir),
+    Server(String),
+}
+
+impl Deref for TestDb {
+    type Target = Db;
+
+    fn deref(&self) -> &Db {
+        &self.db
+    }
+}
+
+impl TestDb {
+    pub async fn sqlite() -> TestDb {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("test.db");
+        std::fs::copy(sqlite_template().await, &file).unwrap();
+        let url = format!("sqlite://{}", file.display());
+        TestDb { db: open(&url).await, url, place: Place::Folder(folder) }
+    }
+
+    pub async fn postgres() -> TestDb {
+        let template = postgres_template().await;
+        let name = format!("trunkline_test_{}", uuid().simple());
+        admin(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        let url = postgres_url(&name);
+        TestDb { db: open(&url).await, url, place: Place::Server(name) }
+    }
+
+    pub fn options(&self) -> DbOptions {
+        self.url.parse().unwrap()
+    }
+
+    /// The SQLite file; PostgreSQL has none.
+    pub fn file(&self) -> PathBuf {
+        match &self.place {
+            Place::Folder(folder) => folder.path().join("test.db"),
+            Place::Server(_) => panic!("only SQLite is a file"),
+        }
+    }
+
+    /// Creates what only a test needs. The text is DDL for both engines, each statement ended by a semicolon.
+    pub async fn ddl(&self, text: &str) {
+        let text = if self.is_shared() { text.to_owned() } else { sqlite_ddl(text) };
+        let statements: Vec<String> = text.split_inclusive(';').map(str::to_owned).collect();
+        let run = self.db.tx(statements, |conn, statements| {
+            Box::pin(async move {
+                for statement in statements.iter().filter(|statement| !statement.trim().is_empty()) {
+                    conn.exec(statement.clone().leak(), &[]).await?;
+                }
+                Ok::<_, trunkline::db::DbError>(())
+            })
+        });
+        run.await.unwrap();
+    }
+
+    /// Runs a test and removes the database, whether it passed or not.
+    pub async fn run(self, test: impl AsyncFnOnce(&TestDb)) {
+        let outcome = AssertUnwindSafe(test(&self)).catch_unwind().await;
+        if let Place::Server(name) = &self.place {
+            admin(&format!("DROP DATABASE {name} WITH (FORCE)")).await;
+        }
+        if let Err(panic) = outcome {
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// An id that no other test has.
+pub fn uuid() -> Uuid {
+    Entropy.uuid(Clock::system().now())
+}
+
+async fn open(url: &str) -> Db {
+    Db::open(&url.parse().unwrap()).await.unwrap()
+}
+
+/// Changes with every change of the migrations.
+fn template_name() -> String {
+    let past: Vec<String> =
+        MIGRATIONS.iter().map(|migration| format!("{} {}", migration.name, migration.checksum())).collect();
+    let hash = HEXLOWER.encode(digest(&SHA256, past.join("\n").as_bytes()).as_ref());
+    format!("trunkline_template_{}", &hash[..16])
+}
+
+async fn sqlite_template() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    std::fs::create_dir_all(folder).unwrap();
+    let template = folder.join(template_name()).with_extension("db");
+    if !template.exists() {
+        let building = TempDir::new_in(folder).unwrap();
+        let (source, copy) = (building.path().join("source.db"), building.path().join("copy.db"));
+        open(&format!("sqlite://{}", source.display())).await.migrate().await.unwrap();
+        let connection = rusqlite::Connection::open(&source).unwrap();
+        connection.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+        std::fs::rename(copy, &template).unwrap();
+    }
+    template
+}
+
+/// The URL of a database on the test server.
+fn postgres_url(database: &str) -> String {
+    let admin = std::env::var("TRUNKLINE_TEST_POSTGRES").expect("no PostgreSQL to test on: run make test");
+    let (server, _) = admin.rsplit_once('/').expect("TRUNKLINE_TEST_POSTGRES ends in /postgres");
+    format!("{server}/{database}?sslmode=disable")
+}
+
+pub async fn postgres_client(url: &str) -> tokio_postgres::Client {
+    let (client, connection) =
+        tokio_postgres::connect(url, NoTls).await.expect("the test server answers: run make test");
+    tokio::spawn(connection);
+    client
+}
+
+pub async fn admin(sql: &str) {
+    postgres_client(&postgres_url("postgres")).await.batch_execute(sql).await.unwrap();
+}
+
+/// Test processes run side by side: one builds the template while the others wait, and it appears under its name only
+/// when it is complete.
+async fn postgres_template() -> String {
+    let template = template_name();
+    let client = postgres_client(&postgres_url("postgres")).await;
+    client.batch_execute("SELECT pg_advisory_lock(7310589422)").await.unwrap();
+    let found = client.query_opt("SELECT 1 FROM pg_database WHERE datname = $1", &[&template]).await.unwrap();
+    if found.is_none() {
+        let building = format!("{template}_building");
+        client.batch_execute(&format!("DROP DATABASE IF EXISTS {building} WITH (FORCE)")).await.unwrap();
+        client.batch_execute(&format!("CREATE DATABASE {building}")).await.unwrap();
+        open(&postgres_url(&building)).await.migrate().await.unwrap();
+        client.batch_execute(&format!("ALTER DATABASE {building} RENAME TO {template}")).await.unwrap();
+    }
+    template
+}

@@ -1,0 +1,131 @@
+//! The audit log is a chain, and whoever tampers with it is found out by `trunkline audit verify`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tempfile::TempDir;
+use trunkline::db::Db;
+use trunkline::values::Role;
+
+use crate::world::client::Client;
+use crate::world::engines::{TestDb, both};
+use crate::world::{World, process};
+
+/// Each is an alteration of row 4 and what of it the row's hash covers.
+const ALTERATIONS: [&str; 14] = [
+    "UPDATE audit_log SET id = user_id WHERE seq = 4",
+    "UPDATE audit_log SET ts = ts + 1 WHERE seq = 4",
+    "UPDATE audit_log SET action = 'account.updatf' WHERE seq = 4",
+    "UPDATE audit_log SET account_id = NULL WHERE seq = 4",
+    "UPDATE audit_log SET user_id = account_id WHERE seq = 4",
+    "UPDATE audit_log SET actor = 'admin' WHERE seq = 4",
+    "UPDATE audit_log SET actor = 'nobody' WHERE seq = 4",
+    "UPDATE audit_log SET ip = '127.0.0.2' WHERE seq = 4",
+    "UPDATE audit_log SET user_agent = '' WHERE seq = 4",
+    "UPDATE audit_log SET outcome = 'failure' WHERE seq = 4",
+    "UPDATE audit_log SET reason = '' WHERE seq = 4",
+    "UPDATE audit_log SET meta = '{}' WHERE seq = 4",
+    "UPDATE audit_log SET hash = (SELECT hash FROM audit_log WHERE seq = 1) WHERE seq = 4",
+    // The content of the next row under this number.
+    "UPDATE audit_log SET seq = CASE seq WHEN 4 THEN -5 ELSE -4 END WHERE seq IN (4, 5)",
+];
+
+both! {
+    async fn a_chain_that_nobody_touched_holds(db) {
+        let folder = written(db, 6).await;
+        assert_eq!(verify(db, &folder), (true, "The audit chain holds: 6 rows.".into()));
+    }
+
+    async fn every_altered_column_is_found_and_its_row_named(db) {
+        let folder = written(db, 8).await;
+        change(db, "CREATE TABLE audit_copy AS SELECT * FROM audit_log").await;
+        for alteration in ALTERATIONS {
+            change(db, alteration).await;
+            change(db, "UPDATE audit_log SET seq = -seq WHERE seq < 0").await;
+            let (holds, message) = verify(db, &folder);
+            assert!(!holds, "{alteration} went unnoticed");
+            assert!(message.contains("audit chain is broken: row 4 "), "{alteration}: {message}");
+            change(db, "DELETE FROM audit_log").await;
+            change(db, "INSERT INTO audit_log SELECT * FROM audit_copy").await;
+        }
+        assert!(verify(db, &folder).0);
+    }
+
+    async fn a_row_that_is_gone_is_missed_wherever_it_stood(db) {
+        let folder = written(db, 6).await;
+        change(db, "DELETE FROM audit_log WHERE seq = 6").await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("ends with row 5, its head says 6"), "{message}");
+        change(db, "DELETE FROM audit_log WHERE seq = 3").await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("after row 2 comes row 4"), "{message}");
+        change(db, "DELETE FROM audit_log WHERE seq = 1").await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("after row 0 comes row 2"), "{message}");
+        change(db, "DELETE FROM audit_log").await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("ends with row 0, its head says 6"), "{message}");
+    }
+
+    async fn a_row_that_was_put_in_is_found(db) {
+        let folder = written(db, 6).await;
+        change(
+            db,
+            "INSERT INTO audit_log (seq, id, ts, action, outcome, hash)
+             SELECT 7, account_id, ts, 'account.update', 'success', hash FROM audit_log WHERE seq = 6",
+        )
+        .await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("row 7 "), "{message}");
+    }
+
+    async fn a_head_that_was_turned_back_is_found(db) {
+        let folder = written(db, 6).await;
+        change(db, "UPDATE audit_head SET hash = (SELECT hash FROM audit_log WHERE seq = 5)").await;
+        let (holds, message) = verify(db, &folder);
+        assert!(!holds && message.contains("the head was changed"), "{message}");
+    }
+
+    async fn fifty_changes_at_once_make_one_chain_without_a_gap(db) {
+        let world = World::unlimited(db).await;
+        let mut callers: Vec<Client> = Vec::new();
+        for _ in 0..50 {
+            callers.push(world.minted(Role::Customer).await);
+        }
+        let changes = callers.iter().map(|caller| caller.patch("/account", json!({"company_name": "All at once"})));
+        for answer in join_all(changes).await {
+            answer.expect(200);
+        }
+        let mut reader = db.read().await.unwrap();
+        let rows: Vec<(i64, String)> = reader.all("SELECT seq, action FROM audit_log ORDER BY seq", &[]).await.unwrap();
+        drop(reader);
+        let expected: Vec<(i64, String)> = (1..=50).map(|seq| (seq, "account.update".to_owned())).collect();
+        assert_eq!(rows, expected);
+        world.end().await;
+    }
+}
+
+/// A log of so many rows, written by a service that has ended; answers the folder of its secrets.
+async fn written(db: &TestDb, rows: usize) -> TempDir {
+    let world = World::unlimited(db).await;
+    let caller = world.minted(Role::Customer).await;
+    for number in 0..rows {
+        caller.patch("/account", json!({"company_name": format!("Name {number}")})).await.expect(200);
+    }
+    world.end().await;
+    TempDir::new().unwrap()
+}
+
+/// Whether the chain holds, and what the command says.
+fn verify(db: &TestDb, folder: &TempDir) -> (bool, String) {
+    let settings = [("TRUNKLINE_MASTER_SECRET", crate::world::MASTER_SECRET)];
+    let output = process::run(db, folder.path(), &settings, &["audit", "verify"]);
+    let words = if output.status.success() { output.stdout } else { output.stderr };
+    (output.status.success(), String::from_utf8(words).unwrap().trim().to_owned())
+}
+
+async fn change(db: &Db, sql: &'static str) {
+    let change = db.tx(sql, |conn, sql| Box::pin(async move { conn.exec(sql, &[]).await.map(drop) }));
+    change.await.unwrap();
+}

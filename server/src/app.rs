@@ -1,0 +1,151 @@
+//! What a handler or a job may reach: storage, time, randomness, keys and the outside.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
+use crate::entropy::Entropy;
+use crate::keys::{Keys, Purpose};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::outside::download::Links;
+use crate::outside::files::Files;
+use crate::outside::mail::{MailSettings, Mailer};
+use crate::outside::payments::sandbox::Sandbox;
+use crate::outside::payments::{Payments, Provider};
+use crate::passwords::Passwords;
+use crate::secrets::Secrets;
+use crate::tokens::Tokens;
+
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+pub struct Inner {
+    pub settings: Settings,
+    pub public_url: String,
+    pub db: Db,
+    pub clock: Clock,
+    pub entropy: Entropy,
+    pub keys: Keys,
+    pub tokens: Tokens,
+    pub passwords: Passwords,
+    pub limits: Limits,
+    pub mailer: Mailer,
+    pub payments: Payments,
+    pub files: Files,
+    pub links: Links,
+    pub metrics: Metrics,
+    /// Rings when a job may have been enqueued.
+    pub jobs_waker: Arc<Notify>,
+    pub switch_secret: String,
+    pub bootstrap_token: String,
+}
+
+impl Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+/// How long another service may take to be reached.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why the service cannot start.
+pub type StartError = Box<dyn std::error::Error + Send + Sync>;
+
+impl App {
+    /// Opens everything the service needs. The database is brought up to date first.
+    pub async fn open(settings: Settings) -> Result<App, StartError> {
+        let clock = if settings.test_clock { Clock::movable() } else { Clock::system() };
+        let entropy = Entropy;
+        let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy)
+            .map_err(|error| format!("the secrets in {} cannot be used: {error}", settings.data_dir.display()))?;
+        let keys = Keys::from_master(secrets.master.as_bytes());
+        let db = open_database(&settings).await?;
+        db.migrate().await?;
+        claim_database(&db, &keys).await?;
+        let mail = match settings.mail.as_str() {
+            "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
+            url => MailSettings::Smtp { url: url.to_owned() },
+        };
+        let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
+        let payments = match settings.payments {
+            Provider::Sandbox => Payments::Sandbox(Sandbox {
+                db: db.clone(),
+                clock: clock.clone(),
+                entropy,
+                keys: keys.clone(),
+                jobs_waker: Arc::clone(&jobs_waker),
+                http: http_client()?,
+                public_url: public_url.clone(),
+                callbacks: settings.sandbox_callbacks,
+            }),
+        };
+        Ok(App(Arc::new(Inner {
+            public_url,
+            payments,
+            limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
+            tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
+            passwords: Passwords::new(entropy),
+            mailer: Mailer::open(&mail, &settings.mail_from)?,
+            files: Files::open(&settings.data_dir.join("files"), entropy, clock.now())?,
+            links: Links::new(keys.clone()),
+            metrics: Metrics::new()?,
+            jobs_waker,
+            switch_secret: secrets.switch,
+            bootstrap_token: secrets.bootstrap,
+            settings,
+            db,
+            clock,
+            entropy,
+            keys,
+        })))
+    }
+}
+
+/// Goes where it is told and nowhere else: neither a redirect nor a proxy of the environment leads it astray. It trusts
+/// whom the system trusts; a system that trusts nobody, such as a bare container, still starts.
+fn http_client() -> Result<reqwest::Client, StartError> {
+    let trusted = rustls_native_certs::load_native_certs().certs;
+    let roots = trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    Ok(client.tls_certs_only(roots).connect_timeout(CONNECT_TIMEOUT).build()?)
+}
+
+/// The database named by the settings.
+pub async fn open_database(settings: &Settings) -> Result<Db, StartError> {
+    std::fs::create_dir_all(&settings.data_dir)?;
+    let mut options: DbOptions = settings.database_url().parse()?;
+    options.connections = settings.database_connections;
+    Ok(Db::open(&options).await?)
+}
+
+/// The first node to open a database leaves a mark of its master secret; a node with another one must not start,
+/// since it could read neither the audit chain nor anything sealed.
+async fn claim_database(db: &Db, keys: &Keys) -> Result<(), StartError> {
+    let mark = keys.mac(Purpose::Fingerprint, b"master").to_vec();
+    let found = db.tx(mark.clone(), |conn, mark| Box::pin(leave_mark(conn, mark))).await?;
+    if found != mark {
+        return Err("this database belongs to an installation with another master secret; \
+                    give every node the same TRUNKLINE_MASTER_SECRET, or the same data folder"
+            .into());
+    }
+    Ok(())
+}
+
+async fn leave_mark(conn: &mut Conn, mark: &[u8]) -> Result<Vec<u8>, DbError> {
+    conn.exec(
+        sql!("INSERT INTO installation (id, master_mark) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"),
+        params![mark],
+    )
+    .await?;
+    let (found,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
+    Ok(found)
+}

@@ -1,0 +1,185 @@
+//! What a handler answers: the type says the status and the schema, so neither is repeated in the table.
+
+use std::io;
+
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LINK};
+use hyper::{StatusCode, header};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::page::{Items, Page};
+use super::problem::Problem;
+use super::response::{Body, Response, full};
+
+/// A finished response, before the headers that every response gets.
+pub struct Rendered {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub payload: Payload,
+}
+
+pub enum Payload {
+    Whole(Bytes),
+    Stream(BoxStream<'static, io::Result<Bytes>>),
+}
+
+impl Rendered {
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Rendered, Problem> {
+        let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Ok(Rendered { status, headers, payload: Payload::Whole(bytes.into()) })
+    }
+
+    pub fn into_response(self) -> Response {
+        let mut response = match self.payload {
+            Payload::Whole(bytes) => full(self.status, bytes),
+            Payload::Stream(stream) => {
+                let mut response = Response::new(Body::Stream(stream));
+                *response.status_mut() = self.status;
+                response
+            }
+        };
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+pub trait Answer: Send + 'static {
+    const STATUS: StatusCode;
+
+    /// Whether a GET of it carries an ETag: single resources do, lists and streams do not.
+    const TAGGED: bool = false;
+
+    /// The status of a refusal that has this same form instead of being a problem.
+    const REFUSAL: Option<StatusCode> = None;
+
+    /// The OpenAPI `content` of the success response.
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value>;
+
+    fn render(self) -> Result<Rendered, Problem>;
+}
+
+fn json_content<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Option<Value> {
+    Some(json!({"application/json": {"schema": schemas.subschema_for::<T>()}}))
+}
+
+/// 200 with a resource.
+pub struct Json<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Json<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+    const TAGGED: bool = true;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<T>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        Rendered::json(Self::STATUS, &self.0)
+    }
+}
+
+/// 201 with what was created.
+pub struct Created<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Created<T> {
+    const STATUS: StatusCode = StatusCode::CREATED;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<T>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        Rendered::json(Self::STATUS, &self.0)
+    }
+}
+
+/// 202: work that goes on after the answer.
+pub struct Accepted<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Accepted<T> {
+    const STATUS: StatusCode = StatusCode::ACCEPTED;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<T>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        Rendered::json(Self::STATUS, &self.0)
+    }
+}
+
+/// 204: done, nothing to say.
+pub struct NoContent;
+
+impl Answer for NoContent {
+    const STATUS: StatusCode = StatusCode::NO_CONTENT;
+
+    fn content(_: &mut SchemaGenerator) -> Option<Value> {
+        None
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        Ok(Rendered { status: Self::STATUS, headers: HeaderMap::new(), payload: Payload::Whole(Bytes::new()) })
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<Page<T>>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Items<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<Items<T>>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
+fn with_next(mut rendered: Rendered, next: Option<&str>) -> Result<Rendered, Problem> {
+    if let Some(next) = next {
+        let link = HeaderValue::from_str(&format!("<{next}>; rel=\"next\"")).map_err(Problem::internal)?;
+        rendered.headers.insert(LINK, link);
+    }
+    Ok(rendered)
+}
+
+/// A file for the caller to keep, never to be shown in place.
+pub struct Attachment {
+    pub content_type: HeaderValue,
+    pub disposition: HeaderValue,
+    pub length: u64,
+    pub body: BoxStream<'static, io::Result<Bytes>>,
+}
+
+impl Answer for Attachment {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(_: &mut SchemaGenerator) -> Option<Value> {
+        Some(json!({"*/*": {"schema": {"type": "string", "format": "binary"}}}))
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, self.content_type);
+        headers.insert(header::CONTENT_DISPOSITION, self.disposition);
+        headers.insert(header::CONTENT_LENGTH, self.length.into());
+        Ok(Rendered { status: Self::STATUS, headers, payload: Payload::Stream(self.body) })
+    }
+}

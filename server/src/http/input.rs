@@ -1,0 +1,224 @@
+//! What a handler takes: each argument reads itself from the request and describes itself to OpenAPI.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::http::request::Parts;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::call::Call;
+use super::problem::{Code, InvalidParam, Problem};
+use super::schema;
+
+/// The largest JSON body; uploads and decks have limits of their own.
+pub const JSON_LIMIT_BYTES: usize = 64 * 1024;
+/// How long a body may take to arrive.
+pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A request on its way to a handler.
+pub struct Inbound {
+    pub head: Parts,
+    pub path_values: Vec<String>,
+    pub body: Option<Incoming>,
+    /// Of the body, once it was read: tells a replay from another request under the same key.
+    pub body_digest: Option<[u8; 32]>,
+}
+
+/// What an endpoint says of itself to OpenAPI.
+#[derive(Default)]
+pub struct Description {
+    pub parameters: Vec<Value>,
+    pub request_body: Option<Value>,
+    pub problems: Vec<Code>,
+}
+
+/// An argument of a handler.
+pub trait Input: Sized + Send + 'static {
+    fn read(call: &Call, inbound: &mut Inbound) -> impl Future<Output = Result<Self, Problem>> + Send;
+    fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
+}
+
+/// The JSON body.
+pub struct Body<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        if media_type(&inbound.head.headers).as_deref() != Some("application/json") {
+            return Err(Problem::unsupported_media_type("application/json"));
+        }
+        let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
+        inbound.body_digest = Some(sha256(&bytes));
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
+        schema::read(value).map(Body)
+    }
+
+    fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        let schema = schemas.subschema_for::<T>();
+        description.request_body = Some(json!({"required": true, "content": {"application/json": {"schema": schema}}}));
+        description.problems.extend([
+            Code::Malformed,
+            Code::ValidationFailed,
+            Code::UnsupportedMediaType,
+            Code::TooLarge,
+        ]);
+    }
+}
+
+/// The request to the byte, for whoever signs what it sends.
+pub struct Signed {
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Input for Signed {
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        let body = inbound.take_body(JSON_LIMIT_BYTES).await?;
+        Ok(Signed { headers: inbound.head.headers.clone(), body })
+    }
+
+    fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
+        description.request_body =
+            Some(json!({"required": true, "content": {"application/json": {"schema": {"type": "object"}}}}));
+        description.problems.extend([Code::Malformed, Code::TooLarge]);
+    }
+}
+
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    let mut out = [0; 32];
+    out.copy_from_slice(digest(&SHA256, bytes).as_ref());
+    out
+}
+
+/// What the `Content-Type` says, without its parameters.
+pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
+    let essence = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?;
+    Some(essence.trim().to_ascii_lowercase())
+}
+
+impl Inbound {
+    async fn take_body(&mut self, limit_bytes: usize) -> Result<Bytes, Problem> {
+        match self.body.take() {
+            Some(body) => whole_body(body, limit_bytes).await,
+            None => Ok(Bytes::new()),
+        }
+    }
+}
+
+pub(super) async fn whole_body(body: Incoming, limit_bytes: usize) -> Result<Bytes, Problem> {
+    if body.size_hint().lower() > limit_bytes as u64 {
+        return Err(Problem::too_large(limit_bytes));
+    }
+    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit_bytes).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(Problem::too_large(limit_bytes)),
+        Ok(Err(_)) => Err(Problem::malformed("The body broke off.")),
+        Err(_) => Err(Problem::malformed("The body did not arrive in time.")),
+    }
+}
+
+/// The value in the path. One that cannot be parsed names nothing: 404.
+pub struct Path<T>(pub T);
+
+impl<T: FromStr + JsonSchema + Send + 'static> Input for Path<T> {
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        let value = inbound.path_values.first().and_then(|value| value.parse().ok());
+        value.map(Path).ok_or_else(Problem::not_found)
+    }
+
+    fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        let name = names_in(path).next();
+        let schema = schemas.subschema_for::<T>();
+        description.parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+        description.problems.push(Code::NotFound);
+    }
+}
+
+/// Both values in a path that has two.
+pub struct PathPair<A, B>(pub A, pub B);
+
+impl<A, B> Input for PathPair<A, B>
+where
+    A: FromStr + JsonSchema + Send + 'static,
+    B: FromStr + JsonSchema + Send + 'static,
+{
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        let [first, second] = inbound.path_values.as_slice() else { return Err(Problem::not_found()) };
+        match (first.parse(), second.parse()) {
+            (Ok(first), Ok(second)) => Ok(PathPair(first, second)),
+            _ => Err(Problem::not_found()),
+        }
+    }
+
+    fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        let schemas = [schemas.subschema_for::<A>(), schemas.subschema_for::<B>()];
+        for (name, schema) in names_in(path).zip(schemas) {
+            description.parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+        }
+        description.problems.push(Code::NotFound);
+    }
+}
+
+fn names_in(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// The query string, as the fields of a type.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        read_query(query_pairs(inbound)?).map(Query)
+    }
+
+    fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        describe_query::<T>(schemas, description);
+    }
+}
+
+/// The decoded pairs of the query string; a name given twice is refused.
+pub fn query_pairs(inbound: &Inbound) -> Result<Vec<(String, String)>, Problem> {
+    let query = inbound.head.uri.query().unwrap_or_default();
+    if percent_encoding::percent_decode_str(query).decode_utf8().is_err() {
+        return Err(Problem::malformed("The query string is not UTF-8."));
+    }
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if pairs.iter().any(|(known, _)| *known == name) {
+            return Err(Problem::invalid(name, "is given twice"));
+        }
+        pairs.push((name.into_owned(), value.into_owned()));
+    }
+    Ok(pairs)
+}
+
+pub fn read_query<T: DeserializeOwned + JsonSchema + 'static>(pairs: Vec<(String, String)>) -> Result<T, Problem> {
+    let compiled = schema::compiled::<T>()?;
+    let mut fields = Map::new();
+    for (name, text) in pairs {
+        if text.contains('\0') {
+            return Err(Problem::validation(vec![InvalidParam { name, reason: "must not contain NUL".into() }]));
+        }
+        let value = compiled.coerce(&name, text);
+        fields.insert(name, value);
+    }
+    schema::read(Value::Object(fields))
+}
+
+pub fn describe_query<T: JsonSchema>(schemas: &mut SchemaGenerator, description: &mut Description) {
+    let object = T::json_schema(schemas).to_value();
+    let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, schema) in object["properties"].as_object().into_iter().flatten() {
+        let required = required.contains(&name.as_str());
+        let parameter = json!({"name": name, "in": "query", "required": required, "schema": schema});
+        description.parameters.push(parameter);
+    }
+    description.problems.extend([Code::Malformed, Code::ValidationFailed]);
+}

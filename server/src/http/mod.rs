@@ -1,0 +1,31 @@
+//! The public face: every request goes the same way, and every endpoint is a row of data.
+//!
+//! - [`endpoint`]: a row of the table and its typed builder; [`handler`]: the functions behind the rows
+//! - [`input`], [`upload`], [`schema`], [`page`]: what a handler takes, validated once; [`answer`]: what it gives
+//! - [`call`]: who asks, and the one transaction in which a change happens
+//! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
+//! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
+//! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
+//! - [`server`][]: connections
+
+pub mod answer;
+pub mod auth;
+pub mod call;
+pub mod conditional;
+pub mod endpoint;
+pub mod handler;
+pub mod headers;
+pub mod html;
+pub mod idempotency;
+pub mod input;
+pub mod openapi;
+pub mod page;
+pub mod pipeline;
+pub mod problem;
+pub mod reference;
+pub mod response;
+pub mod router;
+pub mod schema;
+pub mod screen;
+pub mod server;
+pub mod upload;

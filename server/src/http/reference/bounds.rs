@@ -1,0 +1,80 @@
+//! Constraints of a schema, in words.
+
+use serde_json::Value;
+
+use super::schema::{Bound, list, text};
+
+pub fn bounds(node: &Value) -> Vec<Bound> {
+    let mut bounds = Vec::new();
+    match list(node, "enum") {
+        [] => {}
+        values => bounds.push(Bound { words: "one of".to_owned(), values: values.iter().map(literal).collect() }),
+    }
+    for (key, words) in [("const", "always"), ("default", "default")] {
+        if let Some(value) = node.get(key) {
+            bounds.push(Bound { words: words.to_owned(), values: vec![literal(value)] });
+        }
+    }
+    if let Some(pattern) = text(node, "pattern") {
+        bounds.push(Bound { words: "pattern".to_owned(), values: vec![pattern.to_owned()] });
+    }
+    let words = [
+        range(node, "minLength", "maxLength", " characters"),
+        range(node, "minItems", "maxItems", " items"),
+        range(node, "minProperties", "maxProperties", " keys"),
+        range(node, "minimum", "maximum", ""),
+        node.get("exclusiveMinimum").map(|than| format!("more than {}", literal(than))),
+        node.get("exclusiveMaximum").map(|than| format!("less than {}", literal(than))),
+        node.get("multipleOf").map(|step| format!("in steps of {}", literal(step))),
+        said(node, "uniqueItems", "no item twice"),
+        said(node, "readOnly", "read only"),
+        said(node, "writeOnly", "write only"),
+        said(node, "deprecated", "deprecated"),
+    ];
+    bounds.extend(words.into_iter().flatten().map(|words| Bound { words, values: vec![] }));
+    bounds
+}
+
+fn range(node: &Value, least: &str, most: &str, unit: &str) -> Option<String> {
+    match (node.get(least).map(literal), node.get(most).map(literal)) {
+        (Some(least), Some(most)) if least == most => Some(format!("exactly {least}{unit}")),
+        (Some(least), Some(most)) => Some(format!("{least} to {most}{unit}")),
+        (Some(least), None) => Some(format!("at least {least}{unit}")),
+        (None, Some(most)) => Some(format!("at most {most}{unit}")),
+        (None, None) => None,
+    }
+}
+
+fn said(node: &Value, key: &str, words: &str) -> Option<String> {
+    (node.get(key) == Some(&Value::Bool(true))).then(|| words.to_owned())
+}
+
+/// A string stands for itself, anything else for its JSON.
+fn literal(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn words(schema: Value) -> Vec<String> {
+        let bounds = bounds(&schema).into_iter();
+        bounds.map(|bound| [vec![bound.words], bound.values].concat().join(" ")).collect()
+    }
+
+    #[test]
+    fn constraints_read_as_words() {
+        assert_eq!(words(json!({"minLength": 1, "maxLength": 200})), ["1 to 200 characters"]);
+        assert_eq!(
+            words(json!({"minLength": 3, "maxLength": 3, "pattern": "^[A-Z]+$"})),
+            ["pattern ^[A-Z]+$", "exactly 3 characters"]
+        );
+        assert_eq!(words(json!({"minimum": 100, "default": 100})), ["default 100", "at least 100"]);
+        assert_eq!(words(json!({"enum": ["a", 1, null], "deprecated": true})), ["one of a 1 null", "deprecated"]);
+        assert_eq!(words(json!({"const": "Bearer"})), ["always Bearer"]);
+        assert_eq!(words(json!(true)), Vec::<String>::new());
+    }
+}

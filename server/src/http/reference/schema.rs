@@ -1,0 +1,210 @@
+//! Reading schemas: what a value is called, what bounds it, and the fields inside it.
+
+use serde_json::Value;
+
+/// Fields deeper than this are left to the reader's imagination.
+const DEEPEST: usize = 8;
+/// References, wrappers and unions of one that may stand around a schema.
+const MOST_WRAPPERS: usize = 16;
+
+/// The OpenAPI document, in which references are looked up.
+#[derive(Clone, Copy)]
+pub struct Document<'a>(pub &'a Value);
+
+/// A schema without the references and wrappers around it.
+#[derive(Clone)]
+pub struct Plain<'a> {
+    pub node: &'a Value,
+    /// The last part of the innermost reference, such as `Money`.
+    pub name: Option<&'a str>,
+    pub references: Vec<&'a str>,
+    pub nullable: bool,
+    /// The outermost: what is said where a schema is used goes before what it says of itself.
+    pub description: Option<&'a str>,
+}
+
+/// One line of a table of fields.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Field {
+    pub depth: usize,
+    pub name: FieldName,
+    pub kind: String,
+    pub required: bool,
+    pub bounds: Vec<Bound>,
+    pub description: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum FieldName {
+    Named(String),
+    /// Any key of a map.
+    AnyKey,
+    /// One of several forms the value above may take.
+    Form {
+        name: String,
+        first: bool,
+    },
+}
+
+/// A constraint in words, and the literal values it names.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Bound {
+    pub words: String,
+    pub values: Vec<String>,
+}
+
+impl<'a> Document<'a> {
+    /// Follows a reference (of anything, not only of a schema) to what it names.
+    pub fn resolve(self, node: &'a Value) -> &'a Value {
+        let mut node = node;
+        for _ in 0..MOST_WRAPPERS {
+            match self.referred(node) {
+                Some((_, target)) => node = target,
+                None => break,
+            }
+        }
+        node
+    }
+
+    fn referred(self, node: &'a Value) -> Option<(&'a str, &'a Value)> {
+        let reference = node.get("$ref")?.as_str()?;
+        Some((reference, self.0.pointer(reference.strip_prefix('#')?)?))
+    }
+
+    pub fn plain(self, schema: &'a Value) -> Plain<'a> {
+        let mut plain = Plain { node: schema, name: None, references: vec![], nullable: false, description: None };
+        for _ in 0..MOST_WRAPPERS {
+            plain.description = plain.description.or_else(|| text(plain.node, "description"));
+            if let Some((reference, target)) = self.referred(plain.node) {
+                plain.references.push(reference);
+                plain.name = reference.rsplit('/').next();
+                plain.node = target;
+            } else if let Some(inner) = or_null(plain.node) {
+                plain.nullable = true;
+                plain.node = inner;
+            } else if let [only] = list(plain.node, "allOf") {
+                plain.node = only;
+            } else {
+                break;
+            }
+        }
+        plain.nullable |= types(plain.node).any(|kind| kind == "null");
+        plain
+    }
+
+    /// What a value of this schema is called, such as `array of Trunk or null`.
+    pub fn kind(self, schema: &'a Value) -> String {
+        self.kind_within(schema, DEEPEST)
+    }
+
+    fn kind_within(self, schema: &'a Value, levels: usize) -> String {
+        let plain = self.plain(schema);
+        let named: Vec<&str> = types(plain.node).filter(|kind| *kind != "null").collect();
+        let kind = match (named.as_slice(), plain.node.get("items"), text(plain.node, "format")) {
+            (["array"], Some(items), _) if levels > 0 => format!("array of {}", self.kind_within(items, levels - 1)),
+            (["object"], ..) => plain.name.unwrap_or("object").to_owned(),
+            ([], ..) => plain.name.unwrap_or(untyped(plain.node)).to_owned(),
+            (kinds, _, Some(format)) => format!("{} ({format})", kinds.join(" or ")),
+            (kinds, ..) => kinds.join(" or "),
+        };
+        if plain.nullable { format!("{kind} or null") } else { kind }
+    }
+
+    /// Every field inside a schema, the inner ones below the one that holds them.
+    pub fn fields(self, schema: &'a Value) -> Vec<Field> {
+        let mut fields = Vec::new();
+        self.collect(schema, 0, &mut Vec::new(), &mut fields);
+        fields
+    }
+
+    /// `open` holds the references being expanded: one that returns to itself is named but not entered again.
+    fn collect(self, schema: &'a Value, depth: usize, open: &mut Vec<&'a str>, fields: &mut Vec<Field>) {
+        let plain = self.plain(schema);
+        if depth > DEEPEST || plain.references.iter().any(|reference| open.contains(reference)) {
+            return;
+        }
+        let opened = open.len();
+        open.extend(&plain.references);
+        if let Some(items) = plain.node.get("items") {
+            self.collect(items, depth, open, fields);
+        }
+        for part in list(plain.node, "allOf") {
+            self.collect(part, depth, open, fields);
+        }
+        let required: Vec<&str> = list(plain.node, "required").iter().filter_map(Value::as_str).collect();
+        for (name, property) in plain.node.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let required = required.contains(&name.as_str());
+            fields.push(self.field(FieldName::Named(name.clone()), property, required, depth));
+            self.collect(property, depth + 1, open, fields);
+        }
+        if let Some(values) = plain.node.get("additionalProperties").filter(|values| values.is_object()) {
+            fields.push(self.field(FieldName::AnyKey, values, false, depth));
+            self.collect(values, depth + 1, open, fields);
+        }
+        for (position, form) in forms(plain.node).iter().enumerate() {
+            let name = text(form, "title").map_or_else(|| self.kind(form), str::to_owned);
+            fields.push(self.field(FieldName::Form { name, first: position == 0 }, form, false, depth));
+            self.collect(form, depth + 1, open, fields);
+        }
+        open.truncate(opened);
+    }
+
+    fn field(self, name: FieldName, schema: &'a Value, required: bool, depth: usize) -> Field {
+        let plain = self.plain(schema);
+        let description = plain.description.unwrap_or_default().to_owned();
+        Field { depth, name, kind: self.kind(schema), required, bounds: self.bounds(schema), description }
+    }
+
+    pub fn bounds(self, schema: &'a Value) -> Vec<Bound> {
+        let mut bounds = super::bounds::bounds(self.plain(schema).node);
+        if let Some(items) = self.plain(schema).node.get("items") {
+            let each = super::bounds::bounds(self.plain(items).node);
+            bounds.extend(each.into_iter().map(|bound| Bound { words: format!("each {}", bound.words), ..bound }));
+        }
+        bounds
+    }
+}
+
+pub fn text<'a>(node: &'a Value, key: &str) -> Option<&'a str> {
+    node.get(key)?.as_str()
+}
+
+pub fn list<'a>(node: &'a Value, key: &str) -> &'a [Value] {
+    node.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// `type`, which may be one name or several.
+pub fn types(node: &Value) -> impl Iterator<Item = &str> {
+    let kind = node.get("type");
+    kind.and_then(Value::as_str)
+        .into_iter()
+        .chain(kind.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str))
+}
+
+/// The forms a value may take, of which one or any applies.
+pub fn forms(node: &Value) -> &[Value] {
+    match list(node, "oneOf") {
+        [] => list(node, "anyOf"),
+        forms => forms,
+    }
+}
+
+/// The one form beside `null`.
+fn or_null(node: &Value) -> Option<&Value> {
+    let is_null = |form: &Value| text(form, "type") == Some("null");
+    match forms(node) {
+        [form, null] | [null, form] if is_null(null) && !is_null(form) => Some(form),
+        _ => None,
+    }
+}
+
+fn untyped(node: &Value) -> &'static str {
+    match node.get("const").or_else(|| node.get("enum")?.get(0)) {
+        Some(Value::String(_)) => "string",
+        Some(Value::Number(_)) => "number",
+        Some(Value::Bool(_)) => "boolean",
+        _ if !forms(node).is_empty() => "one of several",
+        _ if node.get("properties").is_some() || node.get("allOf").is_some() => "object",
+        _ => "anything",
+    }
+}

@@ -1,0 +1,164 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::BASE64;
+use serde_json::json;
+
+use super::schema::FieldName;
+use super::*;
+
+/// A document with a bit of everything.
+fn sample() -> Value {
+    serde_json::from_str(include_str!("sample.json")).unwrap()
+}
+
+#[test]
+fn every_operation_has_a_section_and_a_place_in_the_contents() {
+    let sample = sample();
+    let page = render(&sample);
+    let operations = Document(&sample).operations();
+    assert_eq!(operations.len(), 8);
+    for operation in &operations {
+        assert_eq!(page.matches(&format!("id=\"{}\"", operation.anchor)).count(), 1, "{}", operation.anchor);
+        assert!(page.contains(&format!("<li><a href=\"#{}\">", operation.anchor)));
+        assert!(page.contains(&format!("<code>{}</code>", operation.path)));
+    }
+}
+
+#[test]
+fn operations_whose_paths_look_alike_have_anchors_of_their_own() {
+    let document =
+        json!({"paths": {"/a/{b}": {"get": {}}, "/a/b": {"get": {}}, "/a": {"get": {}}, "/a/b/2": {"get": {}}}});
+    let anchors: Vec<_> = Document(&document).operations().into_iter().map(|operation| operation.anchor).collect();
+    let mut distinct = anchors.clone();
+    distinct.sort();
+    distinct.dedup();
+    assert_eq!(distinct.len(), 4, "{anchors:?}");
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let page = render(&sample());
+    for link in page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        let target = link.strip_prefix('#').expect("no link leaves the page");
+        assert!(page.contains(&format!("id=\"{target}\"")), "{link}");
+    }
+}
+
+#[test]
+fn an_operation_tells_who_may_call_what_it_takes_and_what_may_go_wrong() {
+    let page = render(&sample());
+    for told in [
+        "<span class=\"chip\">customer</span>",
+        "anyone, without signing in",
+        "Idempotency-Key",
+        "<code>insufficient_funds</code>",
+        "at least 100",
+        "one of <code>local</code> <code>tollfree</code> <code>mobile</code>",
+        "<em>or</em> <strong>SignInTwoFaRequired</strong>",
+        "array of Trunk",
+        "string or null",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn nothing_of_the_document_becomes_markup() {
+    let evil = "</style><script>alert('x')</script>\"><img src=x onerror=y>";
+    let page = render(&json!({
+        "info": {"title": evil, "version": evil, "description": evil},
+        "tags": [{"name": evil, "description": evil}],
+        "servers": [{"url": evil}],
+        "components": {"securitySchemes": {evil: {"description": evil}}, "schemas": {evil: {"type": "object", "title": evil}}},
+        "paths": {evil: {"post": {
+            "tags": [evil], "summary": evil, "description": evil, "x-roles": [evil], "security": [{evil: []}],
+            "parameters": [{"name": evil, "in": "header", "required": true, "description": evil,
+                            "schema": {"type": evil, "format": evil, "pattern": evil, "enum": [evil], "default": evil}}],
+            "requestBody": {"content": {evil: {"schema": {"type": "object", "properties": {evil: {"const": evil}}}}}},
+            "responses": {evil: {"description": evil, "x-problem-codes": [evil], "headers": {evil: {"description": evil}},
+                "content": {"application/problem+json": {"schema": {"$ref": format!("#/components/schemas/{}", evil.replace('/', "~1"))}}}}}
+        }}}
+    }));
+    let body = page.split_once("</style>").unwrap().1;
+    for markup in ["<script", "<img", "</style", "alert('"] {
+        assert!(!body.contains(markup), "{markup}");
+    }
+}
+
+#[test]
+fn a_schema_that_holds_itself_is_named_and_not_entered_again() {
+    let holder = json!({
+        "zone": {"$ref": "#/components/schemas/Zone"},
+        "components": {"schemas": {
+            "Zone": {"type": "object", "properties": {
+                "name": {"type": "string"},
+                "parent": {"anyOf": [{"$ref": "#/components/schemas/Zone"}, {"type": "null"}]},
+                "children": {"type": "array", "items": {"$ref": "#/components/schemas/Zone"}}}},
+            "Loop": {"$ref": "#/components/schemas/Pool"},
+            "Pool": {"$ref": "#/components/schemas/Loop"}}}
+    });
+    let document = Document(&holder);
+    let fields = document.fields(&holder["zone"]);
+    let told: Vec<_> = fields.iter().map(|field| (&field.name, field.kind.as_str(), field.depth)).collect();
+    let named = |name: &str| FieldName::Named(name.to_owned());
+    assert_eq!(
+        told,
+        [
+            (&named("name"), "string", 0),
+            (&named("parent"), "Zone or null", 0),
+            (&named("children"), "array of Zone", 0)
+        ]
+    );
+    assert_eq!(document.example(&holder["zone"]), json!({"name": "text", "children": []}));
+    let unending = holder.pointer("/components/schemas/Loop").unwrap();
+    assert_eq!(document.fields(unending), []);
+    assert_eq!(document.kind(unending), "Loop");
+}
+
+#[test]
+fn inner_fields_stand_below_the_field_that_holds_them() {
+    let sample = sample();
+    let document = Document(&sample);
+    let fields = document.fields(sample.pointer("/components/schemas/Topup").unwrap());
+    let told: Vec<_> = fields.iter().map(|field| (&field.name, field.depth, field.required)).collect();
+    let amount = told.iter().position(|field| *field.0 == FieldName::Named("amount".to_owned())).unwrap();
+    assert_eq!(told[amount + 1], (&FieldName::Named("amount_minor".to_owned()), 1, true));
+}
+
+#[test]
+fn a_call_can_be_pasted_into_a_shell() {
+    let sample = sample();
+    let document = Document(&sample);
+    let operations = document.operations();
+    let calls: Vec<_> = operations.iter().map(|operation| document.curl(operation)).collect();
+    let topup = calls.iter().find(|call| call.contains("/payments/topups' \\\n  -X POST")).unwrap();
+    assert_eq!(
+        topup.lines().map(str::trim).collect::<Vec<_>>()[..5],
+        [
+            r"curl 'https://trunkline.example/v1/payments/topups' \",
+            r"-X POST \",
+            r#"-H "Authorization: Bearer $TOKEN" \"#,
+            r"-H 'Idempotency-Key: 0198c2a4-7d1e-7b3a-9f00-5a1c3e8d2b47' \",
+            r"-H 'Content-Type: application/json' \",
+        ]
+    );
+    assert!(calls.iter().any(|call| call.contains(r"Anna'\''s trunk")), "quotes are escaped");
+    assert!(calls.iter().all(|call| !call.contains(['{', '}']) || call.contains("-d '{")), "paths are filled in");
+}
+
+#[test]
+fn the_policy_admits_exactly_the_style_of_the_page() {
+    let page = render(&sample());
+    let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+    let hash = BASE64.encode(digest(&SHA256, style.as_bytes()).as_ref());
+    assert!(content_security_policy().contains(&format!("style-src 'sha256-{hash}'")));
+    assert!(!page.contains(" style=") && !page.contains("<script") && !page.contains("src="));
+}
+
+#[test]
+fn a_document_with_nothing_in_it_is_still_a_page() {
+    for empty in [json!({}), json!(null), json!({"paths": {"/a": {"get": {}}, "/b": null}})] {
+        assert!(render(&empty).ends_with("</html>"));
+    }
+}

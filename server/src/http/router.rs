@@ -1,0 +1,143 @@
+//! From method and path to the endpoint.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH,
+};
+use hyper::{Method, StatusCode};
+
+use super::conditional;
+use super::endpoint::Endpoint;
+use super::response::{Response, full};
+use super::screen::{Screen, Show};
+
+/// What every operation's path begins with.
+pub const BASE: &str = "/v1";
+
+/// A fixed text, such as the API description.
+pub struct Document {
+    content_type: HeaderValue,
+    policy: Option<HeaderValue>,
+    tag: String,
+    body: Bytes,
+}
+
+impl Document {
+    pub fn new(content_type: &'static str, policy: Option<HeaderValue>, body: impl Into<Bytes>) -> Document {
+        let body = body.into();
+        Document { content_type: HeaderValue::from_static(content_type), policy, tag: conditional::etag(&body), body }
+    }
+
+    pub fn answer(&self, request: &HeaderMap) -> Response {
+        let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+        let mut response = match known {
+            Some(list) if conditional::matches(list, &self.tag) => full(StatusCode::NOT_MODIFIED, ""),
+            _ => full(StatusCode::OK, self.body.clone()),
+        };
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, self.content_type.clone());
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Ok(tag) = HeaderValue::from_str(&self.tag) {
+            headers.insert(ETAG, tag);
+        }
+        if let Some(policy) = &self.policy {
+            headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
+        }
+        response
+    }
+}
+
+enum Node {
+    Endpoints(Vec<Arc<Endpoint>>),
+    Document(Arc<Document>),
+    Screen(Screen),
+}
+
+pub struct Router(matchit::Router<Node>);
+
+pub enum Found {
+    Endpoint(Arc<Endpoint>, Vec<String>),
+    Document(Arc<Document>),
+    Screen(Show, Vec<String>),
+    /// The path exists; these methods do.
+    OtherMethods(String),
+    Options(String),
+    Nothing,
+}
+
+impl Router {
+    /// A path that stands twice with the same method, or two that cannot be told apart, is an error in the table.
+    pub fn new(
+        table: Vec<Endpoint>,
+        documents: Vec<(&'static str, Document)>,
+        screens: Vec<Screen>,
+    ) -> Result<Router, String> {
+        let mut paths: Vec<(&'static str, Vec<Arc<Endpoint>>)> = Vec::new();
+        for endpoint in table {
+            let endpoint = Arc::new(endpoint);
+            match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
+                Some((path, same)) if same.iter().any(|other| other.method == endpoint.method) => {
+                    return Err(format!("{} {path} stands twice in the table", endpoint.method));
+                }
+                Some((_, same)) => same.push(endpoint),
+                None => paths.push((endpoint.path, vec![endpoint])),
+            }
+        }
+        let mut router = matchit::Router::new();
+        for (path, endpoints) in paths {
+            let path = format!("{BASE}{path}");
+            router.insert(&path, Node::Endpoints(endpoints)).map_err(|error| format!("{path}: {error}"))?;
+        }
+        for (path, document) in documents {
+            router.insert(path, Node::Document(Arc::new(document))).map_err(|error| format!("{path}: {error}"))?;
+        }
+        for screen in screens {
+            let path = screen.path;
+            router.insert(path, Node::Screen(screen)).map_err(|error| format!("{path}: {error}"))?;
+        }
+        Ok(Router(router))
+    }
+
+    pub fn find(&self, method: &Method, path: &str) -> Found {
+        let Ok(matched) = self.0.at(path) else { return Found::Nothing };
+        let allow = allowed(matched.value);
+        if method == Method::OPTIONS {
+            return Found::Options(allow);
+        }
+        let wanted = if method == Method::HEAD { &Method::GET } else { method };
+        let path_values = || matched.params.iter().map(|(_, value)| decoded(value)).collect();
+        match matched.value {
+            Node::Screen(screen) if wanted == Method::GET => Found::Screen(screen.show, path_values()),
+            Node::Screen(Screen { submit: Some(submit), .. }) if wanted == Method::POST => {
+                Found::Screen(*submit, path_values())
+            }
+            Node::Screen(_) => Found::OtherMethods(allow),
+            Node::Document(document) if wanted == Method::GET => Found::Document(document.clone()),
+            Node::Document(_) => Found::OtherMethods(allow),
+            Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == wanted) {
+                Some(endpoint) => Found::Endpoint(endpoint.clone(), path_values()),
+                None => Found::OtherMethods(allow),
+            },
+        }
+    }
+}
+
+fn decoded(value: &str) -> String {
+    percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned()
+}
+
+/// The `Allow` header of a path.
+fn allowed(node: &Node) -> String {
+    let mut methods = match node {
+        Node::Document(_) | Node::Screen(Screen { submit: None, .. }) => vec!["GET"],
+        Node::Screen(_) => vec!["GET", "POST"],
+        Node::Endpoints(endpoints) => endpoints.iter().map(|endpoint| endpoint.method.as_str()).collect(),
+    };
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    methods.push("OPTIONS");
+    methods.join(", ")
+}

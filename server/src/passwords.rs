@@ -1,0 +1,142 @@
+//! Password hashing: argon2id, a few at a time, on threads of its own.
+//!
+//! A hash costs tens of milliseconds and 19 MiB on purpose. So only a few run at once and a short queue may wait;
+//! who comes after that is told to come back, and the rest of the service stays quick.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use tokio::sync::Semaphore;
+
+use crate::entropy::Entropy;
+
+const AT_ONCE: usize = 2;
+const WAITING_AT_MOST: usize = 64;
+const SALT_BYTES: usize = 16;
+
+/// Why there is no answer about a password.
+#[derive(Debug)]
+pub enum PasswordError {
+    /// Too many hashes wait already.
+    Busy,
+    /// The hashing thread died or a stored hash is not one.
+    Broken(String),
+}
+
+#[derive(Clone)]
+pub struct Passwords(Arc<Inner>);
+
+struct Inner {
+    entropy: Entropy,
+    running: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Passwords {
+    pub fn new(entropy: Entropy) -> Passwords {
+        Passwords(Arc::new(Inner { entropy, running: Semaphore::new(AT_ONCE), waiting: AtomicUsize::new(0) }))
+    }
+
+    /// The hash to store, in PHC form.
+    pub async fn hash(&self, password: &str) -> Result<String, PasswordError> {
+        let password = password.to_owned();
+        let salt: [u8; SALT_BYTES] = self.0.entropy.bytes();
+        self.on_a_thread(move || {
+            let hash = hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
+            Ok(hash.to_string())
+        })
+        .await
+    }
+
+    /// Whether the password belongs to the stored hash. Without one it takes the same time and is always no.
+    pub async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool, PasswordError> {
+        let password = password.to_owned();
+        self.on_a_thread(move || match stored {
+            Some(stored) => {
+                let stored = PasswordHash::new(&stored).map_err(broken)?;
+                Ok(hasher()?.verify_password(password.as_bytes(), &stored).is_ok())
+            }
+            None => {
+                hasher()?.hash_password_with_salt(password.as_bytes(), &[0; SALT_BYTES]).map_err(broken)?;
+                Ok(false)
+            }
+        })
+        .await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
+    ) -> Result<T, PasswordError> {
+        let _place = Place::take(&self.0.waiting)?;
+        let _permit = self.0.running.acquire().await.map_err(broken)?;
+        tokio::task::spawn_blocking(work).await.map_err(broken)?
+    }
+}
+
+/// A place in the queue, given back when dropped, also by a caller that went away.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn take(waiting: &'a AtomicUsize) -> Result<Place<'a>, PasswordError> {
+        let place = Place(waiting);
+        if waiting.fetch_add(1, Ordering::AcqRel) >= AT_ONCE + WAITING_AT_MOST {
+            return Err(PasswordError::Busy);
+        }
+        Ok(place)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+fn hasher() -> Result<Argon2<'static>, PasswordError> {
+    let params = Params::new(19_456, 2, 1, None).map_err(broken)?;
+    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+fn broken(error: impl std::fmt::Display) -> PasswordError {
+    PasswordError::Broken(error.to_string())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_fits_its_own_hash_only() {
+        let passwords = Passwords::new(Entropy);
+        let hash = passwords.hash("correct horse battery").await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert!(passwords.verify("correct horse battery", Some(hash.clone())).await.unwrap());
+        assert!(!passwords.verify("correct horse batterz", Some(hash)).await.unwrap());
+        assert!(!passwords.verify("correct horse battery", None).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn beyond_the_queue_a_hash_is_refused_at_once() {
+        let passwords = Passwords::new(Entropy);
+        let held = passwords.0.running.acquire_many(2).await.unwrap();
+        let mut queue = tokio::task::JoinSet::new();
+        for _ in 0..AT_ONCE + WAITING_AT_MOST {
+            let passwords = passwords.clone();
+            queue.spawn(async move { passwords.verify("x", None).await });
+        }
+        while passwords.0.waiting.load(Ordering::Acquire) < AT_ONCE + WAITING_AT_MOST {
+            tokio::task::yield_now().await;
+        }
+        assert!(matches!(passwords.verify("x", None).await, Err(PasswordError::Busy)));
+        queue.abort_all();
+        while queue.join_next().await.is_some() {}
+        drop(held);
+        assert!(passwords.verify("x", None).await.is_ok());
+    }
+}

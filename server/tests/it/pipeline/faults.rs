@@ -1,0 +1,70 @@
+//! Handlers that panic or wait, and clients that leave: the service lives on and nothing is half done.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+
+use super::probes::{ARRIVED, RELEASE, caller, marks, world};
+use crate::coverage::examples::key;
+use crate::world::engines::both;
+
+both! {
+    async fn a_handler_that_panics_is_a_fault_of_ours_and_the_service_lives_on(db) {
+        let world = world(db).await;
+        let caller = caller(&world).await;
+        for _ in 0..3 {
+            caller.get("/panics").await.problem(500, "internal");
+            caller.post("/panics", json!({"text": "x"})).await.problem(500, "internal");
+            let inside = caller.with_key(key()).post("/marks", json!({"text": "panic"})).await;
+            let body = inside.problem(500, "internal");
+            assert!(!body["detail"].as_str().unwrap().contains("told to"), "the cause leaked: {body}");
+        }
+        assert_eq!(marks(db).await, 0);
+        caller.with_key(key()).post("/marks", json!({"text": "fine"})).await.expect(201);
+        world.end().await;
+    }
+
+    async fn a_transaction_that_waits_for_something_else_does_not_hang(db) {
+        let world = world(db).await;
+        let caller = caller(&world).await;
+        let answer = caller.post("/waits", json!({"text": "x"})).await;
+        // SQLite has one writer, whom nobody may hold up; PostgreSQL can afford it.
+        match db.is_shared() {
+            true => drop(answer.expect(201)),
+            false => drop(answer.problem(500, "internal")),
+        }
+        assert_eq!(marks(db).await, i64::from(db.is_shared()));
+        caller.with_key(key()).post("/marks", json!({"text": "fine"})).await.expect(201);
+        world.end().await;
+    }
+
+    async fn what_a_client_asked_for_happens_once_even_if_it_does_not_wait(db) {
+        let world = world(db).await;
+        let caller = caller(&world).await;
+        let key = key();
+        let body = r#"{"text": "gone"}"#;
+        let request = format!(
+            "POST /v1/held HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {key}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            caller.token(),
+            body.len(),
+        );
+        let mut stream = tokio::net::TcpStream::connect(world.node.public).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        ARRIVED.notified().await;
+        let open = &world.node.app.metrics.connections;
+        let before = open.get();
+        drop(stream);
+        while open.get() == before {
+            tokio::task::yield_now().await;
+        }
+        RELEASE.add_permits(1);
+        let retry = caller.with_key(key).request(hyper::Method::POST, "/held");
+        let retried = caller.send(retry.header("content-type", "application/json").body(body)).await;
+        assert_eq!(retried.header("idempotent-replayed"), Some("true"));
+        assert_eq!(retried.expect(201)["total"], 1);
+        assert_eq!(marks(db).await, 1);
+        world.end().await;
+    }
+}

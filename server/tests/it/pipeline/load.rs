@@ -1,0 +1,65 @@
+//! Too much to do, and the end: requests are turned away in good order, and those that run finish.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::probes::{ARRIVED, RELEASE, world, world_with};
+use crate::world::World;
+use crate::world::client::Answer;
+use crate::world::engines::both;
+
+both! {
+    async fn beyond_the_limit_of_running_requests_the_next_is_turned_away(db) {
+        let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_REQUESTS_AT_ONCE", "8")];
+        let world = world_with(db, &settings).await;
+        let mut running = hold(&world, 8).await;
+        let refused = world.anyone().get("/questions?number=1").await;
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(503, "service.unavailable");
+        // Whoever watches the service is not turned away with its clients.
+        world.operations().get("/readyz").await.expect(200);
+        RELEASE.add_permits(8);
+        while let Some(answer) = running.join_next().await {
+            assert_eq!(answer.unwrap().ok()["text"], "let go");
+        }
+        world.anyone().get("/questions?number=1").await.expect(200);
+        world.end().await;
+    }
+
+    async fn a_service_that_stops_finishes_what_runs_and_takes_nothing_new(db) {
+        let world = world(db).await;
+        let (public, ops_address, ops) = (world.node.public, world.node.ops, world.operations());
+        let mut running = hold(&world, 1).await;
+        ops.get("/readyz").await.expect(200);
+        let stopping = tokio::spawn(world.stop());
+        while TcpStream::connect(public).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        // Whoever balances the load learns of it while requests still run.
+        let unready = ops.get("/readyz").await;
+        assert_eq!(unready.header("retry-after"), Some("1"));
+        unready.problem(503, "service.unavailable");
+        ops.get("/healthz").await.expect(200);
+        assert!(!stopping.is_finished());
+        RELEASE.add_permits(1);
+        let answer = running.join_next().await.unwrap().unwrap();
+        assert_eq!(answer.ok()["text"], "let go");
+        tokio::time::timeout(Duration::from_secs(20), stopping).await.unwrap().unwrap();
+        assert!(TcpStream::connect(ops_address).await.is_err());
+    }
+}
+
+/// So many requests that wait at the gate until they are let go.
+async fn hold(world: &World, count: usize) -> JoinSet<Answer> {
+    let mut running = JoinSet::new();
+    for _ in 0..count {
+        let caller = world.anyone();
+        running.spawn(async move { caller.get("/held").await });
+        ARRIVED.notified().await;
+    }
+    running
+}

@@ -1,0 +1,213 @@
+//! Endpoints that do what a test needs, over tables that only tests have.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::LazyLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, Semaphore};
+use trunkline::db::Conn;
+use trunkline::http::answer::{Created, Json};
+use trunkline::http::auth::Who;
+use trunkline::http::call::{Call, Done, Read};
+use trunkline::http::endpoint::{Endpoint, get, post};
+use trunkline::http::input::{Body, Path, Query};
+use trunkline::http::page::{Listing, Page};
+use trunkline::http::problem::{Code, Problem};
+use trunkline::limits::Limit;
+use trunkline::params;
+use trunkline::values::{Role, Text};
+
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::TestDb;
+
+pub const TABLES: &str = "
+    CREATE TABLE probe_marks (id BIGINT NOT NULL, text TEXT NOT NULL);
+    CREATE TABLE probe_items (id BIGINT PRIMARY KEY NOT NULL, colour TEXT NOT NULL);";
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    text: Text<1, 200>,
+    #[serde(default)]
+    count: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Marked {
+    text: String,
+    count: i64,
+    /// How many marks there were then: tells one execution from another.
+    total: i64,
+}
+
+async fn leave_mark(conn: &mut Conn, text: &str) -> Result<i64, Problem> {
+    conn.exec("INSERT INTO probe_marks (id, text) VALUES (1, $1)", params![text]).await?;
+    let (total,): (i64,) = conn.one("SELECT CAST(count(*) AS BIGINT) FROM probe_marks", params![]).await?;
+    Ok(total)
+}
+
+async fn mark(call: Call, Body(request): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+    call.commit(request, |tx, request| {
+        Box::pin(async move {
+            let total = leave_mark(tx, &request.text).await?;
+            match request.text.as_str() {
+                "refuse" => Err(Problem::state_conflict(format!("Refused with {total} marks."))),
+                "break" => Err(Problem::internal("told to break")),
+                "panic" => panic!("told to panic in the transaction"),
+                text => Ok(Created(Marked { text: text.to_owned(), count: request.count.unwrap_or(0), total })),
+            }
+        })
+    })
+    .await
+}
+
+async fn mark_below(call: Call, Path(_): Path<String>, body: Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+    mark(call, body).await
+}
+
+async fn panic_outside(_: Call, Body(_): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+    panic!("told to panic outside the transaction")
+}
+
+async fn panic_reading(_: Read) -> Result<Json<Marked>, Problem> {
+    panic!("told to panic while reading")
+}
+
+/// What no transaction may do: wait for something other than its connection.
+async fn wait_inside(call: Call, Body(_): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+    call.commit((), |tx, ()| {
+        Box::pin(async move {
+            let total = leave_mark(tx, "waited").await?;
+            tokio::task::yield_now().await;
+            Ok(Created(Marked { text: "waited".into(), count: 0, total }))
+        })
+    })
+    .await
+}
+
+/// Rings when a request has arrived where it is held. Each test is a process of its own, so one bell is enough.
+pub static ARRIVED: LazyLock<Notify> = LazyLock::new(Notify::new);
+/// One permit lets one request go.
+pub static RELEASE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(0));
+
+async fn held(read: Read) -> Result<Json<Marked>, Problem> {
+    drop(read);
+    ARRIVED.notify_one();
+    RELEASE.acquire().await.map_err(Problem::internal)?.forget();
+    Ok(Json(Marked { text: "let go".into(), count: 0, total: 0 }))
+}
+
+/// Is held in the middle of its transaction, by its thread.
+async fn held_mark(call: Call, Body(request): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+    call.commit(request, |tx, request| {
+        Box::pin(async move {
+            let total = leave_mark(tx, &request.text).await?;
+            ARRIVED.notify_one();
+            tokio::task::block_in_place(|| {
+                while RELEASE.try_acquire().is_err() {
+                    std::thread::yield_now();
+                }
+            });
+            Ok(Created(Marked { text: request.text.to_string(), count: 0, total }))
+        })
+    })
+    .await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    colour: Option<Text<1, 20>>,
+}
+
+trunkline::row! {
+    #[derive(Serialize, JsonSchema)]
+    struct Item {
+        id: i64,
+        colour: String,
+    }
+}
+
+async fn items(mut read: Read, listing: Listing<Filters, i64>) -> Result<Page<Item>, Problem> {
+    let after = listing.after.unwrap_or(i64::MAX);
+    let colour = listing.filters.colour.as_ref().map(|colour| colour.to_string());
+    let rows: Vec<Item> = read
+        .all(
+            "SELECT id, colour FROM probe_items WHERE id < $1 AND ($2 IS NULL OR colour = $2) ORDER BY id DESC LIMIT $3",
+            params![after, colour, listing.fetch()],
+        )
+        .await?;
+    listing.page(rows, |row| row.id, |row| row)
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Asked")]
+pub struct Question {
+    number: i64,
+    #[serde(default)]
+    text: Option<String>,
+}
+
+async fn ask(_: Read, Query(question): Query<Question>) -> Result<Json<Question>, Problem> {
+    Ok(Json(question))
+}
+
+pub fn table() -> Vec<Endpoint> {
+    use Limit::{Reads, SignIn, Writes};
+    use Who::{Anyone, SignedIn};
+    vec![
+        post("/marks", mark, "Leaves a mark")
+            .idempotent()
+            .who(SignedIn)
+            .limit(Writes)
+            .audit("probe.mark")
+            .problems(&[Code::StateConflict])
+            .under("Probes"),
+        post("/marks/{name}", mark_below, "Leaves a mark elsewhere")
+            .who(SignedIn)
+            .limit(Writes)
+            .audit("probe.mark")
+            .problems(&[Code::StateConflict])
+            .under("Probes"),
+        post("/open-marks", mark, "Leaves a mark for anyone")
+            .who(Anyone)
+            .limit(SignIn)
+            .audit("probe.mark")
+            .problems(&[Code::StateConflict])
+            .under("Probes"),
+        post("/panics", panic_outside, "Panics").who(SignedIn).limit(Writes).audit("probe.panic").under("Probes"),
+        get("/panics", panic_reading, "Panics").who(Anyone).limit(Limit::None).under("Probes"),
+        post("/waits", wait_inside, "Waits inside").who(SignedIn).limit(Writes).audit("probe.wait").under("Probes"),
+        get("/held", held, "Waits at the gate").who(Anyone).limit(Limit::None).under("Probes"),
+        post("/held", held_mark, "Marks").who(SignedIn).limit(Writes).audit("probe.held").under("Probes"),
+        get("/items", items, "A list").who(SignedIn).limit(Reads).under("Probes"),
+        get("/other-items", items, "Another list").who(SignedIn).limit(Reads).under("Probes"),
+        get("/questions", ask, "Asks").who(Anyone).limit(Limit::None).under("Probes"),
+    ]
+}
+
+/// A world with these endpoints and nothing else, without limits.
+pub async fn world(db: &TestDb) -> World {
+    world_with(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await
+}
+
+pub async fn world_with(db: &TestDb, settings: &[(&str, &str)]) -> World {
+    db.ddl(TABLES).await;
+    World::with_table(db, settings, table()).await
+}
+
+pub async fn caller(world: &World) -> Client {
+    world.minted(Role::Customer).await
+}
+
+/// How many marks are in the database.
+pub async fn marks(db: &TestDb) -> i64 {
+    let mut reader = db.read().await.unwrap();
+    let (count,) = reader.one("SELECT CAST(count(*) AS BIGINT) FROM probe_marks", params![]).await.unwrap();
+    count
+}

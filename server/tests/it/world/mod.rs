@@ -1,0 +1,222 @@
+//! The world a test runs in: the whole service on free ports with a database of its own, spoken to over HTTP.
+//!
+//! ```ignore
+//! both! {
+//!     async fn a_user_sees_itself(db) {
+//!         let world = World::start(db).await;
+//!         let admin = world.admin().await;
+//!         assert_eq!(admin.get("/me").await.ok()["user"]["email"], "admin@carrier.example");
+//!         world.end().await;
+//!     }
+//! }
+//! ```
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod authenticator;
+pub mod client;
+pub mod engines;
+pub mod form;
+mod minted;
+pub mod outbox;
+pub mod payer;
+pub mod people;
+pub mod process;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use trunkline::audit;
+use trunkline::config::Settings;
+use trunkline::http::endpoint::Endpoint;
+use trunkline::serve::{self, Running};
+use trunkline::values::{Role, UserId};
+
+use client::{Client, Session};
+use engines::TestDb;
+
+pub const ADMIN_EMAIL: &str = "admin@carrier.example";
+pub const PASSWORD: &str = "correct horse battery staple";
+pub const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-test-world-0123456789";
+const SWITCH_SECRET: &str = "switch-secret-of-the-test-world-0123456789abc";
+pub const JWT_SECRET: &str = "jwt-secret-of-the-test-world-0123456789abcdefg";
+pub const MASTER_SECRET: &str = "master-secret-of-the-test-world-0123456789abcd";
+
+/// One service, or several on one database.
+pub struct World {
+    pub node: Running,
+    folder: Arc<TempDir>,
+    database_url: String,
+    client: reqwest::Client,
+    settings: BTreeMap<String, String>,
+}
+
+impl World {
+    /// A world as a user meets it: every limit on.
+    pub async fn start(db: &TestDb) -> World {
+        World::with(db, &[]).await
+    }
+
+    /// A world without rate limits or lock-outs, for tests that make many requests about something else.
+    pub async fn unlimited(db: &TestDb) -> World {
+        World::with(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await
+    }
+
+    pub async fn with(db: &TestDb, settings: &[(&str, &str)]) -> World {
+        World::with_table(db, settings, trunkline::routes::table()).await
+    }
+
+    /// A world with endpoints of its own, for tests of what holds for every endpoint.
+    pub async fn with_table(db: &TestDb, settings: &[(&str, &str)], table: Vec<Endpoint>) -> World {
+        let mut names: BTreeMap<String, String> = [
+            ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
+            ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0"),
+            ("TRUNKLINE_TEST_CLOCK", "on"),
+            ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
+            ("TRUNKLINE_SWITCH_SECRET", SWITCH_SECRET),
+            ("TRUNKLINE_JWT_SECRET", JWT_SECRET),
+            ("TRUNKLINE_MASTER_SECRET", MASTER_SECRET),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        names.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        World::launch(Arc::new(TempDir::new().unwrap()), db.url.clone(), names, table).await
+    }
+
+    /// A second node on the same database and data folder. End the first world last.
+    pub async fn another_node(&self) -> World {
+        let (folder, url) = (self.folder.clone(), self.database_url.clone());
+        World::launch(folder, url, self.settings.clone(), trunkline::routes::table()).await
+    }
+
+    async fn launch(
+        folder: Arc<TempDir>,
+        database_url: String,
+        names: BTreeMap<String, String>,
+        table: Vec<Endpoint>,
+    ) -> World {
+        let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
+        settings.data_dir = folder.path().to_owned();
+        settings.database_url = Some(database_url.clone());
+        let node = serve::start_with(&mut settings, table).await.unwrap();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        World { node, folder, database_url, client, settings: names }
+    }
+
+    /// A caller without a token.
+    pub fn anyone(&self) -> Client {
+        Client::new(self.client.clone(), format!("http://{}/v1", self.node.public), None)
+    }
+
+    /// A caller with this access token.
+    pub fn bearing(&self, token: &str) -> Client {
+        Client::new(self.client.clone(), format!("http://{}/v1", self.node.public), Some(token.to_owned()))
+    }
+
+    /// What the operations port answers to whoever knows the switch secret.
+    pub fn operations(&self) -> Client {
+        Client::new(self.client.clone(), format!("http://{}", self.node.ops), Some(SWITCH_SECRET.to_owned()))
+    }
+
+    pub async fn bootstrap(&self, email: &str) -> client::Answer {
+        self.anyone()
+            .header("X-Bootstrap-Token", BOOTSTRAP_TOKEN)
+            .post(
+                "/admin/bootstrap",
+                json!({"legal_name": "Carrier BV", "contact_name": "Ada Admin", "contact_email": email, "password": PASSWORD}),
+            )
+            .await
+    }
+
+    /// The first admin, made and signed in.
+    pub async fn admin(&self) -> Session {
+        self.bootstrap(ADMIN_EMAIL).await.expect(201);
+        self.sign_in(ADMIN_EMAIL).await
+    }
+
+    /// A customer of its own account, signed in.
+    pub async fn customer(&self, email: &str) -> Session {
+        self.user(email, Role::Customer).await;
+        self.sign_in(email).await
+    }
+
+    /// A user in an account of its own, with the usual password.
+    pub async fn user(&self, email: &str, role: Role) -> UserId {
+        let hash = self.node.app.passwords.hash(PASSWORD).await.unwrap();
+        let now = self.node.app.clock.now();
+        let insert = self.node.app.db.tx((email.to_owned(), role, hash, now), |conn, (email, role, hash, now)| {
+            Box::pin(async move {
+                let account = people::live_account(conn, email, *now).await?;
+                people::user_of(conn, account, email, *role, Some(hash.clone()), *now).await
+            })
+        });
+        insert.await.unwrap()
+    }
+
+    /// Signs in a user who has no second factor.
+    pub async fn sign_in(&self, email: &str) -> Session {
+        let session = self.try_sign_in(email, PASSWORD).await.ok();
+        self.session(&session)
+    }
+
+    pub async fn try_sign_in(&self, email: &str, password: &str) -> client::Answer {
+        self.anyone().post("/auth/sign-in", json!({"email": email, "password": password})).await
+    }
+
+    /// The session in a response's body.
+    pub fn session(&self, body: &Value) -> Session {
+        Session::new(self.bearing(body["access_token"].as_str().unwrap()), body)
+    }
+
+    /// Moves the time forward; everything that fell due has run when this returns.
+    pub async fn advance(&self, seconds: u64) {
+        self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
+    }
+
+    /// Runs what is due now.
+    pub async fn settle(&self) {
+        self.advance(0).await;
+    }
+
+    pub fn data_folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Every letter sent so far, oldest first.
+    pub async fn letters(&self) -> Vec<outbox::Letter> {
+        self.settle().await;
+        outbox::read(&self.folder.path().join("outbox"))
+    }
+
+    /// Ends the world; refuses to when it is not in order.
+    pub async fn end(self) {
+        self.settle().await;
+        let app = self.node.app.clone();
+        let dead = trunkline::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
+        assert!(dead.is_empty(), "jobs died: {dead:?}");
+        audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
+        self.node.stop().await;
+    }
+
+    /// Ends a node without looking at its order, as a crash would not either.
+    pub async fn stop(self) {
+        self.node.stop().await;
+    }
+
+    /// What the service's clock says, in Unix seconds.
+    pub fn seconds(&self) -> i64 {
+        self.node.app.clock.now().seconds()
+    }
+
+    /// Moves the time to the first second of the next window of this length, so that a window does not end amid a test.
+    pub async fn advance_to_next(&self, window_seconds: i64) {
+        let ahead = window_seconds - self.seconds().rem_euclid(window_seconds);
+        self.advance(ahead.unsigned_abs()).await;
+    }
+
+    pub async fn refresh(&self, refresh_token: &str) -> client::Answer {
+        self.anyone().post("/auth/refresh", json!({"refresh_token": refresh_token})).await
+    }
+}

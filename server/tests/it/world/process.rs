@@ -1,0 +1,102 @@
+//! The program itself, as a process that can be killed.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::json;
+
+use super::client::Client;
+use super::engines::TestDb;
+
+pub struct Process {
+    child: Child,
+    /// Kept open, since the service may have more to say.
+    _words: BufReader<ChildStdout>,
+    public: String,
+    ops: String,
+    http: reqwest::Client,
+    switch_secret: String,
+}
+
+/// The program on this database and data folder. It sees these settings and no others.
+pub fn program(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Command {
+    let url = match db.url.strip_prefix("sqlite:") {
+        Some(path) => format!("sqlite://{path}"),
+        None => db.url.clone(),
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
+    command.env_clear().args(arguments).envs(settings.iter().copied());
+    command.env("TRUNKLINE_DATA_DIR", folder).env("TRUNKLINE_DATABASE_URL", url);
+    command.env("TRUNKLINE_LISTEN", "127.0.0.1:0").env("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0");
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments: &[&str]) -> Output {
+    program(db, folder, settings, arguments).output().unwrap()
+}
+
+impl Process {
+    /// Starts the service and waits until it says that it is up.
+    pub fn serve(db: &TestDb, folder: &Path, settings: &[(&str, &str)]) -> Process {
+        let mut command = program(db, folder, settings, &["serve"]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (mut public, mut ops) = (None, None);
+        let mut words = BufReader::new(child.stdout.take().unwrap());
+        for line in words.by_ref().lines().map_while(Result::ok) {
+            let mut parts = line.split_whitespace();
+            match (parts.next(), parts.next()) {
+                (Some("API"), Some(url)) => public = Some(url.to_owned()),
+                (Some("Operations"), Some(url)) => ops = url.strip_suffix("/healthz").map(str::to_owned),
+                _ => {}
+            }
+            if ops.is_some() {
+                break;
+            }
+        }
+        Process {
+            child,
+            _words: words,
+            public: public.expect("the service came up"),
+            ops: ops.expect("the service came up"),
+            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+            switch_secret: std::fs::read_to_string(folder.join("secrets/switch")).unwrap(),
+        }
+    }
+
+    pub fn anyone(&self) -> Client {
+        Client::new(self.http.clone(), self.public.clone(), None)
+    }
+
+    pub fn bearing(&self, token: &str) -> Client {
+        Client::new(self.http.clone(), self.public.clone(), Some(token.to_owned()))
+    }
+
+    /// Moves the time forward; everything that fell due has run when this returns.
+    pub async fn advance(&self, seconds: u64) {
+        let ops = Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()));
+        ops.post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Process {
+    /// A test that fails leaves no process behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

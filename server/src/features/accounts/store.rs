@@ -1,0 +1,109 @@
+//! The accounts table.
+
+use super::types::{Address, OnboardingStatus, VatStatus};
+use crate::db::{Conn, DbError, params, row, sql};
+use crate::values::{AccountId, Country, E164, Email, Locale, Text, Time};
+
+row! {
+    #[derive(Clone)]
+    pub struct AccountRow {
+        pub id: AccountId,
+        pub company_name: Text<1, 200>,
+        pub locale: Locale,
+        pub postal_address: Option<Address>,
+        pub invoice_address: Option<Address>,
+        pub vat_id: Option<Text<1, 20>>,
+        pub vat_status: VatStatus,
+        pub onboarding_status: OnboardingStatus,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+pub struct NewAccount {
+    pub id: AccountId,
+    pub company_name: Text<1, 200>,
+    pub trading_name: Option<String>,
+    pub country: Country,
+    pub contact_name: String,
+    pub contact_email: Email,
+    pub contact_phone: Option<E164>,
+}
+
+pub async fn insert(conn: &mut Conn, account: &NewAccount, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO accounts (id, company_name, trading_name, country, locale, vat_status, contact_name,
+                                   contact_email, contact_phone, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)"
+        ),
+        params![
+            account.id,
+            account.company_name,
+            account.trading_name,
+            account.country,
+            Locale::default(),
+            VatStatus::NotVerified,
+            account.contact_name,
+            account.contact_email,
+            account.contact_phone,
+            now
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Takes an account back in the transaction that made it.
+pub async fn discard(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM accounts WHERE id = $1"), params![id]).await?;
+    Ok(())
+}
+
+pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id WHERE id = $1"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// The account, held until the transaction ends: who changes another field meanwhile waits and sees this change.
+pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id WHERE id = $1 /*pg FOR UPDATE OF a */"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// Writes what an account may change about itself.
+pub async fn update(conn: &mut Conn, account: &AccountRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE accounts SET company_name = $2, locale = $3, postal_address = $4, invoice_address = $5, vat_id = $6,
+                                 vat_status = $7, updated_at = $8
+             WHERE id = $1"
+        ),
+        params![
+            account.id,
+            account.company_name,
+            account.locale,
+            account.postal_address,
+            account.invoice_address,
+            account.vat_id,
+            account.vat_status,
+            account.updated_at
+        ],
+    )
+    .await?;
+    Ok(())
+}

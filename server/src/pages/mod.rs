@@ -1,0 +1,51 @@
+//! The pages that mails link to. Each spends its token by a POST, only when a person asks for it.
+//!
+//! A page is one document: markup with its style and its script inside, which the policy admits by their hashes and
+//! nothing else. The token stands in the URL's fragment, which no browser sends, so a GET can neither see nor spend it.
+
+use hyper::header::HeaderValue;
+
+use crate::app::StartError;
+use crate::http::headers::inline_source;
+use crate::http::router::Document;
+
+const STYLE: &str = include_str!("page.css");
+
+struct Page {
+    path: &'static str,
+    markup: &'static str,
+    script: &'static str,
+}
+
+const PAGES: [Page; 2] = [
+    Page {
+        path: "/reset-password",
+        markup: include_str!("reset_password.html"),
+        script: concat!(include_str!("page.js"), include_str!("reset_password.js")),
+    },
+    Page {
+        path: "/magic-link",
+        markup: include_str!("magic_link.html"),
+        script: concat!(include_str!("page.js"), include_str!("magic_link.js")),
+    },
+];
+
+pub fn documents() -> Result<Vec<(&'static str, Document)>, StartError> {
+    PAGES.iter().map(|page| Ok((page.path, page.document()?))).collect()
+}
+
+impl Page {
+    fn document(&self) -> Result<Document, StartError> {
+        let body = self.markup.replacen("{style}", STYLE, 1).replacen("{script}", self.script, 1);
+        Ok(Document::new("text/html; charset=utf-8", Some(self.policy()?), body))
+    }
+
+    fn policy(&self) -> Result<HeaderValue, StartError> {
+        let (script, style) = (inline_source(self.script), inline_source(STYLE));
+        let policy = format!(
+            "default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'; form-action 'none'; \
+             base-uri 'none'; frame-ancestors 'none'"
+        );
+        Ok(HeaderValue::from_str(&policy)?)
+    }
+}

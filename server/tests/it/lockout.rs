@@ -1,0 +1,197 @@
+//! Guessing passwords: waits, limits, deactivated users, and what the audit log keeps of it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use trunkline::row;
+
+use crate::world::authenticator::Authenticator;
+use crate::world::client::Answer;
+use crate::world::engines::{TestDb, both};
+use crate::world::{PASSWORD, World};
+
+const CORA: &str = "cora@customer.example";
+const GENEROUS: &[(&str, &str)] = &[
+    ("TRUNKLINE_LIMIT_SIGN_IN", "1000/60"),
+    ("TRUNKLINE_LIMIT_SIGN_IN_EMAIL", "1000/60"),
+    ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1"),
+];
+
+async fn sign_in_from(world: &World, ip: &str, email: &str, password: &str) -> Answer {
+    let caller = world.anyone().header("X-Forwarded-For", ip);
+    caller.post("/auth/sign-in", json!({"email": email, "password": password})).await
+}
+
+row! {
+    #[derive(Debug)]
+    struct Audited {
+        action: String,
+        outcome: String,
+        reason: Option<String>,
+        actor: Option<String>,
+        ip: Option<String>,
+        user_agent: Option<String>,
+        user_id: Option<uuid::Uuid>,
+        meta: Option<String>,
+    }
+}
+
+async fn audited(db: &TestDb, action: &str) -> Vec<Audited> {
+    let sql = trunkline::sql!("SELECT ", Audited::COLS, " FROM audit_log ORDER BY seq");
+    let mut rows: Vec<Audited> = db.read().await.unwrap().all(sql, &[]).await.unwrap();
+    rows.retain(|row| row.action == action);
+    rows
+}
+
+both! {
+    async fn after_five_failures_even_the_right_password_has_to_wait(db) {
+        let world = World::with(db, GENEROUS).await;
+        world.customer(CORA).await;
+        let mut wrong = Vec::new();
+        for _ in 0..5 {
+            wrong.push(sign_in_from(&world, "203.0.113.7", CORA, "not the password").await);
+        }
+        let mut refused = wrong.pop().unwrap().problem(401, "auth.invalid_credentials");
+        let mut locked = sign_in_from(&world, "203.0.113.7", CORA, PASSWORD).await
+            .problem(401, "auth.invalid_credentials");
+        refused["request_id"].take();
+        locked["request_id"].take();
+        assert_eq!(refused, locked);
+
+        // The owner elsewhere, and others here, are not concerned.
+        sign_in_from(&world, "203.0.113.8", CORA, PASSWORD).await.ok();
+        world.user("carl@customer.example", trunkline::values::Role::Customer).await;
+        sign_in_from(&world, "203.0.113.7", "carl@customer.example", PASSWORD).await.ok();
+
+        world.advance(30).await;
+        sign_in_from(&world, "203.0.113.7", CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
+    async fn the_wait_doubles_and_a_success_forgets_it(db) {
+        let world = World::with(db, GENEROUS).await;
+        world.customer(CORA).await;
+        let from = "203.0.113.7";
+        for _ in 0..5 {
+            sign_in_from(&world, from, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        }
+        world.advance(30).await;
+        sign_in_from(&world, from, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        world.advance(35).await;
+        sign_in_from(&world, from, CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
+        world.advance(25).await;
+        sign_in_from(&world, from, CORA, PASSWORD).await.ok();
+        for _ in 0..4 {
+            sign_in_from(&world, from, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        }
+        sign_in_from(&world, from, CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
+    async fn a_forwarded_address_counts_only_from_a_trusted_proxy(db) {
+        let world = World::start(db).await;
+        world.advance_to_next(60).await;
+        for n in 0..10 {
+            let answer = sign_in_from(&world, &format!("203.0.113.{n}"), &format!("u{n}@x.example"), PASSWORD).await;
+            answer.problem(401, "auth.invalid_credentials");
+        }
+        sign_in_from(&world, "203.0.113.99", "u@x.example", PASSWORD).await.problem(429, "rate_limited");
+        world.end().await;
+    }
+
+    async fn an_address_may_try_ten_times_a_minute_in_all_ways_of_signing_in(db) {
+        let world = World::start(db).await;
+        world.advance_to_next(60).await;
+        let caller = world.anyone();
+        for n in 0..3 {
+            let email = format!("u{n}@x.example");
+            let answer = caller.post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await;
+            assert_eq!(answer.header("ratelimit-policy"), Some("\"sign-in\";q=10;w=60"));
+            let remaining = 9 - 3 * n;
+            assert!(answer.header("ratelimit").unwrap().starts_with(&format!("\"sign-in\";r={remaining};t=")));
+            answer.problem(401, "auth.invalid_credentials");
+            caller.post("/auth/forgot-password", json!({"email": email})).await.expect(202);
+            world.verify("x", "123456").await.problem(401, "auth.token_invalid");
+        }
+        caller.post("/auth/magic-link/redeem", json!({"token": "x"})).await.problem(401, "auth.token_invalid");
+
+        let refused = caller.post("/auth/sign-in", json!({"email": CORA, "password": PASSWORD})).await;
+        assert!(refused.header("ratelimit").unwrap().starts_with("\"sign-in\";r=0;t="));
+        let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait));
+        refused.problem(429, "rate_limited");
+        world.advance(wait).await;
+        world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
+        world.end().await;
+    }
+
+    async fn an_email_may_be_tried_five_times_a_minute_from_everywhere(db) {
+        let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
+        world.customer(CORA).await;
+        world.advance_to_next(60).await;
+        for n in 0..5 {
+            let answer = sign_in_from(&world, &format!("203.0.113.{n}"), CORA, "not the password").await;
+            answer.problem(401, "auth.invalid_credentials");
+        }
+        let refused = sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await;
+        assert!(refused.header("retry-after").is_some());
+        refused.problem(429, "rate_limited");
+        let asked = world.anyone().header("X-Forwarded-For", "203.0.113.6");
+        asked.post("/auth/forgot-password", json!({"email": CORA})).await.problem(429, "rate_limited");
+        sign_in_from(&world, "203.0.113.6", "carl@customer.example", PASSWORD).await
+            .problem(401, "auth.invalid_credentials");
+        world.advance(60).await;
+        sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
+    async fn a_deactivated_user_is_out_at_once(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
+        let waiting = world.tmp_token(CORA).await;
+        db.ddl("UPDATE users SET is_active = FALSE;").await;
+        cora.get("/me").await.problem(401, "auth.token_invalid");
+        world.refresh(&cora.refresh_token).await.problem(401, "auth.token_invalid");
+        world.verify(&waiting, &app.fresh(&world).await).await.problem(401, "auth.token_invalid");
+        world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
+        world.anyone().post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
+        assert!(world.letters().await.is_empty());
+        world.end().await;
+    }
+
+    async fn the_audit_log_tells_good_and_bad_sign_ins(db) {
+        let world = World::with(db, GENEROUS).await;
+        let id = world.user(CORA, trunkline::values::Role::Customer).await;
+        let caller = world.anyone().header("X-Forwarded-For", "203.0.113.7").header("User-Agent", "Browser/2");
+        for (email, password) in [(CORA, "not the password"), ("nobody@x.example", PASSWORD), (CORA, PASSWORD)] {
+            caller.post("/auth/sign-in", json!({"email": email, "password": password})).await;
+        }
+        let rows = audited(db, "session.sign_in").await;
+        let told: Vec<_> = rows.iter().map(|row| (row.outcome.as_str(), row.reason.as_deref())).collect();
+        let wrong = Some("auth.invalid_credentials");
+        assert_eq!(told, [("failure", wrong), ("failure", wrong), ("success", None)]);
+        let users: Vec<_> = rows.iter().map(|row| row.user_id).collect();
+        assert_eq!(users, [Some(id.uuid()), None, Some(id.uuid())]);
+        for row in &rows {
+            assert_eq!(row.ip.as_deref(), Some("203.0.113.7"));
+            assert_eq!(row.user_agent.as_deref(), Some("Browser/2"));
+            // Whoever tries an address that nobody has is nobody we know.
+            assert_eq!(row.actor.as_deref(), row.user_id.map(|_| "customer"));
+        }
+        world.end().await;
+    }
+
+    async fn the_audit_log_tells_a_reused_token(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        world.refresh(&cora.refresh_token).await.ok();
+        world.advance(11).await;
+        world.refresh(&cora.refresh_token).await.problem(401, "auth.token_invalid");
+        let rows = audited(db, "session.refresh").await;
+        let last = rows.last().unwrap();
+        assert_eq!((last.outcome.as_str(), last.reason.as_deref()), ("failure", Some("auth.token_invalid")));
+        assert!(last.meta.as_deref().unwrap().contains("token_reuse") && last.user_id.is_some());
+        world.end().await;
+    }
+}

@@ -1,0 +1,104 @@
+//! The pages that mails link to, as a browser fetches them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::BASE64;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::client::{Answer, Client};
+use crate::world::engines::both;
+use crate::world::{ADMIN_EMAIL, PASSWORD, World};
+
+const PAGES: [&str; 2] = ["/reset-password", "/magic-link"];
+
+fn visitor(world: &World) -> (Client, impl Fn(&str) -> String + use<>) {
+    let origin = format!("http://{}", world.node.public);
+    (world.anyone(), move |page: &str| format!("{origin}{page}"))
+}
+
+fn inside<'a>(page: &'a str, tag: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("<{tag}>")).unwrap();
+    rest.split_once(&format!("</{tag}>")).unwrap().0
+}
+
+fn policy(answer: &Answer) -> Vec<&str> {
+    answer.header("content-security-policy").unwrap().split("; ").collect()
+}
+
+both! {
+    async fn a_page_of_a_mail_is_answered_without_a_token_and_kept_by_no_cache(db) {
+        let world = World::start(db).await;
+        let (visitor, url) = visitor(&world);
+        for page in PAGES {
+            let answer = visitor.get(&url(page)).await;
+            assert_eq!(answer.status, 200, "{page}");
+            assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+            assert_eq!(answer.header("cache-control"), Some("no-cache"));
+            assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+            assert_eq!(answer.header("x-frame-options"), Some("DENY"));
+        }
+        world.end().await;
+    }
+
+    async fn the_policy_of_a_page_admits_its_own_script_and_style_and_nothing_else(db) {
+        let world = World::start(db).await;
+        let (visitor, url) = visitor(&world);
+        for page in PAGES {
+            let answer = visitor.get(&url(page)).await;
+            let text = std::str::from_utf8(&answer.bytes).unwrap();
+            let hash = |tag| BASE64.encode(digest(&SHA256, inside(text, tag).as_bytes()).as_ref());
+            let expected = [
+                "default-src 'none'".to_owned(),
+                format!("script-src 'sha256-{}'", hash("script")),
+                format!("style-src 'sha256-{}'", hash("style")),
+                "connect-src 'self'".to_owned(),
+                "form-action 'none'".to_owned(),
+                "base-uri 'none'".to_owned(),
+                "frame-ancestors 'none'".to_owned(),
+            ];
+            assert_eq!(policy(&answer), expected, "{page}");
+            assert!(text.contains("<noscript>") && !text.contains(" style=") && !text.contains(" src="), "{page}");
+        }
+        world.end().await;
+    }
+
+    async fn a_page_answers_head_like_get_and_refuses_other_methods(db) {
+        let world = World::start(db).await;
+        let (visitor, url) = visitor(&world);
+        for page in PAGES {
+            let whole = visitor.get(&url(page)).await;
+            let head = visitor.call(Method::HEAD, &url(page), None).await;
+            assert_eq!((head.status, head.bytes.len()), (200, 0));
+            assert_eq!(head.header("content-length"), Some(whole.bytes.len().to_string().as_str()));
+            assert_eq!(policy(&head), policy(&whole));
+
+            let unchanged = visitor.header("If-None-Match", whole.header("etag").unwrap()).get(&url(page)).await;
+            assert_eq!(unchanged.status, 304);
+
+            let refused = visitor.post(&url(page), json!({})).await;
+            assert_eq!(refused.header("allow"), Some("GET, HEAD, OPTIONS"));
+            refused.problem(405, "method_not_allowed");
+        }
+        world.end().await;
+    }
+
+    async fn opening_the_page_of_a_link_does_not_spend_it(db) {
+        let world = World::start(db).await;
+        world.admin().await;
+        world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
+        let letter = world.letters().await.pop().unwrap();
+        let (visitor, url) = visitor(&world);
+        assert!(letter.text.contains(&url("/reset-password#token=")), "{}", letter.text);
+
+        let token = letter.token();
+        // A scanner that knows no better than to send the token along spends it no more than a browser does.
+        for opened in [url("/reset-password"), url(&format!("/reset-password?token={token}"))] {
+            assert_eq!(visitor.get(&opened).await.status, 200);
+        }
+        let body = json!({"token": token, "new_password": format!("{PASSWORD}, again")});
+        visitor.post("/auth/reset-password", body).await.expect(204);
+        world.end().await;
+    }
+}

@@ -1,0 +1,61 @@
+//! Onboarding: from a stranger's signup to a customer the carrier may trust.
+//!
+//! An account moves through two sets of states, which `rules` holds as one table. Whatever happens to an account is told
+//! to [`happened`], in the transaction of the happening: it moves the states, lets the account join or leave the
+//! waitlist, and keeps the counts that the team sees.
+//!
+//! - `signup`: `POST /signup`, `POST /beta/signup` · `customer`: `/me/account`, `/me/waitlist`, `/me/traffic-profile`
+//! - `waitlist`: places without gaps · `letters`: what prospects are told
+
+mod customer;
+mod letters;
+mod rules;
+mod signup;
+mod store;
+mod types;
+mod waitlist;
+
+pub use customer::{my_account, my_waitlist, position, put_traffic_profile, traffic_profile};
+pub use rules::{AccountStatus, Event, Standing};
+pub use signup::{beta_signup, signup};
+pub use store::{
+    Beginning, Prospect, begin, counts, decided_since, prospect, prospects, set_reviewer_note,
+    traffic_profile as traffic_profile_of,
+};
+pub use types::TrafficType;
+
+use crate::db::Conn;
+use crate::http::problem::Problem;
+use crate::values::{AccountId, Time};
+
+/// Whether this may happen to an account now. Nothing is moved; [`happened`] decides when it has.
+pub async fn allows(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
+    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
+    rules::apply(known.standing(), event, known.facts())
+        .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
+    Ok(())
+}
+
+/// Moves an account by what happened to it. A move that the table does not have is refused.
+pub async fn happened(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
+    store::lock(conn, account).await?;
+    if event == Event::ToppedUp {
+        store::remember_topup(conn, account, now).await?;
+    }
+    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
+    let before = known.standing();
+    let after =
+        rules::apply(before, event, known.facts()).map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
+    store::move_to(conn, account, after, now).await?;
+    let waits = |standing: Standing| standing.beta == AccountStatus::BetaWaitlist;
+    match (waits(before), waits(after)) {
+        (false, true) => waitlist::join(conn, account, now).await?,
+        (true, false) => waitlist::leave(conn, account).await?,
+        _ => {}
+    }
+    if before.beta != after.beta {
+        store::count(conn, before.beta, -1).await?;
+        store::count(conn, after.beta, 1).await?;
+    }
+    Ok(())
+}

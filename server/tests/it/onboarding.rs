@@ -1,0 +1,221 @@
+//! From a stranger's signup to a place in the beta.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use trunkline::db::{DbError, params};
+use trunkline::values::AccountId;
+
+use crate::world::client::Session;
+use crate::world::engines::{TestDb, both, uuid};
+use crate::world::{PASSWORD, World};
+
+pub fn beta_signup(email: &str) -> Value {
+    json!({
+        "legal_name": "Prospect BV", "trading_name": "Prospect", "country": "NL", "contact_name": "Petra Prospect",
+        "contact_email": email, "contact_phone": "+31201234567", "password": PASSWORD,
+    })
+}
+
+pub fn profile() -> Value {
+    json!({"estimated_minutes_per_month": 120_000, "target_countries": ["NL", "DE"], "traffic_types": ["call_center"]})
+}
+
+pub async fn prospect(world: &World, email: &str) -> Session {
+    world.anyone().post("/beta/signup", beta_signup(email)).await.expect(202);
+    world.sign_in(email).await
+}
+
+/// Everything but the traffic profile: papers handed in, a card verified.
+async fn hand_in_papers(db: &TestDb, account: &str) {
+    let account: AccountId = account.parse().unwrap();
+    let papers = db.tx((account, uuid(), uuid()), |conn, (account, intake, card)| {
+        Box::pin(async move {
+            conn.exec(
+                "INSERT INTO intakes (id, account_id, purpose, status, required_docs, created_at, updated_at)
+                 VALUES ($1, $2, 'kyb', 'submitted', '', 0, 0)",
+                params![*intake, *account],
+            )
+            .await?;
+            conn.exec(
+                "INSERT INTO card_verifications (id, account_id, status, provider, created_at, updated_at)
+                 VALUES ($1, $2, 'verified', 'sandbox', 0, 0)",
+                params![*card, *account],
+            )
+            .await?;
+            Ok::<_, DbError>(())
+        })
+    });
+    papers.await.unwrap();
+}
+
+both! {
+    async fn a_prospect_signs_up_and_may_sign_in_at_once(db) {
+        let world = World::start(db).await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let account = petra.get("/me/account").await.ok();
+        assert_eq!(account["status"], "beta_signup");
+        assert_eq!(account["legal_name"], "Prospect BV");
+        assert_eq!(account["contact_phone"], "+31201234567");
+        assert_eq!(account["waitlist_position"], Value::Null);
+        assert!(account["created_at"].is_i64());
+        assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "signup_pending");
+        let letters = world.letters().await;
+        assert_eq!(letters.len(), 1);
+        assert_eq!(letters[0].to, "petra@prospect.example");
+        world.end().await;
+    }
+
+    async fn a_known_address_is_answered_alike_and_told_the_truth_by_mail(db) {
+        let world = World::start(db).await;
+        let first = world.anyone().post("/beta/signup", beta_signup("petra@prospect.example")).await;
+        let mut again = beta_signup("Petra@Prospect.example");
+        again["legal_name"] = json!("Somebody Else");
+        let second = world.anyone().post("/beta/signup", again).await;
+        assert_eq!((first.status, &first.bytes), (second.status, &second.bytes));
+        let third = world.anyone()
+            .post("/signup", json!({"email": "petra@prospect.example", "company": "X", "expected_volume": "much"})).await;
+        assert!(third.expect(202)["signup_id"].as_str().unwrap().starts_with("acc_"));
+        let subjects: Vec<String> = world.letters().await.into_iter().map(|letter| letter.subject).collect();
+        assert_eq!(subjects.iter().filter(|subject| *subject == "You have an account already").count(), 2);
+        // The account is the first one's.
+        let petra = world.sign_in("petra@prospect.example").await;
+        assert_eq!(petra.get("/me/account").await.ok()["legal_name"], "Prospect BV");
+        world.end().await;
+    }
+
+    async fn twenty_signups_with_one_address_make_one_account(db) {
+        let world = World::unlimited(db).await;
+        let anyone = world.anyone();
+        let signup = || anyone.post("/signup", json!({"email": "p@prospect.example", "company": "P", "expected_volume": "1"}));
+        for answer in join_all((0..20).map(|_| signup())).await {
+            answer.expect(202);
+        }
+        let (accounts,): (i64,) = db.read().await.unwrap().one("SELECT COUNT(*) FROM accounts", &[]).await.unwrap();
+        assert_eq!(accounts, 1);
+        world.end().await;
+    }
+
+    async fn a_traffic_profile_names_every_failing_field(db) {
+        let world = World::start(db).await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        petra.get("/me/traffic-profile").await.problem(404, "not_found");
+        let put = |body: Value| petra.send(petra.request(reqwest::Method::PUT, "/me/traffic-profile").json(&body));
+        let failing = put(json!({
+            "estimated_minutes_per_month": -1, "target_countries": ["NL", "DE", "XX"], "traffic_types": ["spam"],
+            "notes": "x".repeat(2001), "colour": "blue",
+        }))
+        .await
+        .invalid();
+        assert_eq!(
+            failing,
+            ["colour", "estimated_minutes_per_month", "notes", "target_countries.2", "traffic_types.0"]
+        );
+        assert_eq!(put(profile()).await.ok()["notes"], Value::Null);
+        assert_eq!(petra.get("/me/traffic-profile").await.ok()["target_countries"], json!(["NL", "DE"]));
+        world.end().await;
+    }
+
+    async fn twenty_who_join_at_once_and_ten_approved_at_once_leave_positions_one_to_ten(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let mut prospects = Vec::new();
+        for number in 0..20 {
+            let session = prospect(&world, &format!("p{number}@prospect.example")).await;
+            hand_in_papers(db, &session.account_id).await;
+            prospects.push(session);
+        }
+        let put = |session: &Session| {
+            let session = session.clone();
+            async move { session.send(session.request(reqwest::Method::PUT, "/me/traffic-profile").json(&profile())).await }
+        };
+        for answer in join_all(prospects.iter().map(put)).await {
+            answer.expect(200);
+        }
+        assert_eq!(positions(&prospects).await, (1..=20).map(Some).collect::<Vec<_>>());
+
+        let approve = |session: &Session| {
+            let (admin, path) = (admin.clone(), format!("/admin/beta/{}/approve", session.account_id));
+            async move { admin.post(&path, json!({"reviewer_note": "Welcome"})).await }
+        };
+        for answer in join_all(prospects.iter().step_by(2).map(approve)).await {
+            assert_eq!(answer.expect(200)["account"]["status"], "beta_approved");
+        }
+        let left: Vec<Session> = prospects.iter().skip(1).step_by(2).cloned().collect();
+        assert_eq!(positions(&left).await, (1..=10).map(Some).collect::<Vec<_>>());
+        let waitlist = left[0].get("/me/waitlist").await.ok();
+        assert_eq!((&waitlist["total"], &waitlist["status"]), (&json!(10), &json!("beta_waitlist")));
+        let stats = admin.get("/admin/beta/stats").await.ok();
+        assert_eq!(stats, json!({"total": 20, "pending": 10, "approved_this_week": 10, "declined_this_week": 0}));
+        world.end().await;
+    }
+
+    async fn an_approved_prospect_signs_in_by_the_link_in_its_mail(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let signup = json!({"email": "p@prospect.example", "company": "P", "expected_volume": "1000"});
+        let id = world.anyone().post("/signup", signup).await.expect(202)["signup_id"].as_str().unwrap().to_owned();
+        let note = json!({"reviewer_note": "Good traffic."});
+        let detail = admin.post(&format!("/admin/beta/{id}/approve"), note).await.ok();
+        assert_eq!(detail["account"]["status"], "beta_approved");
+        assert_eq!(detail["account"]["reviewer_note"], "Good traffic.");
+        let letter = world.letters().await.pop().unwrap();
+        assert!(letter.text.contains("Good traffic."));
+        let tokens = world.anyone().post("/auth/magic-link/redeem", json!({"token": letter.token()})).await.ok();
+        let prospect = world.session(&tokens);
+        assert_eq!(prospect.get("/me").await.ok()["account"]["onboarding_status"], "docs_requested");
+        world.end().await;
+    }
+
+    async fn a_decision_that_the_state_does_not_allow_names_the_states(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let act = |action: &str| {
+            let (admin, path) = (admin.clone(), format!("/admin/beta/{}/{action}", petra.account_id));
+            async move { admin.post(&path, json!({})).await }
+        };
+        act("decline").await.expect(200);
+        let problem = act("decline").await.problem(409, "state.conflict");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("beta_declined") && detail.contains("beta_waitlist"), "{detail}");
+        act("approve").await.expect(200);
+        act("decline").await.problem(409, "state.conflict");
+        world.end().await;
+    }
+
+    async fn the_queue_lists_prospects_newest_first_and_by_status(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        for number in 0..5 {
+            prospect(&world, &format!("p{number}@prospect.example")).await;
+            world.advance(1).await;
+        }
+        let mut seen = Vec::new();
+        let mut path = "/admin/beta?limit=2".to_owned();
+        loop {
+            let page = admin.get(&path).await.ok();
+            seen.extend(page["items"].as_array().unwrap().iter().map(|item| item["contact_email"].as_str().unwrap().to_owned()));
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            path = format!("/admin/beta?limit=2&cursor={cursor}");
+        }
+        assert_eq!(seen, (0..5).rev().map(|number| format!("p{number}@prospect.example")).collect::<Vec<_>>());
+        let none = admin.get("/admin/beta?status=beta_waitlist").await.ok();
+        assert_eq!(none, json!({"items": []}));
+        let item = &admin.get("/admin/beta?status=beta_signup&limit=1").await.ok()["items"][0];
+        assert_eq!((&item["kyb_status"], &item["card_status"]), (&json!("none"), &json!("none")));
+        assert_eq!(admin.get("/admin/beta?status=nonsense").await.invalid(), ["status"]);
+        world.end().await;
+    }
+}
+
+/// Everyone's position, in order.
+async fn positions(prospects: &[Session]) -> Vec<Option<i64>> {
+    let mut positions = Vec::new();
+    for session in prospects {
+        positions.push(session.get("/me/waitlist").await.ok()["position"].as_i64());
+    }
+    positions.sort_unstable();
+    positions
+}

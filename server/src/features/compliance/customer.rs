@@ -1,0 +1,77 @@
+//! What a customer does with its intakes.
+
+use uuid::Uuid;
+
+use super::desk::{self, owned};
+use super::store::{self, Wanted};
+use super::types::{DocumentForm, Intake, IntakeDocument};
+use crate::db::{Conn, DbError};
+use crate::http::answer::{Created, Json};
+use crate::http::call::{Call, Done, Read};
+use crate::http::input::Path;
+use crate::http::page::{Listing, Page, Unfiltered};
+use crate::http::problem::Problem;
+use crate::http::upload::Upload;
+use crate::values::{IntakeId, Time};
+
+/// Where a list goes on.
+pub type Position = (i64, IntakeId);
+
+/// The last row shown, or what comes before the newest.
+pub fn resume(after: Option<Position>) -> (Time, IntakeId) {
+    let (at, id) = after.unwrap_or((i64::MAX, IntakeId::new(Uuid::max())));
+    (Time::from_millis(at), id)
+}
+
+/// The intakes with their documents.
+pub async fn page(
+    conn: &mut Conn,
+    wanted: &Wanted,
+    after: Option<Position>,
+    limit: i64,
+) -> Result<Vec<(store::IntakeRow, Vec<store::DocumentRow>)>, DbError> {
+    let mut rows = Vec::new();
+    for intake in store::list(conn, wanted, resume(after), limit).await? {
+        let documents = store::documents(conn, intake.id).await?;
+        rows.push((intake, documents));
+    }
+    Ok(rows)
+}
+
+pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Intake>, Problem> {
+    let wanted = Wanted { account: Some(read.principal()?.account_id), status: None, purpose: None };
+    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+    listing.page(
+        rows,
+        |(intake, _)| (intake.created_at.millis(), intake.id),
+        |(intake, documents)| Intake::new(intake, documents),
+    )
+}
+
+pub async fn show(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<Intake>, Problem> {
+    let account = read.principal()?.account_id;
+    let intake = owned(store::find(&mut read, id).await?, account)?;
+    let documents = store::documents(&mut read, id).await?;
+    Ok(Json(Intake::new(intake, documents)))
+}
+
+pub async fn upload(
+    call: Call,
+    Path(id): Path<IntakeId>,
+    upload: Upload<DocumentForm>,
+) -> Result<Done<Created<IntakeDocument>>, Problem> {
+    desk::take_in(call, id, upload, IntakeDocument::from).await
+}
+
+pub async fn hand_in(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<Intake>>, Problem> {
+    let account = call.principal()?.account_id;
+    call.note("intake", id.to_string());
+    call.commit((account, id), |tx, (account, id)| {
+        Box::pin(async move {
+            let intake = desk::submit(tx, *account, *id).await?;
+            let documents = store::documents(tx, *id).await?;
+            Ok(Json(Intake::new(intake, documents)))
+        })
+    })
+    .await
+}

@@ -1,0 +1,54 @@
+//! What a customer does with its business verification.
+
+use super::types::{ComplianceIntake, KybUploadResponse};
+use crate::features::compliance::{self, DocumentForm};
+use crate::http::answer::{Created, Json, NoContent};
+use crate::http::call::{Call, Done, Read};
+use crate::http::input::Path;
+use crate::http::problem::Problem;
+use crate::http::upload::Upload;
+use crate::values::{IntakeDocumentId, KybDocumentId};
+
+/// Opens one if there is none: a second look finds it, so looking twice is looking once.
+pub async fn show(read: Read) -> Result<Json<ComplianceIntake>, Problem> {
+    let Read { conn, call } = read;
+    let account = call.principal()?.account_id;
+    // Opening needs a connection of its own; who holds one while waiting for another may wait for ever.
+    drop(conn);
+    let intake = compliance::kyb_of(&call, account).await?;
+    let documents = compliance::documents(&mut *call.app.db.read().await?, intake.id).await?;
+    Ok(Json(ComplianceIntake::new(intake, &documents)))
+}
+
+pub async fn upload(call: Call, upload: Upload<DocumentForm>) -> Result<Done<Created<KybUploadResponse>>, Problem> {
+    let intake = compliance::kyb_of(&call, call.principal()?.account_id).await?;
+    compliance::take_in(call, intake.id, upload, KybUploadResponse::from).await
+}
+
+pub async fn remove(call: Call, Path(id): Path<KybDocumentId>) -> Result<Done<NoContent>, Problem> {
+    let account = call.principal()?.account_id;
+    let intake = compliance::kyb_of(&call, account).await?;
+    let document = IntakeDocumentId::new(id.uuid());
+    call.note("document", id.to_string());
+    call.commit((account, intake.id, document), |tx, (account, intake, document)| {
+        Box::pin(async move {
+            compliance::remove(tx, *account, *intake, *document).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
+}
+
+pub async fn submit(call: Call) -> Result<Done<Json<ComplianceIntake>>, Problem> {
+    let account = call.principal()?.account_id;
+    let intake = compliance::kyb_of(&call, account).await?;
+    call.note("intake", intake.id.to_string());
+    call.commit((account, intake.id), |tx, (account, id)| {
+        Box::pin(async move {
+            let intake = compliance::submit(tx, *account, *id).await?;
+            let documents = compliance::documents(tx, *id).await?;
+            Ok(Json(ComplianceIntake::new(intake, &documents)))
+        })
+    })
+    .await
+}

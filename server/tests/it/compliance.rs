@@ -1,0 +1,161 @@
+//! Intakes in general: the documents of a number order, and the same rows that business verification has.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use trunkline::db::DbError;
+use trunkline::features::compliance::open_regulatory;
+use trunkline::values::{AccountId, DocKind, IntakeId};
+use uuid::Uuid;
+
+use crate::world::client::Session;
+use crate::world::engines::{both, uuid};
+use crate::world::form::{Form, pdf};
+use crate::world::{PASSWORD, World};
+
+/// What a number order does when its country demands papers.
+async fn open(world: &World, session: &Session, order: Uuid) -> String {
+    let app = world.node.app.clone();
+    let account: AccountId = session.account_id.parse().unwrap();
+    let id: IntakeId = world
+        .node
+        .app
+        .db
+        .tx((app, account, order), |conn, (app, account, order)| {
+            Box::pin(async move {
+                let kinds = ["address_proof", "identity"].map(DocKind::named);
+                open_regulatory(conn, app, *account, *order, &kinds, app.clock.now()).await
+            })
+        })
+        .await
+        .map_err(|error: DbError| error)
+        .unwrap();
+    id.to_string()
+}
+
+async fn upload(session: &Session, intake: &str, kind: &str) -> Value {
+    let form = Form::document(kind, "scan.pdf", &pdf(&format!("/{kind} 1")));
+    form.post(session, &format!("/compliance/intakes/{intake}/documents")).await.expect(201)
+}
+
+both! {
+    async fn the_documents_of_an_order_are_reviewed_until_they_suffice(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let order = uuid();
+        let id = open(&world, &cora, order).await;
+        let intake = cora.get(&format!("/compliance/intakes/{id}")).await.ok();
+        assert_eq!((&intake["purpose"], &intake["status"]), (&json!("regulatory_did"), &json!("draft")));
+        assert_eq!(intake["related_resource_id"], json!(order));
+        assert!(intake["created_at"].as_str().unwrap().ends_with('Z'));
+        let submit = format!("/compliance/intakes/{id}/submit");
+        assert_eq!(cora.post(&submit, json!({})).await.invalid(), ["address_proof", "identity"]);
+        upload(&cora, &id, "address_proof").await;
+        let document = upload(&cora, &id, "identity").await;
+        assert_eq!((&document["status"], &document["filename"]), (&json!("pending"), &json!("scan.pdf")));
+        assert!(document.get("download_url").is_none());
+        cora.post(&submit, json!({})).await.ok();
+
+        let act = |action: &str, body: Value| {
+            let (admin, path) = (admin.clone(), format!("/admin/compliance/intakes/{id}/{action}"));
+            async move { admin.post(&path, body).await }
+        };
+        assert_eq!(act("review", json!({})).await.ok()["status"], "under_review");
+        act("review", json!({})).await.problem(409, "state.conflict");
+        let detail = format!("/admin/compliance/intakes/{id}");
+        let links = admin.get(&format!("{detail}/documents")).await.ok();
+        let link = links["data"][1]["download_url"].as_str().unwrap();
+        let file = world.anyone().get(&format!("/files/{}", link.rsplit('/').next().unwrap())).await;
+        assert_eq!((file.status, file.bytes), (200, pdf("/identity 1")));
+        let judge = format!("/admin/compliance/intakes/{id}/documents/{}", document["id"].as_str().unwrap());
+        assert_eq!(admin.patch(&judge, json!({"status": "rejected"})).await.invalid(), ["reject_reason"]);
+        let stale = admin.header("If-Match", "\"stale\"").patch(&judge, json!({"status": "accepted"})).await;
+        stale.problem(412, "precondition.failed");
+        let rejected = json!({"status": "rejected", "reject_reason": "Blurred"});
+        let version = admin.get(&detail).await.header("etag").unwrap().to_owned();
+        let judged = admin.header("If-Match", &version).patch(&judge, rejected.clone()).await.ok();
+        assert_eq!(judged["documents"][1]["reject_reason"], "Blurred");
+        let elsewhere = format!("/admin/compliance/intakes/{id}/documents/{}", uuid());
+        admin.patch(&elsewhere, json!({"status": "accepted"})).await.problem(404, "not_found");
+        let more = act("request-more", json!({"note": "A sharper copy, please."})).await.ok();
+        assert_eq!(more["status"], "more_info_requested");
+        assert!(world.letters().await.pop().unwrap().text.contains("A sharper copy, please."));
+        admin.patch(&judge, rejected).await.problem(409, "state.conflict");
+
+        // The rejected document does not count.
+        assert_eq!(cora.post(&submit, json!({})).await.invalid(), ["identity"]);
+        upload(&cora, &id, "identity").await;
+        cora.post(&submit, json!({})).await.ok();
+        let approved = act("approve", json!({})).await.ok();
+        assert_eq!((&approved["status"], &approved["account_id"]), (&json!("approved"), &json!(cora.account_id)));
+        act("reject", json!({})).await.problem(409, "state.conflict");
+        cora.post(&submit, json!({})).await.problem(409, "state.conflict");
+        world.end().await;
+    }
+
+    async fn lists_show_the_customer_its_own_and_the_team_what_it_filters(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let carl = world.customer("carl@customer.example").await;
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(open(&world, &cora, uuid()).await);
+            world.advance(1).await;
+        }
+        open(&world, &carl, uuid()).await;
+        carl.get("/me/kyb").await.ok();
+        let mut seen = Vec::new();
+        let mut path = "/compliance/intakes?limit=2".to_owned();
+        loop {
+            let page = cora.get(&path).await.ok();
+            let intakes = page["data"].as_array().unwrap().iter();
+            seen.extend(intakes.map(|intake| intake["id"].as_str().unwrap().to_owned()));
+            let Some(cursor) = page["meta"]["next_cursor"].as_str() else { break };
+            path = format!("/compliance/intakes?limit=2&cursor={cursor}");
+        }
+        ids.reverse();
+        assert_eq!(seen, ids);
+        let total = |filter: &str| {
+            let (admin, path) = (admin.clone(), format!("/admin/compliance/intakes{filter}"));
+            async move { admin.get(&path).await.ok()["data"].as_array().unwrap().len() }
+        };
+        assert_eq!(total("").await, 5);
+        assert_eq!(total("?purpose=kyb").await, 1);
+        assert_eq!(total("?purpose=regulatory_did&status=draft").await, 4);
+        assert_eq!(total("?status=approved").await, 0);
+        assert_eq!(admin.get("/admin/compliance/intakes?status=open").await.invalid(), ["status"]);
+        world.end().await;
+    }
+
+    async fn a_business_verification_sent_back_here_can_be_submitted_again(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let signup = json!({
+            "legal_name": "Prospect BV", "country": "NL", "contact_name": "Petra Prospect",
+            "contact_email": "petra@prospect.example", "password": PASSWORD,
+        });
+        world.anyone().post("/beta/signup", signup).await.expect(202);
+        let petra = world.sign_in("petra@prospect.example").await;
+        let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
+        let id = Uuid::parse_str(kyb.strip_prefix("kyb_").unwrap()).unwrap().to_string();
+        for kind in ["company_registration", "proof_of_address", "director_id"] {
+            upload(&petra, &id, kind).await;
+        }
+        let submit = format!("/compliance/intakes/{id}/submit");
+        petra.post(&submit, json!({})).await.ok();
+        assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "under_review");
+        admin.post(&format!("/admin/compliance/intakes/{id}/request-more"), json!({})).await.ok();
+        assert_eq!(petra.get("/me/kyb").await.ok()["status"], "open");
+        assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "docs_requested");
+        petra.post("/me/kyb/submit", json!({})).await.ok();
+        admin.post(&format!("/admin/compliance/intakes/{id}/approve"), json!({})).await.ok();
+        assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "approved");
+        // An order's intake is no business verification.
+        let order = open(&world, &petra, uuid()).await;
+        admin.get(&format!("/admin/kyb/{order}")).await.problem(404, "not_found");
+        admin.post(&format!("/admin/kyb/{order}/approve"), json!({})).await.problem(404, "not_found");
+        world.end().await;
+    }
+}

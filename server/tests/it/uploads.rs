@@ -1,0 +1,56 @@
+//! Forms with a file, right and wrong.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::World;
+use crate::world::engines::both;
+use crate::world::form::{Form, pdf, post_bytes};
+
+const UPLOAD: &str = "/me/kyb/documents";
+
+both! {
+    async fn the_parts_of_a_form_may_come_in_any_order_and_every_fault_is_named(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let scan = pdf("");
+        Form::default().file("file", "a.pdf", &scan).text("doc_kind", "other").post(&cora, UPLOAD).await.expect(201);
+        let faults: [(Form, &[&str]); 8] = [
+            (Form::default(), &["doc_kind", "file"]),
+            (Form::default().text("doc_kind", "other"), &["file"]),
+            (Form::default().file("file", "a.pdf", &scan), &["doc_kind"]),
+            (Form::document("selfie", "a.pdf", &scan), &["doc_kind"]),
+            (Form::document("No Kind", "a.pdf", &scan), &["doc_kind"]),
+            (Form::document("other", "a.pdf", &scan).text("colour", "blue"), &["colour"]),
+            (Form::document("other", "a.pdf", &scan).file("file", "b.pdf", &scan), &["file"]),
+            (Form::document("other", "a.pdf", &scan).file("second", "b.pdf", &scan), &["second"]),
+        ];
+        for (form, names) in faults {
+            assert_eq!(form.post(&cora, UPLOAD).await.invalid(), names);
+        }
+        let long = Form::default().text("doc_kind", &"a".repeat(2_000)).file("file", "a.pdf", &scan);
+        assert_eq!(long.post(&cora, UPLOAD).await.invalid(), ["doc_kind"]);
+        world.end().await;
+    }
+
+    async fn a_form_that_cannot_be_read_is_malformed(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let whole = Form::document("other", "a.pdf", &pdf("")).finish();
+        let endless_head = [b"--a-boundary-that-is-in-no-file\r\nX: ".as_slice(), &vec![b'a'; 1 << 20]].concat();
+        let many = (0..9).fold(Form::default(), |form, number| form.text(&format!("t{number}"), "x"));
+        let cut_short = whole[..whole.len() - 40].to_vec();
+        for broken in [Vec::new(), b"nonsense".to_vec(), cut_short, endless_head, many.finish()] {
+            post_bytes(&cora, UPLOAD, broken).await.problem(400, "request.malformed");
+        }
+        let other_type = cora.post(UPLOAD, json!({"doc_kind": "other"})).await;
+        other_type.problem(415, "request.unsupported_media_type");
+        let no_boundary = cora.request(Method::POST, UPLOAD).header("content-type", "multipart/form-data").body(whole);
+        cora.send(no_boundary).await.problem(400, "request.malformed");
+        let left = std::fs::read_dir(world.data_folder().join("files/incoming")).unwrap().count();
+        assert_eq!(left, 0);
+        world.end().await;
+    }
+}

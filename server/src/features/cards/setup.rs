@@ -1,0 +1,61 @@
+//! Beginning to verify a card.
+//!
+//! Three steps, since no transaction may wait for a provider. The verification is written down under the caller's key;
+//! the provider opens an order under the verification's id; order, answer, audit row and the account's move commit
+//! together. A crash between the steps leaves a verification without an answer, which a retry with the same key finds
+//! and completes: the provider knows the reference and opens no second order.
+
+use super::rules::next_poll;
+use super::store::{self, Beginning};
+use super::types::{CardSetupRequest, CardSetupResponse};
+use crate::db::Conn;
+use crate::features::onboarding::{self, Event, Prospect, happened};
+use crate::http::answer::Created;
+use crate::http::call::{Call, Done};
+use crate::http::input::Body;
+use crate::http::problem::Problem;
+use crate::outside::payments::CardCheck;
+use crate::values::CardVerificationId;
+
+pub async fn set_up(call: Call, _: Body<CardSetupRequest>) -> Result<Done<Created<CardSetupResponse>>, Problem> {
+    let (app, now) = (&call.app, call.now);
+    let account = call.principal()?.account_id;
+    let beginning = Beginning {
+        id: CardVerificationId::new(app.entropy.uuid(now)),
+        account_id: account,
+        provider: app.payments.provider(),
+        request_key: call.idempotency_key()?,
+        poll_at: next_poll(now, now),
+        now,
+    };
+    let (id, prospect) = app.db.tx(beginning, |conn, beginning| Box::pin(begin(conn, beginning))).await?;
+    call.note("payment_method_id", id.to_string());
+
+    let check = CardCheck {
+        reference: id.to_string(),
+        customer_name: prospect.contact_name,
+        customer_email: prospect.contact_email,
+        return_url: format!("{}/", app.public_url),
+    };
+    let checkout = app.payments.check_card(check).await.map_err(|error| {
+        tracing::warn!(%error, request_id = call.request_id, "the payment provider opened no order");
+        Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
+    })?;
+
+    call.commit((account, id, checkout), |tx, (account, id, checkout)| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            store::keep_checkout(tx, *id, checkout, now).await?;
+            happened(tx, *account, Event::CardStarted, now).await?;
+            Ok(Created(CardSetupResponse { checkout_url: checkout.checkout_url.clone(), payment_method_id: *id }))
+        })
+    })
+    .await
+}
+
+/// An account that may not show a card is refused before the provider hears of it.
+async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Prospect), Problem> {
+    onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
+    let prospect = onboarding::prospect(conn, beginning.account_id).await?.ok_or_else(Problem::not_found)?;
+    Ok((store::begin(conn, beginning).await?, prospect))
+}

@@ -1,0 +1,151 @@
+//! How the sandbox tells the merchant that an order has changed, and how the merchant knows it is the sandbox.
+//!
+//! A callback is thin: an event and an order. It is signed over the moment it was sent and the body to the byte.
+
+use std::time::Duration;
+
+use data_encoding::HEXLOWER_PERMISSIVE;
+use hyper::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::{Forged, Notice, OrderState};
+use super::Sandbox;
+use crate::jobs::{JobError, Kind};
+use crate::keys::{Keys, Purpose};
+use crate::values::Time;
+
+pub const CALL_BACK: Kind = Kind::new("sandbox.call_back");
+
+const SIGNATURE: &str = "sandbox-signature";
+const TIMESTAMP: &str = "sandbox-request-timestamp";
+/// How far a callback's moment may lie from ours, either way.
+const TOLERANCE: Duration = Duration::from_secs(5 * 60);
+/// How long the merchant may take to answer.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest order id or event of a callback.
+const NAME_LIMIT: usize = 100;
+
+/// How many callbacks the merchant gets of each change; anything but one is for trying out what then happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callbacks {
+    On,
+    Off,
+    Twice,
+}
+
+impl Callbacks {
+    pub(super) fn copies(self) -> usize {
+        match self {
+            Callbacks::On => 1,
+            Callbacks::Off => 0,
+            Callbacks::Twice => 2,
+        }
+    }
+}
+
+/// The headers that vouch for a body sent at this moment.
+pub fn sign(keys: &Keys, body: &[u8], at: Time) -> [(&'static str, String); 2] {
+    let tag = keys.mac(Purpose::SandboxCallback, &signed(&at.millis().to_string(), body));
+    [(SIGNATURE, format!("v1={}", HEXLOWER_PERMISSIVE.encode(&tag))), (TIMESTAMP, at.millis().to_string())]
+}
+
+fn signed(timestamp: &str, body: &[u8]) -> Vec<u8> {
+    [b"v1.", timestamp.as_bytes(), b".", body].concat()
+}
+
+#[derive(Deserialize)]
+struct Thin {
+    event: String,
+    order_id: String,
+}
+
+pub(super) fn read(keys: &Keys, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let (Some(signatures), Some(timestamp)) = (text(SIGNATURE), text(TIMESTAMP)) else {
+        return Err(Forged("unsigned"));
+    };
+    // Several signatures may stand side by side while a secret is being replaced.
+    let vouched = signatures.split(',').filter_map(|one| one.trim().strip_prefix("v1=")).any(|hex| {
+        let tag = HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
+        tag.is_ok_and(|tag| keys.mac_matches(Purpose::SandboxCallback, &signed(timestamp, body), &tag))
+    });
+    if !vouched {
+        return Err(Forged("bad_signature"));
+    }
+    let at = Time::from_millis(timestamp.parse().map_err(|_| Forged("bad_timestamp"))?);
+    if now.since(at).max(at.since(now)) > TOLERANCE {
+        return Err(Forged("stale"));
+    }
+    let Thin { event, order_id } = serde_json::from_slice(body).map_err(|_| Forged("unreadable"))?;
+    let is_sound = |text: &str| text.len() <= NAME_LIMIT && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_sound(&event) && is_sound(&order_id) { Ok(Notice { order_id, event }) } else { Err(Forged("unreadable")) }
+}
+
+/// What the job that calls back has to know.
+pub(super) fn payload(order_id: &str, state: OrderState) -> Value {
+    json!({"event": format!("order_{}", state.as_str()), "order_id": order_id})
+}
+
+pub(super) async fn send(sandbox: &Sandbox, body: String) -> Result<(), JobError> {
+    let url = format!("{}/v1/webhooks/payments/sandbox", sandbox.public_url);
+    let mut request = sandbox.http.post(url).timeout(TIMEOUT).header("content-type", "application/json");
+    for (name, value) in sign(&sandbox.keys, body.as_bytes(), sandbox.clock.now()) {
+        request = request.header(name, value);
+    }
+    let answer = request.body(body).send().await.map_err(|error| JobError::Failed(error.to_string()))?;
+    match answer.status() {
+        status if status.is_success() => Ok(()),
+        status => Err(JobError::Failed(format!("the merchant answered {status}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BODY: &[u8] = br#"{"event":"order_completed","order_id":"abc"}"#;
+    const NOW: Time = Time::from_millis(1_900_000_000_000);
+
+    fn keys() -> Keys {
+        Keys::from_master(b"a master secret for the tests of callbacks")
+    }
+
+    fn headers(body: &[u8], at: Time) -> HeaderMap {
+        sign(&keys(), body, at)
+            .into_iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn a_callback_of_now_is_believed_and_an_old_or_early_one_is_not() {
+        let sent = |at| read(&keys(), &headers(BODY, at), BODY, NOW);
+        assert_eq!(sent(NOW), Ok(Notice { order_id: "abc".into(), event: "order_completed".into() }));
+        assert!(sent(NOW.minus(TOLERANCE)).is_ok() && sent(NOW.plus(TOLERANCE)).is_ok());
+        let beyond = TOLERANCE + Duration::from_millis(1);
+        assert_eq!(sent(NOW.minus(beyond)), Err(Forged("stale")));
+        assert_eq!(sent(NOW.plus(beyond)), Err(Forged("stale")));
+    }
+
+    #[test]
+    fn one_good_signature_among_others_is_enough() {
+        let mut headers = headers(BODY, NOW);
+        let both = format!("v1=00,{}", headers[SIGNATURE].to_str().unwrap());
+        headers.insert(SIGNATURE, both.parse().unwrap());
+        assert!(read(&keys(), &headers, BODY, NOW).is_ok());
+        headers.remove(SIGNATURE);
+        assert_eq!(read(&keys(), &headers, BODY, NOW), Err(Forged("unsigned")));
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_body_is_never_believed(body in proptest::collection::vec(any::<u8>(), 0..80)) {
+            prop_assume!(body != BODY);
+            prop_assert_eq!(read(&keys(), &headers(BODY, NOW), &body, NOW), Err(Forged("bad_signature")));
+        }
+    }
+}

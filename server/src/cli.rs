@@ -1,0 +1,178 @@
+//! What the commands do.
+#![expect(clippy::print_stderr, reason = "a command line speaks to a person")]
+
+use std::io::{IsTerminal, Read, Write};
+
+use serde_json::Map;
+use tracing_subscriber::EnvFilter;
+
+use crate::app::{App, StartError, open_database};
+use crate::audit::{self, Actor, Outcome};
+use crate::config::{LogFormat, Settings};
+use crate::features::{bootstrap, sessions, users};
+use crate::http::openapi;
+use crate::keys::Keys;
+use crate::passwords::PasswordError;
+use crate::secrets::Secrets;
+use crate::{entropy, routes, serve};
+
+/// The last word of a command that failed.
+pub fn complain(error: &(dyn std::error::Error + 'static)) {
+    eprintln!("trunkline: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  because: {cause}");
+        source = cause.source();
+    }
+}
+
+/// Speaks to whoever started the command; one that no longer listens misses it.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn start_log(settings: &Settings) -> Result<(), StartError> {
+    let filter = EnvFilter::try_new(&settings.log_filter).map_err(|error| format!("TRUNKLINE_LOG_FILTER: {error}"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match settings.log {
+        LogFormat::Json => log.json().flatten_event(true).init(),
+        LogFormat::Human => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+    }
+    for name in &settings.unknown {
+        tracing::warn!(name, "this is in the environment, but it is not a setting");
+    }
+    Ok(())
+}
+
+/// Runs the service until it is told to stop.
+pub async fn serve(settings: Settings) -> Result<(), StartError> {
+    start_log(&settings)?;
+    // Every connection is a file: take as many as the system gives.
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
+    let running = serve::start(settings).await?;
+    let app = &running.app;
+    say("Trunkline is up.");
+    say(&format!("  API        {}/v1", app.public_url));
+    say(&format!("  Reference  {}/docs", app.public_url));
+    say(&format!("  Operations http://{}/healthz", running.ops));
+    if !bootstrap::exists(&mut *app.db.read().await?).await? {
+        say(&format!("  No admin yet. Make one with: POST {}/v1/admin/bootstrap", app.public_url));
+        say(&format!("  and the header X-Bootstrap-Token: {}", app.bootstrap_token));
+    }
+    stop_signal().await?;
+    tracing::info!("stopping");
+    running.stop().await;
+    Ok(())
+}
+
+async fn stop_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+pub async fn migrate(settings: Settings) -> Result<(), StartError> {
+    open_database(&settings).await?.migrate().await?;
+    say("The database is up to date.");
+    Ok(())
+}
+
+pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: &str) -> Result<(), StartError> {
+    let mut password = String::new();
+    std::io::stdin().take(1024).read_to_string(&mut password)?;
+    let wrong = |field: &'static str| move |error: crate::values::Invalid| format!("{field} {error}");
+    let request = bootstrap::AdminBootstrapRequest {
+        legal_name: legal_name.parse().map_err(wrong("--legal-name"))?,
+        contact_name: name.parse().map_err(wrong("--name"))?,
+        contact_email: email.parse().map_err(wrong("--email"))?,
+        password: password.trim_end_matches(['\r', '\n']).parse().map_err(wrong("the password"))?,
+    };
+    let app = App::open(settings).await?;
+    let hash = app.passwords.hash(request.password.expose()).await.map_err(|error| match error {
+        PasswordError::Busy => "too many hashes wait".to_owned(),
+        PasswordError::Broken(cause) => cause,
+    })?;
+    let db = app.db.clone();
+    let made = db
+        .tx((app, request, hash), |conn, (app, request, hash)| {
+            Box::pin(async move {
+                let now = app.clock.now();
+                let made = bootstrap::create(conn, app, request, hash.clone(), now).await?;
+                if let Some((account, user)) = made {
+                    record(conn, app, "admin.bootstrap", account, user).await?;
+                }
+                Ok::<_, crate::db::DbError>(made)
+            })
+        })
+        .await?;
+    match made {
+        Some((account, user)) => say(&format!("The first admin exists: {user} of {account}.")),
+        None => return Err("an admin exists already".into()),
+    }
+    Ok(())
+}
+
+pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
+    let email: crate::values::Email = email.parse()?;
+    let app = App::open(settings).await?;
+    let db = app.db.clone();
+    let link = db
+        .tx((app, email), |conn, (app, email)| {
+            Box::pin(async move {
+                let now = app.clock.now();
+                let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
+                let link = sessions::issue_magic_link(conn, app, user.id, now).await?;
+                record(conn, app, "session.link_issued", user.account_id, user.id).await?;
+                Ok::<_, crate::db::DbError>(Some(link))
+            })
+        })
+        .await?;
+    say(&link.ok_or("no user has this email")?);
+    Ok(())
+}
+
+/// What an operator does at the console is audited like everything else.
+async fn record(
+    conn: &mut crate::db::Conn,
+    app: &App,
+    action: &'static str,
+    account: crate::values::AccountId,
+    user: crate::values::UserId,
+) -> Result<(), crate::db::DbError> {
+    let mut meta = Map::new();
+    meta.insert("by".into(), "console".into());
+    let entry = audit::Entry {
+        action,
+        account_id: Some(account),
+        user_id: Some(user),
+        actor: Some(Actor::System),
+        ip: None,
+        user_agent: None,
+        outcome: Outcome::Success,
+        reason: None,
+        meta,
+    };
+    audit::append(conn, &app.keys, app.entropy, app.clock.now(), &entry).await
+}
+
+pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
+    let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy::Entropy)?;
+    let keys = Keys::from_master(secrets.master.as_bytes());
+    let db = open_database(&settings).await?;
+    match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
+        Ok(verified) => say(&format!("The audit chain holds: {} rows.", verified.rows)),
+        Err(fault) => return Err(format!("the audit chain is broken: {fault}").into()),
+    }
+    Ok(())
+}
+
+pub fn print_openapi() -> Result<(), StartError> {
+    say(&serde_json::to_string_pretty(&openapi::describe(&routes::table()))?);
+    Ok(())
+}

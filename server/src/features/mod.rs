@@ -1,0 +1,18 @@
+//! The nouns of the API, one folder or file each.
+
+pub mod accounts;
+pub mod beta;
+pub mod bootstrap;
+pub mod cards;
+pub mod compliance;
+pub mod downloads;
+pub mod housekeeping;
+pub mod kyb;
+pub mod letters;
+pub mod onboarding;
+pub mod orphans;
+pub mod sandbox;
+pub mod sessions;
+pub mod two_factor;
+pub mod users;
+pub mod webhooks;

@@ -1,0 +1,94 @@
+//! The command line and nothing else.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use trunkline::app::StartError;
+use trunkline::cli;
+use trunkline::config::Settings;
+
+/// Requests allocate much and briefly, on several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[derive(Parser)]
+#[command(name = "trunkline", version, about = "A wholesale voice platform in one binary")]
+struct Arguments {
+    /// A TOML file with settings; the environment wins over it.
+    #[arg(long, global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service (the default).
+    Serve,
+    /// Bring the database up to date.
+    Migrate,
+    /// Manage the carrier's team.
+    #[command(subcommand)]
+    Admin(Admin),
+    /// Prove the audit log.
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Print the OpenAPI description.
+    Openapi,
+}
+
+#[derive(Subcommand)]
+enum Admin {
+    /// Make the first admin. The password is read from standard input.
+    Bootstrap {
+        #[arg(long)]
+        legal_name: String,
+        #[arg(long)]
+        name: String,
+        #[arg(long)]
+        email: String,
+    },
+    /// Print a magic link for a user, when mail is no way to reach it.
+    Link {
+        #[arg(long)]
+        email: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum Audit {
+    /// Recompute the whole chain; fails at the first row that does not follow.
+    Verify,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            cli::complain(&*error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), StartError> {
+    if let Some(Command::Openapi) = arguments.command {
+        return cli::print_openapi();
+    }
+    let settings = Settings::load(arguments.config.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match arguments.command.unwrap_or(Command::Serve) {
+            Command::Serve => cli::serve(settings).await,
+            Command::Migrate => cli::migrate(settings).await,
+            Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
+                cli::bootstrap(settings, &legal_name, &name, &email).await
+            }
+            Command::Admin(Admin::Link { email }) => cli::link(settings, &email).await,
+            Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
+            Command::Openapi => cli::print_openapi(),
+        }
+    })
+}

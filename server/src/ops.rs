@@ -1,0 +1,132 @@
+//! The operations port: health, readiness, metrics and, for tests, the clock. Loopback only by default.
+
+use std::time::Duration;
+
+use data_encoding::BASE64;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::app::App;
+use crate::http::answer::Rendered;
+use crate::http::headers;
+use crate::http::problem::Problem;
+use crate::http::response::{Response, full};
+use crate::http::schema;
+use crate::jobs::Runner;
+use crate::values::Rfc3339;
+
+const BODY_LIMIT_BYTES: usize = 4096;
+/// Further than this no test needs to go at once.
+const ADVANCE_AT_MOST: u64 = 10 * 366 * 24 * 3600;
+
+pub struct Operations {
+    pub app: App,
+    pub runner: Runner<App>,
+    pub request_ids: headers::RequestIds,
+    /// True once the service is told to stop.
+    pub stopping: watch::Receiver<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Advance {
+    advance_seconds: u64,
+}
+
+#[derive(Serialize)]
+struct Now {
+    now: Rfc3339,
+}
+
+impl Operations {
+    pub async fn handle(&self, request: Request<Incoming>) -> Response {
+        let path = request.uri().path().to_owned();
+        let request_id = self.request_ids.of(request.headers());
+        let mut response = self.answer(request).await.unwrap_or_else(|problem| {
+            if let Some(cause) = problem.cause() {
+                tracing::error!(path, request_id, %cause, "request of the operations port failed");
+            }
+            problem.render(&path, &request_id)
+        });
+        headers::finish(response.headers_mut(), &request_id);
+        response
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Problem> {
+        let allowed = match request.uri().path() {
+            "/healthz" | "/readyz" | "/metrics" => Method::GET,
+            "/ops/clock" => Method::POST,
+            _ => return Err(Problem::not_found()),
+        };
+        if request.method() != allowed {
+            return Err(Problem::method_not_allowed(allowed.to_string()));
+        }
+        match request.uri().path() {
+            "/healthz" => Ok(text("ok\n")),
+            "/readyz" => self.ready().await,
+            "/metrics" => self.metrics(),
+            _ => self.move_clock(request).await,
+        }
+    }
+
+    /// Ready to take requests: the database answers and nobody asked the service to stop.
+    async fn ready(&self) -> Result<Response, Problem> {
+        if *self.stopping.borrow() {
+            return Err(Problem::unavailable("The service is stopping."));
+        }
+        self.app.db.ping().await?;
+        Ok(text("ready\n"))
+    }
+
+    fn metrics(&self) -> Result<Response, Problem> {
+        let mut response = full(StatusCode::OK, self.app.metrics.text().map_err(Problem::internal)?);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
+        Ok(response)
+    }
+
+    /// Moves the test clock forward and answers when everything that fell due has run.
+    async fn move_clock(&self, request: Request<Incoming>) -> Result<Response, Problem> {
+        self.admit_switch(request.headers())?;
+        let body = Limited::new(request.into_body(), BODY_LIMIT_BYTES).collect().await;
+        let body = body.map_err(|_| Problem::malformed("The body broke off or is too long."))?.to_bytes();
+        let value = serde_json::from_slice(&body).map_err(|error| Problem::malformed(format!("Not JSON: {error}.")))?;
+        let Advance { advance_seconds } = schema::read(value)?;
+        if advance_seconds > ADVANCE_AT_MOST {
+            return Err(Problem::invalid("advance_seconds", format!("must be at most {ADVANCE_AT_MOST}")));
+        }
+        if !self.app.clock.advance(Duration::from_secs(advance_seconds)) {
+            return Err(Problem::not_found());
+        }
+        self.runner.settle().await?;
+        Ok(Rendered::json(StatusCode::OK, &Now { now: self.app.clock.now().into() })?.into_response())
+    }
+
+    /// The switch secret, as a bearer token or as the password of user `switch`.
+    fn admit_switch(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| {
+            let (scheme, rest) = text.split_once(' ')?;
+            if scheme.eq_ignore_ascii_case("bearer") {
+                return Some(rest.as_bytes().to_vec());
+            }
+            let decoded =
+                BASE64.decode(rest.trim().as_bytes()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
+            decoded.strip_prefix(b"switch:").map(<[u8]>::to_vec)
+        });
+        let expected = self.app.switch_secret.as_bytes();
+        match aws_lc_rs::constant_time::verify_slices_are_equal(&given.unwrap_or_default(), expected) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Problem::token_invalid("Send the switch secret as a bearer token.")),
+        }
+    }
+}
+
+fn text(body: &'static str) -> Response {
+    let mut response = full(StatusCode::OK, body);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}

@@ -1,0 +1,167 @@
+//! Every endpoint, in the order of the API reference.
+
+use crate::features::{
+    accounts, beta, bootstrap, cards, compliance, downloads, kyb, onboarding, sessions, two_factor, webhooks,
+};
+use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
+use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
+use crate::http::problem::Code::{
+    Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired, TokenInvalid, ValidationFailed,
+};
+use crate::limits::Limit;
+
+#[rustfmt::skip]
+pub fn table() -> Vec<Endpoint> {
+    vec![
+        // Sign-in
+        post("/auth/sign-in", sessions::sign_in, "Sign in with email and password")
+            .who(Anyone).limit(Limit::SignIn).audit("session.sign_in").problems(&[InvalidCredentials]).under("Sign-in"),
+        post("/admin/2fa/verify", sessions::verify_second_factor, "Finish signing in with a second factor")
+            .who(Anyone).limit(Limit::SignIn).audit("session.second_factor")
+            .problems(&[InvalidCredentials, TokenInvalid, TokenExpired, StateConflict]).under("Sign-in"),
+        post("/auth/refresh", sessions::refresh, "Exchange a refresh token for new tokens")
+            .who(Anyone).limit(Limit::Refresh).audit("session.refresh").problems(&[TokenInvalid]).under("Sign-in"),
+        post("/auth/sign-out", sessions::sign_out, "Sign out of a session")
+            .who(SignedIn).limit(Limit::Writes).audit("session.sign_out").problems(&[NotFound]).under("Sign-in"),
+        post("/auth/forgot-password", sessions::forgot_password, "Ask for a link to choose a new password")
+            .who(Anyone).limit(Limit::SignIn).audit("password.forgot").under("Sign-in"),
+        post("/auth/reset-password", sessions::reset_password, "Choose a new password with the link from the mail")
+            .who(Anyone).limit(Limit::SignIn).audit("password.reset").problems(&[TokenInvalid, TokenExpired]).under("Sign-in"),
+        post("/auth/first-login", sessions::first_login, "Sign in for the first time with a magic link")
+            .who(Anyone).limit(Limit::SignIn).audit("session.first_login")
+            .problems(&[TokenInvalid, TokenExpired, Forbidden]).under("Sign-in"),
+        post("/auth/magic-link/redeem", sessions::redeem_magic_link, "Exchange a magic link for tokens")
+            .who(Anyone).limit(Limit::SignIn).audit("session.magic_link")
+            .problems(&[TokenInvalid, TokenExpired, Forbidden]).under("Sign-in"),
+
+        // Signing up
+        post("/signup", onboarding::signup, "Ask to join the private beta")
+            .who(Anyone).limit(Limit::Signup).audit("account.signup").under("Onboarding"),
+        post("/beta/signup", onboarding::beta_signup, "Sign up for the private beta")
+            .who(Anyone).limit(Limit::Signup).audit("account.signup").under("Onboarding"),
+        get("/me/account", onboarding::my_account, "Your place in the private beta")
+            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+        get("/me/waitlist", onboarding::my_waitlist, "Your position on the waitlist")
+            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+        get("/me/traffic-profile", onboarding::traffic_profile, "What you mean to send")
+            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+        put("/me/traffic-profile", onboarding::put_traffic_profile, "Tell what you mean to send")
+            .who(Customer).limit(Limit::Writes).audit("traffic_profile.update").problems(&[NotFound, StateConflict])
+            .under("Onboarding"),
+
+        get("/me/kyb", kyb::show, "Your business verification, opened when you first look")
+            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+        post("/me/kyb/documents", kyb::upload, "Hand in a document")
+            .who(Customer).limit(Limit::Writes).audit("kyb.upload").problems(&[NotFound, StateConflict])
+            .under("Onboarding"),
+        delete("/me/kyb/documents/{id}", kyb::remove, "Take a document away again")
+            .who(Customer).limit(Limit::Writes).audit("kyb.remove").problems(&[StateConflict]).under("Onboarding"),
+        post("/me/kyb/submit", kyb::submit, "Submit your business verification")
+            .who(Customer).limit(Limit::Writes).audit("kyb.submit")
+            .problems(&[NotFound, StateConflict, ValidationFailed]).under("Onboarding"),
+        post("/me/card-setup", cards::set_up, "Begin to verify a card")
+            .who(Customer).limit(Limit::Writes).audit("card.setup").idempotent().problems(&[NotFound, StateConflict])
+            .under("Onboarding"),
+        get("/me/payment-method", cards::payment_method, "Your card and how far its verification is")
+            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+
+        // Compliance
+        get("/compliance/intakes", compliance::list, "Your collections of documents under review")
+            .who(Customer).limit(Limit::Reads).under("Compliance"),
+        get("/compliance/intakes/{id}", compliance::show, "A collection of documents")
+            .who(Customer).limit(Limit::Reads).under("Compliance"),
+        post("/compliance/intakes/{id}/documents", compliance::upload, "Hand in a document")
+            .who(Customer).limit(Limit::Writes).audit("compliance.upload").problems(&[StateConflict]).under("Compliance"),
+        post("/compliance/intakes/{id}/submit", compliance::hand_in, "Submit a collection of documents")
+            .who(Customer).limit(Limit::Writes).audit("compliance.submit")
+            .problems(&[StateConflict, ValidationFailed]).under("Compliance"),
+
+        // The signed-in user
+        get("/me", sessions::me, "The signed-in user and its account")
+            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("You"),
+        get("/me/sessions", sessions::list_devices, "The devices you are signed in on")
+            .who(SignedIn).limit(Limit::Reads).under("You"),
+        delete("/me/sessions/{id}", sessions::end_device, "Sign a device out")
+            .who(SignedIn).limit(Limit::Writes).audit("session.end").under("You"),
+        post("/me/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
+            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("You"),
+        post("/me/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm")
+            .problems(&[InvalidCredentials, StateConflict]).under("You"),
+        post("/me/2fa/recovery-codes", two_factor::renew_recovery_codes, "A fresh set of recovery codes")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .problems(&[InvalidCredentials, StateConflict]).under("You"),
+        post("/me/2fa/disable", two_factor::disable, "Sign in without a second factor again")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable")
+            .problems(&[InvalidCredentials, StateConflict]).under("You"),
+
+        // The account
+        get("/account", accounts::show, "Your account")
+            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Account"),
+        patch("/account", accounts::update, "Change your account")
+            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound]).under("Account"),
+
+        // Files
+        get("/files/{token}", downloads::download, "Download a file by its signed link")
+            .who(Anyone).limit(Limit::None).under("Files"),
+
+        // Providers
+        post("/webhooks/payments/{provider}", webhooks::payment, "What a payment provider has to tell")
+            .who(Anyone).limit(Limit::Callbacks).audit("payment.callback").under("Webhooks"),
+
+        // The carrier's team
+        post("/admin/bootstrap", bootstrap::bootstrap, "Make the first admin")
+            .who(Anyone).limit(Limit::SignIn).audit("admin.bootstrap").problems(&[StateConflict]).under("Admin"),
+        get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
+            .who(Team).limit(Limit::Reads).under("Beta queue"),
+        get("/admin/beta/stats", beta::stats, "The beta queue in numbers")
+            .who(Team).limit(Limit::Reads).under("Beta queue"),
+        get("/admin/beta/{id}", beta::detail, "A prospect with everything it has given")
+            .who(Team).limit(Limit::Reads).under("Beta queue"),
+        post("/admin/beta/{id}/approve", beta::approve, "Let a prospect in")
+            .who(Admin).limit(Limit::Writes).audit("beta.approve").problems(&[StateConflict]).under("Beta queue"),
+        post("/admin/beta/{id}/decline", beta::decline, "Turn a prospect down")
+            .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under("Beta queue"),
+        get("/admin/kyb", kyb::list, "Business verifications")
+            .who(Team).limit(Limit::Reads).under("KYB review"),
+        get("/admin/kyb/{id}", kyb::detail, "A business verification with links to its documents")
+            .who(Team).limit(Limit::Reads).audited_read("kyb.documents_shown").under("KYB review"),
+        post("/admin/kyb/{id}/approve", kyb::approve, "Approve a business verification")
+            .who(Admin).limit(Limit::Writes).audit("kyb.approve").problems(&[StateConflict]).under("KYB review"),
+        post("/admin/kyb/{id}/reject", kyb::reject, "Reject a business verification")
+            .who(Admin).limit(Limit::Writes).audit("kyb.reject").problems(&[StateConflict]).under("KYB review"),
+        get("/admin/compliance/intakes", compliance::list_all, "Collections of documents")
+            .who(Team).limit(Limit::Reads).under("Compliance review"),
+        get("/admin/compliance/intakes/{id}", compliance::show_to_team, "A collection of documents")
+            .who(Team).limit(Limit::Reads).under("Compliance review"),
+        get("/admin/compliance/intakes/{id}/documents", compliance::show_documents, "Links to the documents of a collection")
+            .who(Team).limit(Limit::Reads).audited_read("compliance.documents_shown").under("Compliance review"),
+        post("/admin/compliance/intakes/{id}/review", compliance::review, "Begin to review a collection")
+            .who(Admin).limit(Limit::Writes).audit("compliance.review").problems(&[StateConflict])
+            .under("Compliance review"),
+        post("/admin/compliance/intakes/{id}/approve", compliance::approve, "Approve a collection")
+            .who(Admin).limit(Limit::Writes).audit("compliance.approve").problems(&[StateConflict])
+            .under("Compliance review"),
+        post("/admin/compliance/intakes/{id}/reject", compliance::reject, "Reject a collection")
+            .who(Admin).limit(Limit::Writes).audit("compliance.reject").problems(&[StateConflict])
+            .under("Compliance review"),
+        post("/admin/compliance/intakes/{id}/request-more", compliance::request_more, "Ask for more documents")
+            .who(Admin).limit(Limit::Writes).audit("compliance.request_more").problems(&[StateConflict])
+            .under("Compliance review"),
+        patch("/admin/compliance/intakes/{id}/documents/{doc_id}", compliance::judge_document,
+              "Accept or reject a document")
+            .who(Admin).limit(Limit::Writes).audit("compliance.judge_document").problems(&[StateConflict])
+            .under("Compliance review"),
+        post("/admin/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
+            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("Admin"),
+        post("/admin/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm")
+            .problems(&[InvalidCredentials, StateConflict]).under("Admin"),
+        post("/admin/2fa/recovery-codes", two_factor::renew_recovery_codes, "A fresh set of recovery codes")
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .problems(&[InvalidCredentials, StateConflict]).under("Admin"),
+        post("/admin/2fa/disable", two_factor::disable, "Sign in without a second factor again")
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.disable")
+            .problems(&[InvalidCredentials, StateConflict]).under("Admin"),
+    ]
+}

@@ -1,0 +1,122 @@
+//! The service as a whole: listeners, jobs, and the order in which they start and stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::header::HeaderValue;
+use prometheus::IntGauge;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::app::{App, StartError};
+use crate::config::Settings;
+use crate::features::sandbox;
+use crate::http::headers::RequestIds;
+use crate::http::pipeline::Service;
+use crate::http::router::{Document, Router};
+use crate::http::{openapi, reference, server};
+use crate::jobs::Runner;
+use crate::ops::Operations;
+use crate::{pages, routes, work};
+
+/// The operations port serves a handful of machines.
+const OPS_CONNECTIONS: usize = 64;
+
+/// A running service.
+pub struct Running {
+    pub app: App,
+    pub public: SocketAddr,
+    pub ops: SocketAddr,
+    pub runner: Runner<App>,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+    stop_ops: watch::Sender<bool>,
+    ops_task: JoinHandle<()>,
+}
+
+/// Starts everything. Listeners open first, so that a taken port is told before anything else happens.
+pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
+    start_with(&mut settings, routes::table()).await
+}
+
+/// The same with another table, for tests of the pipeline itself.
+pub async fn start_with(
+    settings: &mut Settings,
+    table: Vec<crate::http::endpoint::Endpoint>,
+) -> Result<Running, StartError> {
+    let public = bind(settings.listen).await?;
+    let ops = bind(settings.ops_listen).await?;
+    (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
+
+    let app = App::open(settings.clone()).await?;
+    let runner = work::runner(&app)?;
+    let service = Service::new(app.clone(), router(&app, table)?);
+    let (stop, stopping) = watch::channel(false);
+    let (stop_ops, stopping_ops) = watch::channel(false);
+
+    let request_ids = RequestIds::new(app.entropy);
+    let operations = Operations { app: app.clone(), runner: runner.clone(), request_ids, stopping: stopping.clone() };
+    let (ops_address, public_address) = (settings.ops_listen, settings.listen);
+    let connections = app.metrics.connections.clone();
+    let at_most = app.settings.connections_at_most;
+    let tasks = vec![
+        tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {
+            let service = service.clone();
+            async move { service.handle(request, peer).await }
+        })),
+        tokio::spawn(run_jobs(runner.clone(), stopping)),
+    ];
+    let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
+        let operations = Arc::new(operations);
+        move |request, _| {
+            let operations = operations.clone();
+            async move { operations.handle(request).await }
+        }
+    }));
+    Ok(Running { app, public: public_address, ops: ops_address, runner, stop, tasks, stop_ops, ops_task })
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}").into())
+}
+
+async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
+    runner
+        .run(async move {
+            // An error means that nobody can ask for a stop any more, which is one.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        })
+        .await;
+}
+
+/// The table, and the pages beside it.
+fn router(app: &App, table: Vec<crate::http::endpoint::Endpoint>) -> Result<Router, StartError> {
+    let description = openapi::describe(&table);
+    let policy = HeaderValue::from_str(reference::content_security_policy())?;
+    let mut documents = vec![
+        ("/v1/openapi.json", Document::new("application/json", None, serde_json::to_vec(&description)?)),
+        ("/docs", Document::new("text/html; charset=utf-8", Some(policy), reference::render(&description))),
+    ];
+    documents.extend(pages::documents()?);
+    Ok(Router::new(table, documents, sandbox::screens(&app.payments))?)
+}
+
+impl Running {
+    /// Takes no more connections, lets requests and jobs that run finish, and ends. The operations port answers to the
+    /// last, so that whoever balances the load sees the service draining.
+    pub async fn stop(self) {
+        let _ = self.stop.send(true);
+        for task in self.tasks {
+            finished(task).await;
+        }
+        let _ = self.stop_ops.send(true);
+        finished(self.ops_task).await;
+    }
+}
+
+async fn finished(task: JoinHandle<()>) {
+    if let Err(error) = task.await {
+        tracing::error!(%error, "a part of the service ended badly");
+    }
+}

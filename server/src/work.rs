@@ -1,0 +1,44 @@
+//! Every kind of job and every schedule.
+
+use crate::app::App;
+use crate::features::{cards, housekeeping, letters, orphans, sandbox, sessions, webhooks};
+use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
+
+pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
+    let registry = Registry::new([
+        JobKind { kind: letters::SEND, run: |context, payload| Box::pin(letters::send_job(context, payload)) },
+        JobKind {
+            kind: sessions::FORGOT_PASSWORD,
+            run: |context, payload| Box::pin(sessions::forgot_password_job(context, payload)),
+        },
+        JobKind {
+            kind: housekeeping::FORGET,
+            run: |context, payload| Box::pin(housekeeping::forget_job(context, payload)),
+        },
+        JobKind {
+            kind: housekeeping::TELL_AUDIT_HEAD,
+            run: |context, payload| Box::pin(housekeeping::tell_audit_head_job(context, payload)),
+        },
+        JobKind {
+            kind: sandbox::CALL_BACK,
+            run: |context, payload| Box::pin(sandbox::call_back_job(context, payload)),
+        },
+        JobKind {
+            kind: webhooks::FOLLOW_UP,
+            run: |context, payload| Box::pin(webhooks::follow_up_job(context, payload)),
+        },
+        JobKind { kind: cards::POLL, run: |context, payload| Box::pin(cards::poll_job(context, payload)) },
+        JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
+    ])
+    .observed_by(|app: &App, kind, outcome| {
+        app.metrics.job(kind, if outcome.is_ok() { "success" } else { "failure" });
+    });
+    let schedules = vec![
+        Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
+        Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
+        Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
+        Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },
+    ];
+    let waker = app.jobs_waker.clone();
+    Runner::new(app.clone(), app.db.clone(), app.clock.clone(), app.entropy, registry, schedules, waker)
+}

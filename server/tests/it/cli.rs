@@ -1,0 +1,87 @@
+//! The command line: the real binary, as an operator runs it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+use crate::world::engines::both;
+
+const MASTER_SECRET: &str = "master-secret-of-a-command-line-0123456789";
+
+/// Runs `trunkline` with nothing of our environment but the database.
+fn trunkline(url: &str, folder: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trunkline"))
+        .args(arguments)
+        .env_clear()
+        .env("TRUNKLINE_DATABASE_URL", url)
+        .env("TRUNKLINE_DATA_DIR", folder)
+        .env("TRUNKLINE_MASTER_SECRET", MASTER_SECRET)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[track_caller]
+fn refused(output: &Output) -> String {
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+both! {
+    async fn the_first_admin_can_be_made_at_the_console(db) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str], input: &str| trunkline(&db.url, folder.path(), arguments, input);
+        let bootstrap = ["admin", "bootstrap", "--legal-name", "Carrier", "--name", "Ada", "--email", "ada@carrier.example"];
+
+        assert!(refused(&run(&bootstrap, "short\n")).contains("the password must"));
+        assert!(succeeded(&run(&bootstrap, "correct horse battery\n")).contains("usr_"));
+        assert!(refused(&run(&bootstrap, "correct horse battery\n")).contains("an admin exists already"));
+
+        let link = succeeded(&run(&["admin", "link", "--email", "ada@carrier.example"], ""));
+        assert!(link.starts_with("http://127.0.0.1:8080/magic-link#token="), "{link}");
+        assert!(refused(&run(&["admin", "link", "--email", "bob@carrier.example"], "")).contains("no user has this email"));
+        assert!(succeeded(&run(&["audit", "verify"], "")).contains("holds: 2 rows"));
+    }
+
+    async fn migrating_twice_is_migrating_once(db) {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            assert!(succeeded(&trunkline(&db.url, folder.path(), &["migrate"], "")).contains("up to date"));
+        }
+    }
+}
+
+#[test]
+fn a_setting_that_does_not_hold_is_named_and_nothing_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trunkline.toml");
+    std::fs::write(&file, "TRUNKLINE_LISTEN = \"nowhere\"\nTRUNKLINE_LISTNE = \"127.0.0.1:1\"\n").unwrap();
+    let url = format!("sqlite://{}", folder.path().join("x.db").display());
+    let output = trunkline(&url, folder.path(), &["--config", file.to_str().unwrap(), "serve"], "");
+    let complaint = refused(&output);
+    assert!(complaint.contains("TRUNKLINE_LISTEN must be an address and port"), "{complaint}");
+    assert!(complaint.contains("TRUNKLINE_LISTNE is not a setting"), "{complaint}");
+}
+
+#[test]
+fn the_description_of_the_api_needs_no_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &["openapi"], ""));
+    let description: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(description["openapi"], "3.1.0");
+    assert_eq!(description["info"]["version"], "0.0.0");
+}

@@ -1,0 +1,34 @@
+//! The service from outside, one module a subject.
+
+mod accounts;
+mod audit;
+mod bootstrap;
+mod cards;
+mod checkout;
+mod cli;
+mod compliance;
+mod coverage;
+mod crash;
+mod devices;
+mod downloads;
+mod engines;
+mod files;
+mod jwt;
+mod kyb;
+mod lockout;
+mod mail;
+mod nodes;
+mod onboarding;
+mod operations;
+mod pages;
+mod passwords;
+mod pipeline;
+mod queue;
+mod secrecy;
+mod sessions;
+mod statements;
+mod storage;
+mod story;
+mod two_factor;
+mod uploads;
+mod world;

@@ -1,0 +1,148 @@
+//! The operations port: health, readiness, metrics, and the clock of tests.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use trunkline::values::Role;
+
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::{admin, both};
+
+both! {
+    async fn a_service_in_order_says_so(db) {
+        let world = World::unlimited(db).await;
+        let anyone = world.anyone_at_operations();
+        for (path, words) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+            let answer = anyone.get(path).await;
+            assert_eq!((answer.status, answer.bytes.as_slice()), (200, words.as_bytes()));
+            let refused = anyone.post(path, json!({})).await;
+            assert_eq!(refused.header("allow"), Some("GET"));
+            refused.problem(405, "method_not_allowed");
+        }
+        assert_eq!(anyone.get("/v1/me").await.problem(404, "not_found")["instance"], "/v1/me");
+        // What is for operators is not for the public.
+        for path in ["/healthz", "/metrics", "/ops/clock"] {
+            let public = format!("http://{}{path}", world.node.public);
+            world.anyone().get(&public).await.problem(404, "not_found");
+        }
+        world.end().await;
+    }
+
+    async fn a_database_that_is_away_is_told_and_its_return_is_noticed(db) {
+        // A SQLite file is not somewhere else: it cannot be away.
+        if !db.is_shared() {
+            return;
+        }
+        let world = World::unlimited(db).await;
+        let caller = world.minted(Role::Customer).await;
+        let (ops, name) = (world.anyone_at_operations(), database_name(&db.url));
+        caller.get("/account").await.expect(200);
+
+        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")).await;
+        for _ in 0..5 {
+            for answer in [
+                caller.get("/account").await,
+                caller.patch("/account", json!({"company_name": "Nobody"})).await,
+                world.anyone().post("/auth/forgot-password", json!({"email": "a@example.com"})).await,
+                ops.get("/readyz").await,
+            ] {
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                answer.problem(503, "service.unavailable");
+            }
+            ops.get("/healthz").await.expect(200);
+        }
+
+        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+        assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
+        caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
+        ops.get("/readyz").await.expect(200);
+        world.end().await;
+    }
+
+    async fn metrics_are_in_the_form_that_prometheus_reads_and_count_what_happened(db) {
+        let world = World::with(db, &[("TRUNKLINE_LIMIT_READS", "2/3600")]).await;
+        let caller = world.minted(Role::Customer).await;
+        for _ in 0..2 {
+            caller.get("/account").await;
+        }
+        world.anyone().get("/account").await.problem(401, "auth.token_invalid");
+        for path in ["/nothing", "/nothing/else"] {
+            world.anyone().get(path).await.problem(404, "not_found");
+        }
+        let answer = world.anyone_at_operations().get("/metrics").await;
+        assert!(answer.header("content-type").unwrap().starts_with("text/plain; version=0.0.4"));
+        let text = String::from_utf8(answer.bytes).unwrap();
+        for line in text.lines() {
+            assert!(line.starts_with("# HELP ") || line.starts_with("# TYPE ") || is_sample(line), "{line}");
+        }
+        let sample = |labels: &str| {
+            let start = format!("trunkline_requests_total{{{labels}}} ");
+            text.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or("0").to_owned()
+        };
+        assert_eq!(sample(r#"method="GET",path="/account",status="200""#), "2");
+        assert_eq!(sample(r#"method="GET",path="/account",status="401""#), "1");
+        // Paths that strangers invent must not become labels.
+        assert_eq!(sample(r#"method="GET",path="",status="404""#), "2");
+        assert!(text.contains(r#"trunkline_request_seconds_count{method="GET",path="/account"} 3"#), "{text}");
+        assert!(text.contains("\ntrunkline_connections "), "{text}");
+        world.end().await;
+    }
+
+    async fn the_clock_is_moved_by_whoever_knows_the_secret_and_only_forward(db) {
+        let world = World::unlimited(db).await;
+        let body = json!({"advance_seconds": 1});
+        let stranger = world.anyone_at_operations();
+        stranger.post("/ops/clock", body.clone()).await.problem(401, "auth.token_invalid");
+        for header in ["Bearer wrong", "Bearer", "Basic c3dpdGNoOndyb25n", "Basic ???"] {
+            let guess = stranger.header("Authorization", header).post("/ops/clock", body.clone()).await;
+            guess.problem(401, "auth.token_invalid");
+        }
+        let secret = data_encoding::BASE64.encode(format!("switch:{}", world.node.app.switch_secret).as_bytes());
+        let basic = stranger.header("Authorization", &format!("Basic {secret}"));
+        basic.post("/ops/clock", body).await.expect(200);
+
+        let before = world.node.app.clock.now();
+        for wrong in [json!(-1), json!(1.5), json!("60"), json!(null), json!(u64::MAX), json!(400_000_000_u64)] {
+            let answer = world.operations().post("/ops/clock", json!({"advance_seconds": wrong})).await;
+            assert_eq!(answer.invalid(), ["advance_seconds"], "{wrong}");
+        }
+        let unknown = world.operations().post("/ops/clock", json!({"back": 1})).await;
+        assert_eq!(unknown.invalid(), ["advance_seconds", "back"]);
+        let garbage = world.operations().request(reqwest::Method::POST, "/ops/clock").body("{");
+        world.operations().send(garbage).await.problem(400, "request.malformed");
+        assert!(world.node.app.clock.now().since(before).as_secs() < 60, "a refused move moved");
+
+        let moved = world.operations().post("/ops/clock", json!({"advance_seconds": 86_400})).await.ok();
+        assert!(moved["now"].as_str().unwrap().ends_with('Z'));
+        assert!(world.node.app.clock.now().since(before).as_secs() >= 86_400);
+        world.end().await;
+    }
+
+    async fn without_a_test_clock_there_is_none_to_move(db) {
+        let world = World::with(db, &[("TRUNKLINE_TEST_CLOCK", "off")]).await;
+        world.operations().post("/ops/clock", json!({"advance_seconds": 1})).await.problem(404, "not_found");
+        world.stop().await;
+    }
+}
+
+impl World {
+    /// Whoever reaches the operations port without knowing its secret.
+    fn anyone_at_operations(&self) -> Client {
+        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
+    }
+}
+
+fn database_name(url: &str) -> String {
+    url.rsplit('/').next().and_then(|rest| rest.split('?').next()).unwrap().to_owned()
+}
+
+/// `name{label="value"} 12.5`
+fn is_sample(line: &str) -> bool {
+    let Some((name, value)) = line.rsplit_once(' ') else { return false };
+    let bare = name.split('{').next().unwrap_or_default();
+    value.parse::<f64>().is_ok()
+        && name.contains('{') == name.ends_with('}')
+        && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,110 @@
+//! Who may call what, and see whose.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use trunkline::http::auth::Who;
+use trunkline::http::endpoint::Endpoint;
+use trunkline::routes;
+use trunkline::values::Role;
+
+use super::examples::{example, key, send, stranger};
+use super::{name, unfounded};
+use crate::world::World;
+use crate::world::client::{Answer, Client};
+use crate::world::engines::{both, uuid};
+
+both! {
+    async fn every_row_that_is_not_for_everyone_asks_for_a_token(db) {
+        let world = World::unlimited(db).await;
+        for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
+            let without = empty_handed(&world.anyone(), endpoint).await;
+            assert_eq!(without.header("www-authenticate"), Some("Bearer"), "{}", name(endpoint));
+            refused(endpoint, without, 401, "auth.token_invalid");
+            let forged = world.bearing("eyJhbGciOiJub25lIn0.e30.");
+            refused(endpoint, empty_handed(&forged, endpoint).await, 401, "auth.token_invalid");
+            let basic = world.anyone().header("Authorization", "Basic YTpi");
+            refused(endpoint, empty_handed(&basic, endpoint).await, 401, "auth.token_invalid");
+        }
+        world.end().await;
+    }
+
+    async fn a_role_that_a_row_does_not_name_is_refused_there(db) {
+        let world = World::unlimited(db).await;
+        for role in Role::ALL {
+            let caller = world.minted(*role).await;
+            for endpoint in routes::table() {
+                if endpoint.who != Who::Anyone && !endpoint.who.roles().contains(&role.as_str()) {
+                    refused(&endpoint, empty_handed(&caller, &endpoint).await, 403, "auth.forbidden");
+                }
+            }
+        }
+        world.end().await;
+    }
+
+    async fn a_token_that_only_reads_changes_nothing_anywhere(db) {
+        let world = World::unlimited(db).await;
+        for role in Role::ALL {
+            let caller = world.minted_to_read(*role).await;
+            for endpoint in routes::table() {
+                let admitted = endpoint.who.roles().contains(&role.as_str());
+                match (endpoint.changes(), admitted) {
+                    (true, true) => refused(&endpoint, empty_handed(&caller, &endpoint).await, 403, "auth.forbidden"),
+                    (false, true) if !endpoint.path.contains('{') => {
+                        let status = empty_handed(&caller, &endpoint).await.status;
+                        assert!(matches!(status, 200 | 404), "{}: {status}", name(&endpoint));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        world.end().await;
+    }
+
+    async fn a_late_token_is_told_from_a_bad_one(db) {
+        let world = World::unlimited(db).await;
+        let caller = world.minted(Role::Customer).await;
+        world.advance(901).await;
+        for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
+            refused(endpoint, empty_handed(&caller, endpoint).await, 401, "auth.token_expired");
+        }
+        world.end().await;
+    }
+
+    async fn what_belongs_to_another_tenant_is_not_there(db) {
+        let world = World::unlimited(db).await;
+        // The team sees every tenant.
+        let tenants = |endpoint: &&Endpoint| endpoint.path.contains('{') && !matches!(endpoint.who, Who::Team | Who::Admin);
+        for endpoint in routes::table().iter().filter(tenants) {
+            let mut request = example(&world, endpoint).await;
+            request.path = stranger(&world, endpoint).await;
+            refused(endpoint, send(&request, &endpoint.method).await, 404, "not_found");
+        }
+        world.end().await;
+    }
+
+    async fn an_id_that_names_nothing_is_not_there_whatever_its_form(db) {
+        let world = World::unlimited(db).await;
+        for endpoint in routes::table().iter().filter(|endpoint| endpoint.path.contains('{')) {
+            let nobody = uuid().to_string();
+            let long = "9".repeat(5000);
+            for value in [nobody.as_str(), "1", "no-such-thing", "%00", "%FF", "..%2F..%2Fetc%2Fpasswd", &long] {
+                let mut request = example(&world, endpoint).await;
+                request.path = unfounded(endpoint, value);
+                refused(endpoint, send(&request, &endpoint.method).await, 404, "not_found");
+            }
+        }
+        world.end().await;
+    }
+}
+
+/// Calls a row without a body: what is refused before the body is read needs none.
+async fn empty_handed(caller: &Client, endpoint: &Endpoint) -> Answer {
+    let path = unfounded(endpoint, &uuid().to_string());
+    caller.with_key(key()).call(endpoint.method.clone(), &path, None).await
+}
+
+#[track_caller]
+fn refused(endpoint: &Endpoint, answer: Answer, status: u16, code: &str) {
+    assert_eq!(answer.status, status, "{}: {}", name(endpoint), String::from_utf8_lossy(&answer.bytes));
+    answer.problem(status, code);
+}

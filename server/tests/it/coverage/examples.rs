@@ -1,0 +1,242 @@
+//! One request per row that the row answers with success, and one that asks for what is somebody else's.
+//!
+//! A new endpoint needs a line here: in `EXAMPLES` when it changes something or has a value in its path, and in
+//! `STRANGERS` when it has a value in its path. The tests of this folder say so when a line is missing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use serde_json::{Value, json};
+use totp_rs::{Builder, Secret};
+use trunkline::http::endpoint::{Endpoint, Idempotency};
+use trunkline::outside::download::Download;
+use trunkline::values::Role;
+
+use super::onboarding;
+use crate::world::client::{Answer, Client, Session};
+use crate::world::engines::uuid;
+use crate::world::{PASSWORD, World, form};
+
+/// A request that is ready to be sent.
+pub struct Request {
+    pub caller: Client,
+    pub path: String,
+    pub body: Option<Value>,
+    /// In place of a JSON body: one with a file in it.
+    pub form: Option<Vec<u8>>,
+}
+
+pub type Preparation = for<'w> fn(&'w World) -> BoxFuture<'w, Request>;
+pub type Stranger = for<'w> fn(&'w World) -> BoxFuture<'w, String>;
+
+#[rustfmt::skip]
+const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/auth/sign-in", |world| Box::pin(async move {
+        let email = fresh_email();
+        world.user(&email, Role::Customer).await;
+        request(world.anyone(), "/auth/sign-in", json!({"email": email, "password": PASSWORD}))
+    })),
+    ("POST", "/admin/2fa/verify", |world| Box::pin(async move {
+        let email = fresh_email();
+        let customer = world.customer(&email).await;
+        let code = enrolled(world, &customer, "/me/2fa").await;
+        let challenge = world.try_sign_in(&email, PASSWORD).await.ok();
+        request(world.anyone(), "/admin/2fa/verify", json!({"tmp_token": challenge["tmp_token"], "code": code}))
+    })),
+    ("POST", "/auth/refresh", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        request(world.anyone(), "/auth/refresh", json!({"refresh_token": session.refresh_token}))
+    })),
+    ("POST", "/auth/sign-out", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        let body = json!({"refresh_token": session.refresh_token});
+        request(Client::clone(&session), "/auth/sign-out", body)
+    })),
+    ("POST", "/auth/forgot-password", |world| Box::pin(async move {
+        request(world.anyone(), "/auth/forgot-password", json!({"email": fresh_email()}))
+    })),
+    ("POST", "/auth/reset-password", |world| Box::pin(async move {
+        let email = fresh_email();
+        world.user(&email, Role::Customer).await;
+        world.anyone().post("/auth/forgot-password", json!({"email": email})).await.expect(202);
+        let letter = world.letters().await.into_iter().rfind(|letter| letter.to == email).unwrap();
+        let body = json!({"token": letter.token(), "new_password": "another long password"});
+        request(world.anyone(), "/auth/reset-password", body)
+    })),
+    ("POST", "/auth/first-login", |world| Box::pin(async move {
+        request(world.anyone(), "/auth/first-login", json!({"token": magic_link(world).await}))
+    })),
+    ("POST", "/auth/magic-link/redeem", |world| Box::pin(async move {
+        request(world.anyone(), "/auth/magic-link/redeem", json!({"token": magic_link(world).await}))
+    })),
+    ("DELETE", "/me/sessions/{id}", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        bodiless(Client::clone(&session), &format!("/me/sessions/{}", first_device(&session).await))
+    })),
+    ("POST", "/me/2fa/enroll", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Customer).await, "/me/2fa/enroll")
+    })),
+    ("POST", "/me/2fa/confirm", |world| Box::pin(async move {
+        confirming(world, Role::Customer, "/me/2fa").await
+    })),
+    ("POST", "/me/2fa/recovery-codes", |world| Box::pin(async move {
+        with_recovery_code(world, Role::Customer, "/me/2fa", "recovery-codes").await
+    })),
+    ("POST", "/me/2fa/disable", |world| Box::pin(async move {
+        with_recovery_code(world, Role::Customer, "/me/2fa", "disable").await
+    })),
+    ("PATCH", "/account", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/account", json!({"company_name": "Renamed GmbH"}))
+    })),
+    ("GET", "/files/{token}", |world| Box::pin(async move {
+        bodiless(world.anyone(), &format!("/files/{}", signed_link(world).await))
+    })),
+    ("POST", "/admin/bootstrap", |world| Box::pin(async move {
+        request(
+            world.anyone().header("X-Bootstrap-Token", &world.node.app.bootstrap_token),
+            "/admin/bootstrap",
+            json!({"legal_name": "Carrier BV", "contact_name": "Ada", "contact_email": fresh_email(), "password": PASSWORD}),
+        )
+    })),
+    ("POST", "/admin/2fa/enroll", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Admin).await, "/admin/2fa/enroll")
+    })),
+    ("POST", "/admin/2fa/confirm", |world| Box::pin(async move {
+        confirming(world, Role::Admin, "/admin/2fa").await
+    })),
+    ("POST", "/admin/2fa/recovery-codes", |world| Box::pin(async move {
+        with_recovery_code(world, Role::Admin, "/admin/2fa", "recovery-codes").await
+    })),
+    ("POST", "/admin/2fa/disable", |world| Box::pin(async move {
+        with_recovery_code(world, Role::Admin, "/admin/2fa", "disable").await
+    })),
+];
+
+/// For each path with a value in it: the path of something that exists and belongs to another tenant.
+#[rustfmt::skip]
+const STRANGERS: &[(&str, Stranger)] = &[
+    ("/me/sessions/{id}", |world| Box::pin(async move {
+        let stranger = world.customer(&fresh_email()).await;
+        format!("/me/sessions/{}", first_device(&stranger).await)
+    })),
+    // A link is a permission in itself and has no owner: another one is an altered one.
+    ("/files/{token}", |world| Box::pin(async move {
+        let token = signed_link(world).await;
+        let (first, rest) = token.split_at(1);
+        format!("/files/{}{rest}", if first == "A" { "B" } else { "A" })
+    })),
+];
+
+/// Changes, values in the path, and what is not there until its owner makes it.
+pub fn needs_example(endpoint: &Endpoint) -> bool {
+    let read = |(method, path, _): &&(&str, &str, Preparation)| (*method, *path) == ("GET", endpoint.path);
+    endpoint.changes() || endpoint.path.contains('{') || onboarding::EXAMPLES.iter().any(|line| read(&line))
+}
+
+/// The example of a row, sent by a caller who may and with a key where one is demanded.
+pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
+    let (method, path) = (endpoint.method.as_str(), endpoint.path);
+    let found = EXAMPLES
+        .iter()
+        .chain(onboarding::EXAMPLES)
+        .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
+    let (_, _, prepare) = found.unwrap_or_else(|| {
+        panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")
+    });
+    let mut request = prepare(world).await;
+    if endpoint.idempotency == Idempotency::Required {
+        request.caller = request.caller.with_key(key());
+    }
+    request
+}
+
+/// The path of something that the row's caller must not see.
+pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
+    let found = STRANGERS.iter().chain(onboarding::STRANGERS).find(|(path, _)| *path == endpoint.path);
+    let (_, prepare) = found.unwrap_or_else(|| {
+        panic!("{} names a resource: add a line to STRANGERS in server/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)
+    });
+    prepare(world).await
+}
+
+pub async fn send(request: &Request, method: &hyper::Method) -> Answer {
+    if let Some(form) = &request.form {
+        return form::post_bytes(&request.caller, &request.path, form.clone()).await;
+    }
+    request.caller.call(method.clone(), &request.path, request.body.clone()).await
+}
+
+/// A key as clients make them.
+pub fn key() -> uuid::Uuid {
+    uuid::Builder::from_random_bytes(trunkline::entropy::Entropy.bytes()).into_uuid()
+}
+
+pub fn fresh_email() -> String {
+    format!("{}@example.com", uuid().simple())
+}
+
+pub fn request(caller: Client, path: &str, body: Value) -> Request {
+    Request { caller, path: path.to_owned(), body: Some(body), form: None }
+}
+
+pub fn bodiless(caller: Client, path: &str) -> Request {
+    Request { caller, path: path.to_owned(), body: None, form: None }
+}
+
+async fn first_device(session: &Session) -> String {
+    session.get("/me/sessions").await.ok()["data"][0]["id"].as_str().unwrap().to_owned()
+}
+
+async fn magic_link(world: &World) -> String {
+    let user = world.user(&fresh_email(), Role::Customer).await;
+    let app = world.node.app.clone();
+    let db = app.db.clone();
+    let issue = db.tx((app, user), |conn, (app, user)| {
+        Box::pin(trunkline::features::sessions::issue_magic_link(conn, app, *user, app.clock.now()))
+    });
+    let link = issue.await.unwrap();
+    link.split_once("#token=").unwrap().1.to_owned()
+}
+
+async fn signed_link(world: &World) -> String {
+    let app = &world.node.app;
+    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"an invoice"))]);
+    let hash = app.files.put(content, 100).await.unwrap().hash;
+    let expires_at = app.clock.now().plus(Duration::from_secs(3600));
+    app.links.sign(&Download {
+        hash,
+        file_name: "invoice.pdf".into(),
+        content_type: "application/pdf".into(),
+        expires_at,
+    })
+}
+
+/// Sets a second factor up and answers a recovery code.
+async fn enrolled(world: &World, caller: &Client, at: &str) -> String {
+    let code = first_code(world, caller, at).await;
+    let codes = caller.post(&format!("{at}/confirm"), json!({"code": code})).await.ok();
+    codes["recovery_codes"][0].as_str().unwrap().to_owned()
+}
+
+async fn first_code(world: &World, caller: &Client, at: &str) -> String {
+    let enrollment = caller.post(&format!("{at}/enroll"), json!({})).await.ok();
+    let seed = data_encoding::BASE32_NOPAD.decode(enrollment["secret"].as_str().unwrap().as_bytes()).unwrap();
+    let totp = Builder::new().with_secret(Secret::from(seed.as_slice())).with_account_name("x").build().unwrap();
+    totp.generate(u64::try_from(world.node.app.clock.now().seconds()).unwrap()).to_string()
+}
+
+async fn confirming(world: &World, role: Role, at: &str) -> Request {
+    let caller = world.minted(role).await;
+    let code = first_code(world, &caller, at).await;
+    request(caller, &format!("{at}/confirm"), json!({"code": code}))
+}
+
+async fn with_recovery_code(world: &World, role: Role, at: &str, what: &str) -> Request {
+    let caller = world.minted(role).await;
+    let code = enrolled(world, &caller, at).await;
+    request(caller, &format!("{at}/{what}"), json!({"code": code}))
+}

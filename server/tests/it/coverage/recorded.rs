@@ -1,0 +1,112 @@
+//! Every change succeeds as its example says, leaves its audit row, and minds its idempotency key.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use trunkline::db::Db;
+use trunkline::http::endpoint::{Endpoint, Idempotency};
+use trunkline::params;
+use trunkline::routes;
+
+use super::examples::{example, key, needs_example, send};
+use super::name;
+use crate::world::World;
+use crate::world::engines::{both, uuid};
+
+both! {
+    async fn every_example_succeeds_with_the_status_its_row_documents(db) {
+        let world = World::unlimited(db).await;
+        for endpoint in routes::table().iter().filter(|endpoint| needs_example(endpoint)) {
+            let answer = send(&example(&world, endpoint).await, &endpoint.method).await;
+            let text = String::from_utf8_lossy(&answer.bytes).into_owned();
+            assert_eq!(answer.status, endpoint.handler.status().as_u16(), "{}: {text}", name(endpoint));
+        }
+        world.end().await;
+    }
+
+    async fn every_change_leaves_an_audit_row_with_its_action(db) {
+        let world = World::unlimited(db).await;
+        for endpoint in routes::table().iter().filter(|endpoint| endpoint.changes()) {
+            let request = example(&world, endpoint).await;
+            let before = audited(db).await.len();
+            send(&request, &endpoint.method).await.expect(endpoint.handler.status().as_u16());
+            let rows = audited(db).await.split_off(before);
+            let expected = endpoint.audit_action().map(|action| (action.to_owned(), "success".to_owned()));
+            let expected: Vec<_> = expected.into_iter().collect();
+            assert_eq!(rows, expected, "{}", name(endpoint));
+        }
+        world.end().await;
+    }
+
+    async fn a_refused_change_leaves_an_audit_row_too(db) {
+        let world = World::unlimited(db).await;
+        let is_guarded = |endpoint: &&Endpoint| endpoint.changes() && endpoint.who.roles() == ["admin"];
+        for endpoint in routes::table().iter().filter(is_guarded) {
+            let mut request = example(&world, endpoint).await;
+            request.caller = world.minted(trunkline::values::Role::Customer).await.with_key(key());
+            let before = audited(db).await.len();
+            send(&request, &endpoint.method).await.problem(403, "auth.forbidden");
+            let rows = audited(db).await.split_off(before);
+            let action = endpoint.audit_action().unwrap().to_owned();
+            assert_eq!(rows, [(action, "failure".to_owned())], "{}", name(endpoint));
+        }
+        world.end().await;
+    }
+
+    async fn a_row_that_demands_a_key_is_refused_without_one(db) {
+        let world = World::unlimited(db).await;
+        for endpoint in rows_with(Idempotency::Required) {
+            let mut request = example(&world, &endpoint).await;
+            request.caller = world.bearing(request.caller.token());
+            send(&request, &endpoint.method).await.problem(400, "idempotency.key_required");
+        }
+        world.end().await;
+    }
+
+    async fn a_key_that_is_no_uuid_of_version_4_is_refused_wherever_keys_are_taken(db) {
+        let world = World::unlimited(db).await;
+        let rows = rows_with(Idempotency::Required).chain(rows_with(Idempotency::Honoured));
+        for endpoint in rows {
+            let mut request = example(&world, &endpoint).await;
+            let caller = world.bearing(request.caller.token());
+            let version_7 = uuid().to_string();
+            for key in ["", "1", "\"\"", &version_7, "{9f1b6c1e-6a53-4d2e-9d0c-0b1c2d3e4f50", &"z".repeat(36)] {
+                request.caller = caller.header("Idempotency-Key", key);
+                let answer = send(&request, &endpoint.method).await;
+                assert_eq!(answer.status, 400, "{} with key {key:?}", name(&endpoint));
+                answer.problem(400, "idempotency.key_required");
+            }
+        }
+        world.end().await;
+    }
+
+    async fn a_repeated_key_is_answered_alike_on_every_row_that_takes_one(db) {
+        let world = World::unlimited(db).await;
+        let rows = rows_with(Idempotency::Required).chain(rows_with(Idempotency::Honoured));
+        for endpoint in rows {
+            let mut request = example(&world, &endpoint).await;
+            request.caller = world.bearing(request.caller.token()).with_key(key());
+            let first = send(&request, &endpoint.method).await;
+            assert_eq!(first.status, endpoint.handler.status().as_u16(), "{}", name(&endpoint));
+            let before = audited(db).await.len();
+            let again = send(&request, &endpoint.method).await;
+            // Whoever signed itself out cannot ask again.
+            if again.status == 401 {
+                continue;
+            }
+            assert_eq!((again.status, &again.bytes), (first.status, &first.bytes), "{}", name(&endpoint));
+            assert_eq!(again.header("idempotent-replayed"), Some("true"), "{}", name(&endpoint));
+            assert_eq!(audited(db).await.len(), before, "{} acted twice", name(&endpoint));
+        }
+        world.end().await;
+    }
+}
+
+fn rows_with(idempotency: Idempotency) -> impl Iterator<Item = Endpoint> {
+    routes::table().into_iter().filter(move |endpoint| endpoint.idempotency == idempotency)
+}
+
+/// Action and outcome of every audit row, oldest first.
+async fn audited(db: &Db) -> Vec<(String, String)> {
+    let mut reader = db.read().await.unwrap();
+    reader.all("SELECT action, outcome FROM audit_log ORDER BY seq", params![]).await.unwrap()
+}

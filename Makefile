@@ -1,0 +1,33 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench openapi rust nextest aiosmtpd
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: rust ## build and start the service (ARGS="--config trunkline.toml" are passed on)
+	cargo run --locked --release --bin trunkline -- serve $(ARGS)
+
+test: nextest aiosmtpd ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+	tools/with-postgres cargo nextest run --locked $(ARGS)
+
+check: rust ## formatting, lints, and the rules of the house on layout and dependencies
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo test --locked --quiet --test tidy --test dependencies
+
+bench: rust ## the measurements of docs/benchmarks.md
+	bench/run $(ARGS)
+
+openapi: rust ## write openapi.json anew
+	@trap 'rm -f openapi.json.new' EXIT; \
+	cargo run --locked --quiet --bin trunkline -- openapi > openapi.json.new && mv openapi.json.new openapi.json
+
+rust:
+	@command -v cargo > /dev/null || { echo "Rust is missing: install it from https://rustup.rs and try again." >&2; exit 1; }
+
+nextest: rust
+	@cargo nextest --version > /dev/null 2>&1 || cargo install cargo-nextest --locked
+
+# The mail the tests read goes through a real SMTP server, run as /usr/bin/python3 -m aiosmtpd.
+aiosmtpd:
+	@/usr/bin/python3 -c 'import aiosmtpd' 2> /dev/null || tools/ensure-debian python3-aiosmtpd

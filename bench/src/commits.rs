@@ -1,0 +1,130 @@
+//! Guarded debits, each a durable transaction of two statements, asked for by 32 tasks at once.
+//!
+//! On SQLite the yardstick is the same two statements straight on one connection with a commit each, so the ratio tells
+//! what sharing commits is worth. On PostgreSQL it is pgbench's TPC-B-like script (five statements) on the same server.
+
+mod pgbench;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use trunkline::db::{Conn, Db, DbError, DbOptions, params};
+
+use crate::report::{Limit, Line};
+use crate::{Outcome, ROUNDS};
+use pgbench::Server;
+
+pub const TASKS: usize = 32;
+const ROUND: Duration = Duration::from_secs(3);
+const WALLETS: i64 = 1000;
+const AMOUNT: i64 = 3;
+
+const SCHEMA: &str = "
+    CREATE TABLE wallets (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL);
+    CREATE TABLE postings (id BIGINT PRIMARY KEY, wallet_id BIGINT NOT NULL, amount BIGINT NOT NULL, balance BIGINT NOT NULL);
+    INSERT INTO wallets WITH RECURSIVE ids (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 1000)
+        SELECT id, 1000000000000 FROM ids;";
+const DEBIT: &str = "UPDATE wallets SET balance = balance - $2 WHERE id = $1 AND balance >= $2 RETURNING balance";
+const POST: &str = "INSERT INTO postings (id, wallet_id, amount, balance) VALUES ($1, $2, $3, $4)";
+
+pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    Ok(vec![sqlite(work, &runtime)?, postgres(&runtime)?])
+}
+
+fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Line> {
+    let folder = TempDir::new_in(work)?;
+    let shared_file = folder.path().join("shared.db");
+    connect(&shared_file)?.execute_batch(SCHEMA)?;
+    let options: DbOptions = format!("sqlite://{}", shared_file.display()).parse()?;
+    let db = runtime.block_on(Db::open(&options))?;
+    let single = connect(&folder.path().join("single.db"))?;
+    single.execute_batch(SCHEMA)?;
+
+    let (ids, mut next_id) = (Arc::new(AtomicI64::new(0)), 0);
+    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(runtime.block_on(through_db(&db, &ids))?);
+        yardstick.push(one_commit_each(&single, &mut next_id)?);
+    }
+    let what = "guarded debits, SQLite: through `Db`, beside a commit each";
+    Ok(Line::beside(what, ours, yardstick, Limit::AtLeast(5.0, "×")))
+}
+
+fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Line> {
+    let server = runtime.block_on(Server::prepare(SCHEMA))?;
+    let mut options: DbOptions = server.url.parse()?;
+    options.connections = TASKS;
+    let db = runtime.block_on(Db::open(&options))?;
+    let ids = Arc::new(AtomicI64::new(0));
+    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(runtime.block_on(through_db(&db, &ids))?);
+        yardstick.push(server.pgbench(TASKS, ROUND)?);
+    }
+    drop(db);
+    runtime.block_on(server.forget())?;
+    let what = "guarded debits, PostgreSQL: through `Db`, beside pgbench's TPC-B";
+    Ok(Line::beside(what, ours, yardstick, Limit::AtLeast(1.0, "×")))
+}
+
+/// Transactions a second through the service's own layer.
+async fn through_db(db: &Db, ids: &Arc<AtomicI64>) -> Outcome<f64> {
+    let begun = Instant::now();
+    let mut tasks = JoinSet::new();
+    for _ in 0..TASKS {
+        let (db, ids) = (db.clone(), ids.clone());
+        tasks.spawn(async move {
+            let mut done = 0_u32;
+            while begun.elapsed() < ROUND {
+                let id = ids.fetch_add(1, Ordering::Relaxed);
+                db.tx(id, |conn, id| Box::pin(debit(conn, *id))).await?;
+                done += 1;
+            }
+            Ok::<_, DbError>(done)
+        });
+    }
+    let total = tasks.join_all().await.into_iter().sum::<Result<u32, _>>()?;
+    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+}
+
+async fn debit(conn: &mut Conn, id: i64) -> Result<(), DbError> {
+    let wallet = wallet_of(id);
+    let (balance,): (i64,) = conn.one(DEBIT, params![wallet, AMOUNT]).await?;
+    conn.exec(POST, params![id, wallet, AMOUNT, balance]).await?;
+    Ok(())
+}
+
+/// Spreads the debits over the wallets, far from the order of their ids.
+fn wallet_of(id: i64) -> i64 {
+    id.wrapping_mul(7919).rem_euclid(WALLETS) + 1
+}
+
+fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(file)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
+         PRAGMA mmap_size = 268435456; PRAGMA wal_autocheckpoint = 4000;",
+    )?;
+    Ok(connection)
+}
+
+fn one_commit_each(connection: &Connection, next_id: &mut i64) -> rusqlite::Result<f64> {
+    let begun = Instant::now();
+    let mut done = 0_u32;
+    while begun.elapsed() < ROUND {
+        let (id, wallet) = (*next_id, wallet_of(*next_id));
+        *next_id += 1;
+        connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let balance: i64 = connection.prepare_cached(DEBIT)?.query_row([wallet, AMOUNT], |row| row.get(0))?;
+        connection.prepare_cached(POST)?.execute([id, wallet, AMOUNT, balance])?;
+        connection.prepare_cached("COMMIT")?.execute([])?;
+        done += 1;
+    }
+    Ok(f64::from(done) / begun.elapsed().as_secs_f64())
+}

@@ -1,0 +1,64 @@
+//! Where and when it was measured, and the page that tells it.
+
+use std::fs::read_to_string;
+
+use crate::Outcome;
+use crate::report::Report;
+
+/// The machine as it was before the first measurement.
+pub struct Machine {
+    processor: String,
+    cores: usize,
+    memory_gib: f64,
+    kernel: String,
+    load: String,
+}
+
+pub fn describe() -> Outcome<Machine> {
+    let value = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let memory = value(&read_to_string("/proc/meminfo")?, "MemTotal").unwrap_or_default();
+    let memory_kib: f64 = memory.trim_end_matches(" kB").parse()?;
+    let load = read_to_string("/proc/loadavg")?;
+    Ok(Machine {
+        processor: value(&read_to_string("/proc/cpuinfo")?, "model name").unwrap_or_else(|| "unknown".to_owned()),
+        cores: std::thread::available_parallelism()?.get(),
+        memory_gib: memory_kib / 1024.0 / 1024.0,
+        kernel: read_to_string("/proc/sys/kernel/osrelease")?.trim().to_owned(),
+        load: load.split(' ').next().unwrap_or_default().to_owned(),
+    })
+}
+
+pub fn page(machine: &Machine, report: &Report) -> Outcome<String> {
+    let Machine { processor, cores, memory_gib, kernel, load } = machine;
+    let date = std::env::var("BENCH_DATE")?;
+    let table = report.table();
+    Ok(format!(
+        "# Benchmarks
+
+Written by `make bench` on {date}: {processor}, {cores} cores, {memory_gib:.0} GiB, Linux {kernel}, load {load} at the start.
+
+{table}
+## How to read it
+
+Ours and its yardstick ran in the same minute on the same machine, taking turns. A cell is the median of the rounds with
+the least and the most in brackets; the ratio is taken round by round. Rates differ between machines, ratios hardly do,
+so a limit is set on the ratio wherever there is a yardstick. `make bench` fails when a limit is missed.
+
+- **Requests.** The release binary on SQLite, rate limits off: a token's row and the account are read anew for
+  every request. The yardstick is a bare axum server that reads nothing and answers JSON of the same size. The load
+  comes from one thread of ours over kept connections: it needs
+  no installation, and notices an answer that is not a 200.
+- **Commits.** A debit is one guarded `UPDATE … RETURNING` and one `INSERT`, on disk before it counts. On SQLite 32 tasks
+  share commits, and the yardstick is the same two statements with a commit each. On PostgreSQL the yardstick is
+  pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server.
+- **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
+- **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
+  bodies of 1 GiB. Meanwhile a normal client asks as before.
+
+`bench/run requests` (or `commits`, `start`, `slow`) measures one of them and leaves this page alone.
+"
+    ))
+}

@@ -1,0 +1,105 @@
+//! What was measured: numbers with their spread, held against limits, as text for a terminal and as a page.
+
+use std::fmt::Write;
+
+/// The middle of several measurements and how far they lie apart.
+#[derive(Clone, Copy)]
+pub struct Spread {
+    pub median: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+impl Spread {
+    pub fn of(mut values: Vec<f64>) -> Spread {
+        values.sort_by(f64::total_cmp);
+        let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
+        Spread { median: at(values.len() / 2), least: at(0), most: at(values.len().saturating_sub(1)) }
+    }
+
+    /// Pairs of neighbouring rounds, so that whatever else the machine did weighs on both alike.
+    pub fn ratio(ours: &[f64], yardstick: &[f64]) -> Spread {
+        Spread::of(ours.iter().zip(yardstick).map(|(ours, yardstick)| ours / yardstick).collect())
+    }
+
+    pub fn text(self, decimals: usize, unit: &str) -> String {
+        let Spread { median, least, most } = self;
+        format!("{median:.decimals$}{unit} ({least:.decimals$}–{most:.decimals$})")
+    }
+}
+
+/// The bound a number must keep.
+#[derive(Clone, Copy)]
+pub enum Limit {
+    AtLeast(f64, &'static str),
+    AtMost(f64, &'static str),
+}
+
+impl Limit {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Limit::AtLeast(bound, _) => value >= bound,
+            Limit::AtMost(bound, _) => value <= bound,
+        }
+    }
+
+    fn text(self) -> String {
+        match self {
+            Limit::AtLeast(bound, unit) => format!("≥ {bound:.1}{unit}"),
+            Limit::AtMost(bound, unit) => format!("≤ {bound:.1}{unit}"),
+        }
+    }
+}
+
+/// One line of the table.
+pub struct Line {
+    pub what: &'static str,
+    pub ours: String,
+    pub yardstick: String,
+    pub ratio: String,
+    limit: String,
+    holds: bool,
+}
+
+impl Line {
+    /// A rate of ours beside a yardstick's, round by round.
+    pub fn beside(what: &'static str, ours: Vec<f64>, yardstick: Vec<f64>, limit: Limit) -> Line {
+        let ratio = Spread::ratio(&ours, &yardstick);
+        Line {
+            what,
+            ours: Spread::of(ours).text(0, " /s"),
+            yardstick: Spread::of(yardstick).text(0, " /s"),
+            ratio: ratio.text(2, "×"),
+            limit: limit.text(),
+            holds: limit.holds(ratio.median),
+        }
+    }
+
+    /// A number held against a limit alone; what it was before may stand beside it.
+    pub fn alone(what: &'static str, ours: String, before: String, value: f64, limit: Limit) -> Line {
+        Line { what, ours, yardstick: before, ratio: String::new(), limit: limit.text(), holds: limit.holds(value) }
+    }
+}
+
+#[derive(Default)]
+pub struct Report(Vec<Line>);
+
+impl Report {
+    pub fn add(&mut self, lines: Vec<Line>) {
+        self.0.extend(lines);
+    }
+
+    pub fn holds(&self) -> bool {
+        self.0.iter().all(|line| line.holds)
+    }
+
+    pub fn table(&self) -> String {
+        let mut table = "| what | ours | yardstick | ratio | limit | verdict |\n|---|---|---|---|---|---|\n".to_owned();
+        for Line { what, ours, yardstick, ratio, limit, holds } in &self.0 {
+            let verdict = if *holds { "holds" } else { "**missed**" };
+            // Writing to a String cannot fail.
+            let _ = writeln!(table, "| {what} | {ours} | {yardstick} | {ratio} | {limit} | {verdict} |");
+        }
+        table
+    }
+}

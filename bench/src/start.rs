@@ -1,0 +1,42 @@
+//! How soon the binary is ready, and how much memory it takes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::http::{Client, get};
+use crate::report::{Limit, Line, Spread};
+use crate::service::Service;
+use crate::{Outcome, ROUNDS, alone_on_one_thread};
+
+const REQUESTS: usize = 1000;
+/// Long enough for what a start leaves behind to settle.
+const REST: Duration = Duration::from_secs(1);
+
+pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
+    alone_on_one_thread(async {
+        let (mut ready, mut at_rest, mut after_load) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let service = Service::start(work).await?;
+            ready.push(service.ready_after.as_secs_f64());
+            tokio::time::sleep(REST).await;
+            at_rest.push(service.resident_mib()?);
+
+            let request = get("/v1/me", Some(&service.sign_in().await?));
+            let mut client = Client::connect(service.public).await?;
+            let length = client.send(&request).await?.length;
+            for _ in 1..REQUESTS {
+                client.send_again(&request, length).await?;
+            }
+            after_load.push(service.resident_mib()?);
+        }
+        let line = |what, values: Vec<f64>, decimals, unit, limit| {
+            let spread = Spread::of(values);
+            Line::alone(what, spread.text(decimals, unit), String::new(), spread.most, limit)
+        };
+        Ok(vec![
+            line("from exec on an empty folder to the first `/readyz`", ready, 3, " s", Limit::AtMost(1.0, " s")),
+            line("memory at rest, a second after start", at_rest, 1, " MiB", Limit::AtMost(60.0, " MiB")),
+            line("memory after a sign-in and 1,000 `GET /v1/me`", after_load, 1, " MiB", Limit::AtMost(60.0, " MiB")),
+        ])
+    })
+}

@@ -20,7 +20,7 @@ pub struct Conn {
 }
 
 enum Engine {
-    Sqlite(Connection),
+    Sqlite(Box<Connection>),
     Postgres(Session),
     /// The connection has gone back to where it came from.
     Gone,
@@ -34,7 +34,7 @@ pub(super) enum Purpose {
 
 impl Conn {
     pub(super) fn sqlite(connection: Connection, purpose: Purpose) -> Conn {
-        Conn { engine: Engine::Sqlite(connection), purpose, failed: false, lost_race: false }
+        Conn { engine: Engine::Sqlite(Box::new(connection)), purpose, failed: false, lost_race: false }
     }
 
     pub(super) fn postgres(session: Session, purpose: Purpose) -> Conn {

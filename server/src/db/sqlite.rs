@@ -101,10 +101,13 @@ impl Readers {
     }
 
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
-        let place = tokio::time::timeout(self.wait, self.places.clone().acquire_owned())
-            .await
-            .map_err(|_| DbError::unavailable("all readers are busy"))?
-            .map_err(DbError::other)?;
+        let place = match self.places.clone().try_acquire_owned() {
+            Ok(place) => place,
+            Err(_) => tokio::time::timeout(self.wait, self.places.clone().acquire_owned())
+                .await
+                .map_err(|_| DbError::unavailable("all readers are busy"))?
+                .map_err(DbError::other)?,
+        };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = match idle {
             Some(conn) => conn,

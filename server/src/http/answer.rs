@@ -14,6 +14,9 @@ use super::page::{Items, Page};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
+/// Room for the headers that a response usually ends up with.
+const HEADERS: usize = 16;
+
 /// A finished response, before the headers that every response gets.
 pub struct Rendered {
     pub status: StatusCode,
@@ -29,7 +32,7 @@ pub enum Payload {
 impl Rendered {
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Rendered, Problem> {
         let bytes = serde_json::to_vec(body).map_err(Problem::internal)?;
-        let mut headers = HeaderMap::new();
+        let mut headers = HeaderMap::with_capacity(HEADERS);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Rendered { status, headers, payload: Payload::Whole(bytes.into()) })
     }

@@ -102,9 +102,9 @@ impl Router {
 
     pub fn find(&self, method: &Method, path: &str) -> Found {
         let Ok(matched) = self.0.at(path) else { return Found::Nothing };
-        let allow = allowed(matched.value);
+        let allow = || allowed(matched.value);
         if method == Method::OPTIONS {
-            return Found::Options(allow);
+            return Found::Options(allow());
         }
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         let path_values = || matched.params.iter().map(|(_, value)| decoded(value)).collect();
@@ -113,12 +113,12 @@ impl Router {
             Node::Screen(Screen { submit: Some(submit), .. }) if wanted == Method::POST => {
                 Found::Screen(*submit, path_values())
             }
-            Node::Screen(_) => Found::OtherMethods(allow),
+            Node::Screen(_) => Found::OtherMethods(allow()),
             Node::Document(document) if wanted == Method::GET => Found::Document(document.clone()),
-            Node::Document(_) => Found::OtherMethods(allow),
+            Node::Document(_) => Found::OtherMethods(allow()),
             Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == wanted) {
                 Some(endpoint) => Found::Endpoint(endpoint.clone(), path_values()),
-                None => Found::OtherMethods(allow),
+                None => Found::OtherMethods(allow()),
             },
         }
     }

@@ -11,7 +11,7 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NO
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
-use super::auth::{Who, authenticate};
+use super::auth::{Callers, Who};
 use super::call::{Call, Origin};
 use super::endpoint::{Endpoint, Idempotency};
 use super::handler::Committed;
@@ -33,6 +33,7 @@ pub struct Service {
     router: Router,
     cors: headers::Cors,
     request_ids: headers::RequestIds,
+    callers: Callers,
     /// One permit a request; none left means the request is turned away at once.
     running: tokio::sync::Semaphore,
 }
@@ -42,7 +43,7 @@ impl Service {
         let cors = headers::Cors::new(&app.settings.cors_origins);
         let running = tokio::sync::Semaphore::new(app.settings.requests_at_once);
         let request_ids = headers::RequestIds::new(app.entropy);
-        Arc::new(Service { app, router, cors, request_ids, running })
+        Arc::new(Service { app, router, cors, request_ids, callers: Callers::default(), running })
     }
 
     /// Answers one request. Never fails and never panics: whatever goes wrong becomes a problem.
@@ -152,8 +153,7 @@ impl Service {
             self.limit(endpoint.limit, Subject::ip(origin.ip), now, standing).await?;
             None
         } else {
-            let principal =
-                authenticate(&mut *self.app.db.read().await?, &self.app, &inbound.head.headers, now).await?;
+            let principal = self.callers.identify(&self.app, &inbound.head.headers, now).await?;
             self.limit(endpoint.limit, Subject::user(principal.user_id), now, standing).await?;
             Some(principal)
         };

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a command line speaks to a person")]
 
 use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
 
 use serde_json::Map;
 use tracing_subscriber::EnvFilter;
@@ -9,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
 use crate::config::{LogFormat, Settings};
-use crate::features::{bootstrap, sessions, users};
+use crate::features::{bootstrap, letters, sessions, users};
 use crate::http::openapi;
 use crate::keys::Keys;
 use crate::passwords::PasswordError;
@@ -133,7 +134,7 @@ pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
             })
         })
         .await?;
-    say(&link.ok_or("no user has this email")?);
+    say(&link.ok_or("no user has this email")?.url);
     Ok(())
 }
 
@@ -168,6 +169,14 @@ pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
     match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
         Ok(verified) => say(&format!("The audit chain holds: {} rows.", verified.rows)),
         Err(fault) => return Err(format!("the audit chain is broken: {fault}").into()),
+    }
+    Ok(())
+}
+
+/// Writes a sample of every mail into a folder.
+pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError> {
+    for path in letters::preview(settings, folder)? {
+        say(&path.display().to_string());
     }
     Ok(())
 }

@@ -34,6 +34,9 @@ enum Command {
     /// Prove the audit log.
     #[command(subcommand)]
     Audit(Audit),
+    /// Look at the mails the service writes.
+    #[command(subcommand)]
+    Mail(Mail),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -62,6 +65,15 @@ enum Audit {
     Verify,
 }
 
+#[derive(Subcommand)]
+enum Mail {
+    /// Write a sample of every mail, as HTML and as text; index.html shows them all.
+    Preview {
+        #[arg(long, default_value = "mail-preview", value_name = "FOLDER")]
+        out: PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -88,6 +100,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             }
             Command::Admin(Admin::Link { email }) => cli::link(settings, &email).await,
             Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
+            Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Openapi => cli::print_openapi(),
         }
     })

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -84,4 +85,28 @@ fn the_description_of_the_api_needs_no_database() {
     let description: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(description["openapi"], "3.1.0");
     assert_eq!(description["info"]["version"], "0.0.0");
+}
+
+#[test]
+fn every_mail_can_be_looked_at_before_anyone_receives_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("preview");
+    let preview = ["mail", "preview", "--out", out.to_str().unwrap()];
+    let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &preview, ""));
+
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("mail/en");
+    let mut expected: BTreeSet<_> = files_in(&templates);
+    for shared in ["letter.html", "letter.txt", "parts.html", "parts.txt", "papers.txt"] {
+        expected.remove(shared);
+    }
+    let index = std::fs::read_to_string(out.join("index.html")).unwrap();
+    assert!(expected.iter().all(|name| index.contains(&format!("src=\"{name}\""))), "{index}");
+    expected.insert("index.html".to_owned());
+    assert_eq!(files_in(&out), expected);
+    let paths: BTreeSet<_> = printed.lines().map(str::to_owned).collect();
+    assert_eq!(paths, expected.iter().map(|name| out.join(name).display().to_string()).collect());
+}
+
+fn files_in(folder: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }

@@ -22,6 +22,7 @@ fn letter(to: &str) -> Letter {
         to: to.to_owned(),
         subject: "Ihr Guthaben läuft ab\r\nBcc: thief@example.com".to_owned(),
         text: "Grüße,\n.\nein Punkt steht allein.\n€ 12,50\n".to_owned(),
+        html: format!("<p>Grüße,</p>\n.\n<p>{}</p>\n", "lang ".repeat(300)),
     }
 }
 
@@ -34,8 +35,10 @@ fn read_by_python(message: &Path) -> serde_json::Value {
     const READ: &str = "
 import email, email.policy, json, sys
 m = email.message_from_binary_file(open(sys.argv[1], 'rb'), policy=email.policy.default)
-print(json.dumps({'headers': {k.lower(): str(v) for k, v in m.items()}, 'text': m.get_content(),
-                  'defects': [str(d) for d in m.defects]}))";
+print(json.dumps({'headers': {k.lower(): str(v) for k, v in m.items()},
+                  'kinds': [part.get_content_type() for part in m.iter_parts()],
+                  'bodies': [part.get_content() for part in m.iter_parts()],
+                  'defects': [str(d) for part in m.walk() for d in part.defects]}))";
     let output = Command::new("/usr/bin/python3").args(["-c", READ]).arg(message).output().unwrap();
     serde_json::from_slice(&output.stdout).expect("the message can be parsed")
 }
@@ -49,8 +52,13 @@ fn assert_is_the_letter(message: &Path) {
     assert_eq!(headers["date"], "Thu, 01 Jan 2026 00:00:00 +0000");
     assert_eq!(headers["message-id"], "<01980000-0000-7000-8000-000000000001@trunkline.example>");
     assert_eq!(headers.get("bcc"), None);
-    // A message ends with a line break of its own.
-    assert_eq!(read["text"].as_str().unwrap().replace("\r\n", "\n").trim_end(), letter("").text.trim_end());
+    // The reader's program shows the last kind it knows.
+    assert_eq!(read["kinds"], serde_json::json!(["text/plain", "text/html"]));
+    for (body, written) in [(0, letter("").text), (1, letter("").html)] {
+        // A part ends with a line break of its own.
+        let body = read["bodies"][body].as_str().unwrap().replace("\r\n", "\n");
+        assert_eq!(body.trim_end(), written.trim_end());
+    }
     assert_eq!(read["defects"], serde_json::json!([]));
 }
 

@@ -85,6 +85,20 @@ both! {
         world.end().await;
     }
 
+    async fn a_name_with_markup_and_line_breaks_is_only_a_name_in_the_mail(db) {
+        let world = World::start(db).await;
+        let mut signup = beta_signup("petra@prospect.example");
+        signup["contact_name"] = json!("Petra <script>\nBcc \nX-Mark");
+        world.anyone().post("/beta/signup", signup).await.expect(202);
+        let letter = world.letters().await.pop().unwrap();
+        let headers = ["From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"];
+        assert_eq!(letter.headers, headers);
+        assert!(letter.text.starts_with("Hello Petra <script> Bcc X-Mark,"), "{}", letter.text);
+        assert!(letter.html.contains("Hello Petra &#60;script&#62; Bcc X-Mark,"), "{}", letter.html);
+        assert!(!letter.html.contains("<script"));
+        world.end().await;
+    }
+
     async fn twenty_signups_with_one_address_make_one_account(db) {
         let world = World::unlimited(db).await;
         let anyone = world.anyone();

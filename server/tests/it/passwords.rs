@@ -33,7 +33,7 @@ async fn magic_token(world: &World, user: UserId) -> String {
     let app = world.node.app.clone();
     let db = app.db.clone();
     let link = db.tx((app, user), |conn, (app, user)| Box::pin(issue_magic_link(conn, app, *user, app.clock.now())));
-    link.await.unwrap().split_once("#token=").unwrap().1.to_owned()
+    link.await.unwrap().url.split_once("#token=").unwrap().1.to_owned()
 }
 
 async fn redeem(world: &World, token: &str) -> Answer {

@@ -2,7 +2,6 @@
 //!
 //! `GET /admin/beta` lists prospects with how far their papers are; approving one mails it a magic link.
 
-mod letters;
 mod store;
 mod types;
 
@@ -12,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::db::Conn;
+use crate::features::letters::{self, Addressee, Moment, SignupApproved, SignupDeclined};
 use crate::features::onboarding::{self, AccountStatus, Event, Prospect, happened};
 use crate::features::{sessions, users};
 use crate::http::answer::Json;
@@ -147,8 +147,9 @@ pub async fn approve(
             let (app, now) = (tx.call.app.clone(), tx.call.now);
             let user = users::find_by_email(tx, &prospect.contact_email).await?.ok_or_else(Problem::not_found)?;
             let link = sessions::issue_magic_link(tx, &app, user.id, now).await?;
-            let note = request.reviewer_note.as_deref();
-            letters::approved(tx, &app, &user.email, &user.name, note, &link, now).await?;
+            let (link, expires_at) = (link.url, Moment(link.expires_at));
+            let told = SignupApproved { link, expires_at, note: note_of(request) };
+            letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &told, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
@@ -165,12 +166,17 @@ pub async fn decline(
         Box::pin(async move {
             let prospect = decide(tx, *id, Event::Declined, request).await?;
             let (app, now) = (tx.call.app.clone(), tx.call.now);
-            let note = request.reviewer_note.as_deref();
-            letters::declined(tx, &app, &prospect.contact_email, &prospect.contact_name, note, now).await?;
+            let to = Addressee::new(&prospect.contact_email, &prospect.contact_name);
+            letters::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
     .await
+}
+
+/// The reviewer's own words, if there are any.
+fn note_of(request: &AdminBetaActionRequest) -> Option<String> {
+    request.reviewer_note.as_deref().filter(|note| !note.is_empty()).map(str::to_owned)
 }
 
 async fn decide(

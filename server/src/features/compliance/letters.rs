@@ -5,7 +5,7 @@ use super::store::IntakeRow;
 use super::types::Purpose;
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::letters::{Draft, send};
+use crate::features::letters::{Addressee, DocumentsApproved, DocumentsRejected, DocumentsWanted, Papers, send};
 use crate::features::onboarding::Prospect;
 use crate::values::Time;
 
@@ -19,22 +19,15 @@ pub async fn decided(
     now: Time,
 ) -> Result<(), DbError> {
     let papers = match intake.purpose {
-        Purpose::Kyb => "your company's documents",
-        Purpose::RegulatoryDid => "the documents for your number order",
+        Purpose::Kyb => Papers::Company,
+        Purpose::RegulatoryDid => Papers::NumberOrder,
     };
-    let (subject, outcome) = match step {
-        Move::Submit | Move::Review => return Ok(()),
-        Move::Approve => ("Your documents were approved", "They were approved; there is nothing more for you to do."),
-        Move::Reject => ("Your documents were not accepted", "We could not accept them."),
-        Move::RequestMore => ("We need more documents", "We need something more from you before we can decide."),
-    };
-    let note = match intake.reviewer_note.as_deref().filter(|note| !note.is_empty()) {
-        Some(note) => format!("Our reviewer writes:\n\n{note}\n\n"),
-        None => String::new(),
-    };
-    let text = format!(
-        "Hello {},\n\nwe looked at {papers}. {outcome}\n\n{note}Sign in at {} to see them.\n",
-        to.contact_name, app.public_url,
-    );
-    send(conn, app, &Draft { to: to.contact_email.clone(), subject: subject.into(), text }, now).await
+    let note = intake.reviewer_note.clone().filter(|note| !note.is_empty());
+    let to = Addressee::new(&to.contact_email, &to.contact_name);
+    match step {
+        Move::Submit | Move::Review => Ok(()),
+        Move::Approve => send(conn, app, &to, &DocumentsApproved { papers, note }, now).await,
+        Move::Reject => send(conn, app, &to, &DocumentsRejected { papers, note }, now).await,
+        Move::RequestMore => send(conn, app, &to, &DocumentsWanted { papers, note }, now).await,
+    }
 }

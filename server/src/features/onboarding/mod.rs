@@ -5,10 +5,9 @@
 //! waitlist, and keeps the counts that the team sees.
 //!
 //! - `signup`: `POST /signup`, `POST /beta/signup` · `customer`: `/me/account`, `/me/waitlist`, `/me/traffic-profile`
-//! - `waitlist`: places without gaps · `letters`: what prospects are told
+//! - `waitlist`: places without gaps
 
 mod customer;
-mod letters;
 mod rules;
 mod signup;
 mod store;

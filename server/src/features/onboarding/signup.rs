@@ -1,10 +1,10 @@
 //! Signing up. A known address is answered like a new one, in the same time, and told the truth by mail.
 
-use super::letters;
 use super::rules::{AccountStatus, Standing};
 use super::store::{self, Beginning};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::features::accounts::{self, NewAccount, OnboardingStatus};
+use crate::features::letters::{self, Addressee, KnownAddress, SignupReceived, Welcome};
 use crate::features::users::{self, NewUser};
 use crate::http::answer::Accepted;
 use crate::http::call::{Call, Done, Tx};
@@ -98,7 +98,8 @@ async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
     accounts::insert(tx, &account, call.now).await?;
     if !users::insert_if_new(tx, &user, call.now).await? {
         accounts::discard(tx, prospect.id).await?;
-        letters::known_address(tx, &call.app, &prospect.email, call.now).await?;
+        // The name is the stranger's, not the owner's.
+        letters::send(tx, &call.app, &Addressee::nameless(&prospect.email), &KnownAddress {}, call.now).await?;
         return Ok(());
     }
     let standing =
@@ -107,6 +108,10 @@ async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
     let beginning = Beginning { standing, is_carrier: false, expected_volume };
     store::begin(tx, prospect.id, &beginning, call.now).await?;
     call.concerns(prospect.id, user.id, &user.roles);
-    letters::welcome(tx, &call.app, &user.email, &user.name, user.password_hash.is_some(), call.now).await?;
+    let to = Addressee::new(&user.email, &user.name);
+    match user.password_hash {
+        Some(_) => letters::send(tx, &call.app, &to, &Welcome {}, call.now).await?,
+        None => letters::send(tx, &call.app, &to, &SignupReceived {}, call.now).await?,
+    }
     Ok(())
 }

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use super::rules::RESET_LINK_LIFETIME;
 use super::store::{self, LinkPurpose};
-use super::{issue, letters};
+use super::{issue, links};
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::letters::{self, Addressee, Moment, ResetPassword};
 use crate::features::users;
 use crate::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
 use crate::keys::Purpose;
@@ -38,7 +39,9 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
                 let token = app.entropy.token();
                 let expires_at = now.plus(RESET_LINK_LIFETIME);
                 store::insert_link(conn, &issue::hash(&token), LinkPurpose::Reset, user.id, expires_at).await?;
-                letters::reset_link(conn, app, &user, &token, now).await?;
+                let link = links::link(app, "reset-password", &token);
+                let mail = ResetPassword { link, expires_at: Moment(expires_at) };
+                letters::send(conn, app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
             }
             context.finish_in(conn).await
         })

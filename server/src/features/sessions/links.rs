@@ -7,9 +7,10 @@ use super::types::{
     FirstLoginRequest, ForgotPasswordRequest, ForgotPasswordResponse, MagicLinkRedeemRequest, MagicLinkRedeemResponse,
     ResetPasswordRequest, SessionResponse,
 };
-use super::{issue, jobs, letters};
+use super::{issue, jobs};
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::letters::{self, Addressee, Moment, PasswordChanged};
 use crate::features::two_factor;
 use crate::features::users::{self, User};
 use crate::http::answer::{Accepted, Json, NoContent};
@@ -52,7 +53,8 @@ pub async fn reset_password(call: Call, Body(request): Body<ResetPasswordRequest
             store::end_everything(tx, user.id, now).await?;
             store::void_links(tx, user.id, LinkPurpose::Reset, now).await?;
             store::void_links(tx, user.id, LinkPurpose::Magic, now).await?;
-            letters::password_changed(tx, &call, &user).await?;
+            let told = PasswordChanged { at: Moment(now), ip: call.ip };
+            letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
             Ok(NoContent)
         })
     })
@@ -118,11 +120,23 @@ fn bad_link() -> Problem {
     Problem::token_invalid("The link is unknown or was used already: ask for a new one.")
 }
 
+/// A link that opens an account, and how long it does.
+pub struct MagicLink {
+    pub url: String,
+    pub expires_at: Time,
+}
+
 /// A fresh magic link, for a mail. Older ones of the user are void.
-pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId, now: Time) -> Result<String, DbError> {
+pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId, now: Time) -> Result<MagicLink, DbError> {
     store::void_links(conn, user, LinkPurpose::Magic, now).await?;
     let token = app.entropy.token();
     let expires_at = now.plus(MAGIC_LINK_LIFETIME);
     store::insert_link(conn, &issue::hash(&token), LinkPurpose::Magic, user, expires_at).await?;
-    Ok(letters::link(app, "magic-link", &token))
+    Ok(MagicLink { url: link(app, "magic-link", &token), expires_at })
+}
+
+/// The page that spends the token, by a POST of its own: mail scanners open links, so opening must not spend. What
+/// stands after `#` stays in the browser and reaches no log.
+pub fn link(app: &App, page: &str, token: &str) -> String {
+    format!("{}/{page}#token={token}", app.public_url)
 }

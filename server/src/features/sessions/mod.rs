@@ -6,12 +6,11 @@
 //!
 //! - `sign_in`: password, second factor · `refresh`: rotation and sign-out · `links`: magic links and forgotten
 //!   passwords · `devices`: `GET /me` and the list of sessions
-//! - `rules`: lock-out and reuse, pure · `issue`: tokens · `letters`: what users are told · `jobs`: what runs later
+//! - `rules`: lock-out and reuse, pure · `issue`: tokens · `jobs`: what runs later
 
 mod devices;
 mod issue;
 mod jobs;
-mod letters;
 mod links;
 mod refresh;
 mod rules;
@@ -21,7 +20,7 @@ mod types;
 
 pub use devices::{end_device, list_devices, me};
 pub use jobs::{FORGOT_PASSWORD, forgot_password_job};
-pub use links::{first_login, forgot_password, issue_magic_link, redeem_magic_link, reset_password};
+pub use links::{MagicLink, first_login, forgot_password, issue_magic_link, redeem_magic_link, reset_password};
 pub use refresh::{refresh, sign_out};
 pub use sign_in::{sign_in, verify_second_factor};
 pub use store::{forget_access_tokens, forget_failures, forget_links, forget_sessions};

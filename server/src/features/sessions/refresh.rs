@@ -1,9 +1,10 @@
 //! Rotation of refresh tokens, and signing out.
 
+use super::issue;
 use super::rules::{Reuse, judge_reuse};
 use super::store::{self, RefreshToken};
 use super::types::{RefreshRequest, SessionResponse, SignOutRequest};
-use super::{issue, letters};
+use crate::features::letters::{self, Addressee, Moment, SessionEnded};
 use crate::features::users;
 use crate::http::answer::{Json, NoContent};
 use crate::http::call::{Call, Done};
@@ -48,7 +49,8 @@ async fn end_family(call: &Call, token: RefreshToken) -> Result<(), Problem> {
             Box::pin(async move {
                 store::revoke_access_of_session(conn, token.session_id, call.now).await?;
                 if store::end_session(conn, token.session_id, call.now).await? {
-                    letters::session_ended_for_reuse(conn, call, user).await?;
+                    let told = SessionEnded { at: Moment(call.now), ip: call.ip };
+                    letters::send(conn, &call.app, &Addressee::new(&user.email, &user.name), &told, call.now).await?;
                 }
                 Ok::<_, Problem>(())
             })

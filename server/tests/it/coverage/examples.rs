@@ -199,7 +199,7 @@ async fn magic_link(world: &World) -> String {
         Box::pin(trunkline::features::sessions::issue_magic_link(conn, app, *user, app.clock.now()))
     });
     let link = issue.await.unwrap();
-    link.split_once("#token=").unwrap().1.to_owned()
+    link.url.split_once("#token=").unwrap().1.to_owned()
 }
 
 async fn signed_link(world: &World) -> String {

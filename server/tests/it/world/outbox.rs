@@ -11,7 +11,10 @@ use serde::Deserialize;
 pub struct Letter {
     pub to: String,
     pub subject: String,
+    /// The names of all headers.
+    pub headers: Vec<String>,
     pub text: String,
+    pub html: String,
 }
 
 impl Letter {
@@ -29,7 +32,9 @@ letters = []
 for path in sorted(glob.glob(sys.argv[1] + "/*.eml")):
     with open(path, "rb") as file:
         mail = email.message_from_binary_file(file, policy=email.policy.default)
-    letters.append({"to": mail["to"], "subject": mail["subject"], "text": mail.get_content()})
+    assert mail.get_content_type() == "multipart/alternative" and not mail.defects, path
+    text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    letters.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html})
 print(json.dumps(letters))
 "#;
 

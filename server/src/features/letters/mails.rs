@@ -1,0 +1,102 @@
+//! Every mail the service writes: what it carries, what its subject says, and a sample for the preview.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use askama::Template;
+
+use super::list::{Sample, mails};
+use super::{Addressee, Draft, Letterhead, Mail, Moment};
+use crate::values::Time;
+
+/// What an intake's documents are for.
+pub enum Papers {
+    Company,
+    NumberOrder,
+}
+
+mails! {
+    /// The way back after a forgotten password.
+    ResetPassword { link: String, expires_at: Moment }
+    templates "en/reset_password.html", "en/reset_password.txt";
+    subject |_, _| "Choose a new password".into();
+    sample |head| ResetPassword { link: sample_link(head, "reset-password"), expires_at: SAMPLE_TIME };
+
+    /// Somebody changed the password, we hope its owner.
+    PasswordChanged { at: Moment, ip: IpAddr }
+    templates "en/password_changed.html", "en/password_changed.txt";
+    subject |_, _| "Your password was changed".into();
+    sample |_| PasswordChanged { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// A refresh token came back that was spent long ago.
+    SessionEnded { at: Moment, ip: IpAddr }
+    templates "en/session_ended.html", "en/session_ended.txt";
+    subject |_, _| "We ended one of your sessions".into();
+    sample |_| SessionEnded { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// To a prospect that chose a password, and can go on at once.
+    Welcome {}
+    templates "en/welcome.html", "en/welcome.txt";
+    subject |_, head| format!("Welcome to {}", head.product);
+    sample |_| Welcome {};
+
+    /// To a prospect that waits for the team.
+    SignupReceived {}
+    templates "en/signup_received.html", "en/signup_received.txt";
+    subject |_, _| "We received your signup".into();
+    sample |_| SignupReceived {};
+
+    /// To the owner of an address that somebody signed up with again.
+    KnownAddress {}
+    templates "en/known_address.html", "en/known_address.txt";
+    subject |_, _| "You have an account already".into();
+    sample |_| KnownAddress {};
+
+    /// The team let a prospect in.
+    SignupApproved { link: String, expires_at: Moment, note: Option<String> }
+    templates "en/signup_approved.html", "en/signup_approved.txt";
+    subject |_, _| "Your account was approved".into();
+    sample |head| SignupApproved {
+        link: sample_link(head, "magic-link"),
+        expires_at: SAMPLE_TIME,
+        note: Some("Good to have you. Your traffic to the Netherlands fits us well.".into()),
+    };
+
+    /// The team did not.
+    SignupDeclined { note: Option<String> }
+    templates "en/signup_declined.html", "en/signup_declined.txt";
+    subject |_, _| "About your signup".into();
+    sample |_| SignupDeclined {
+        note: Some("We do not carry calls to premium numbers.\nShould your plans change, write to us again.".into()),
+    };
+
+    /// Documents were looked at and found good.
+    DocumentsApproved { papers: Papers, note: Option<String> }
+    templates "en/documents_approved.html", "en/documents_approved.txt";
+    subject |_, _| "Your documents were approved".into();
+    sample |_| DocumentsApproved { papers: Papers::Company, note: None };
+
+    /// Documents were looked at and found wanting.
+    DocumentsRejected { papers: Papers, note: Option<String> }
+    templates "en/documents_rejected.html", "en/documents_rejected.txt";
+    subject |_, _| "Your documents were not accepted".into();
+    sample |_| DocumentsRejected {
+        papers: Papers::NumberOrder,
+        note: Some("The proof of address is older than three months.".into()),
+    };
+
+    /// Documents are missing, or cannot be read.
+    DocumentsWanted { papers: Papers, note: Option<String> }
+    templates "en/documents_wanted.html", "en/documents_wanted.txt";
+    subject |_, _| "We need more documents".into();
+    sample |_| DocumentsWanted {
+        papers: Papers::Company,
+        note: Some("Thank you, this is nearly complete:\n\n1. The passport cannot be read: a sharper copy, please.\n2. The extract of the register lacks its second page.".into()),
+    };
+}
+
+const SAMPLE_TIME: Moment = Moment(Time::from_seconds(1_794_751_500));
+const SAMPLE_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 24));
+
+fn sample_link(head: &Letterhead, page: &str) -> String {
+    format!("{}/{page}#token=q3PZ0vT7mJd4xWc8RyN1sKf6uHb2LgA9eVoQiXtCzM5", head.public_url)
+}

@@ -21,6 +21,7 @@ use crate::outside::payments::{Payments, Provider};
 use crate::passwords::Passwords;
 use crate::secrets::Secrets;
 use crate::tokens::Tokens;
+use crate::values::Time;
 
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
@@ -75,6 +76,7 @@ impl App {
             "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
             url => MailSettings::Smtp { url: url.to_owned() },
         };
+        let files = open_files(&settings, entropy, clock.now()).await?;
         let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
         let payments = match settings.payments {
             Provider::Sandbox => Payments::Sandbox(Sandbox {
@@ -95,7 +97,7 @@ impl App {
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
             passwords: Passwords::new(entropy),
             mailer: Mailer::open(&mail, &settings.mail_from)?,
-            files: Files::open(&settings.data_dir.join("files"), entropy, clock.now())?,
+            files,
             links: Links::new(keys.clone()),
             metrics: Metrics::new()?,
             jobs_waker,
@@ -117,6 +119,14 @@ fn http_client() -> Result<reqwest::Client, StartError> {
     let roots = trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     Ok(client.tls_certs_only(roots).connect_timeout(CONNECT_TIMEOUT).build()?)
+}
+
+async fn open_files(settings: &Settings, entropy: Entropy, now: Time) -> Result<Files, StartError> {
+    let folder = settings.data_dir.join("files");
+    Ok(match &settings.bucket {
+        None => Files::in_folder(&folder, entropy, now)?,
+        Some(bucket) => Files::in_bucket(bucket, http_client()?, &folder, entropy, now).await?,
+    })
 }
 
 /// The database named by the settings.

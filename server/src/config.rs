@@ -4,6 +4,8 @@
 //! nobody knows is refused in the file, since a misspelt setting is a setting not made; the environment belongs to
 //! others too, so there it is only pointed out.
 
+mod bucket;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
+use crate::outside::files::BucketSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
 
@@ -26,6 +29,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     pub database_url: Option<String>,
     pub database_connections: usize,
+    /// Where files go; the data folder unless given.
+    pub bucket: Option<BucketSettings>,
     pub mail: String,
     pub mail_from: String,
     pub payments: Provider,
@@ -111,6 +116,7 @@ impl Settings {
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
+            bucket: read.bucket(),
             mail: read
                 .checked("TRUNKLINE_MAIL", "file, smtp://… or smtps://…", is_mail)
                 .unwrap_or_else(|| "file".to_owned()),

@@ -15,7 +15,7 @@ pub async fn download(read: Read, Path(token): Path<String>) -> Result<Attachmen
     // The connection is not needed while the file streams.
     drop(read);
     let link = app.links.verify(&token, now).ok_or_else(Problem::not_found)?;
-    let found = app.files.open_read(&link.hash).await.map_err(Problem::internal)?;
+    let found = app.files.open_read(&link.hash).await?;
     let (length, content) = found.ok_or_else(Problem::not_found)?;
     Ok(Attachment {
         content_type: HeaderValue::from_str(&link.content_type).map_err(Problem::internal)?,

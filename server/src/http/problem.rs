@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::response::{Response, full};
 use crate::db::DbError;
+use crate::outside::files::FilesError;
 use crate::passwords::PasswordError;
 
 /// What every problem `type` begins with.
@@ -325,6 +326,23 @@ impl From<DbError> for Problem {
             DbError::NotFound => Problem::not_found(),
             DbError::Unavailable(_) | DbError::Retry | DbError::LockTimeout => {
                 let mut problem = Problem::unavailable("The database does not answer; try again.");
+                problem.0.cause = Some(Box::new(error));
+                problem
+            }
+            error => Problem::internal(error),
+        }
+    }
+}
+
+impl From<FilesError> for Problem {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::TooLarge { limit_bytes } => {
+                Problem::too_large(usize::try_from(limit_bytes).unwrap_or(usize::MAX))
+            }
+            FilesError::BrokenOff(_) => Problem::malformed("The file broke off."),
+            FilesError::Bucket(error) if error.is_passing() => {
+                let mut problem = Problem::unavailable("The file store does not answer; try again.");
                 problem.0.cause = Some(Box::new(error));
                 problem
             }

@@ -24,7 +24,7 @@ use serde_json::json;
 use super::call::Call;
 use super::input::{Description, Inbound, Input, read_query};
 use super::problem::{Code, Problem};
-use crate::outside::files::{Files, FilesError, Received};
+use crate::outside::files::{Files, Received};
 
 /// The largest file.
 pub const FILE_LIMIT_BYTES: u64 = 16 * 1024 * 1024;
@@ -150,11 +150,7 @@ impl Parts {
         }
         let name = part.file_name().unwrap_or_default().to_owned();
         let content = part.inspect_ok(|piece| hand_on(handed_on, piece));
-        let file = files.receive(content, FILE_LIMIT_BYTES).await.map_err(|error| match error {
-            FilesError::TooLarge { .. } => too_large(),
-            FilesError::BrokenOff(_) => Problem::malformed("The file broke off."),
-            FilesError::Disk(error) => Problem::internal(error),
-        })?;
+        let file = files.receive(content, FILE_LIMIT_BYTES).await?;
         self.file = Some((name, file));
         Ok(())
     }

@@ -1,13 +1,21 @@
 //! Files under the hash of their content: documents people upload, invoices and exports the service makes.
 //!
-//! What is stored never changes, and the same content is stored once. A file is on the disk for good before its
+//! What is stored never changes, and the same content is stored once. A file is in the store for good before its
 //! hash is handed out, so a row that names a hash can always be served. Who may read which file, and under what
 //! name, is the business of the rows that refer to it.
+//!
+//! The store is a local folder, or a bucket that speaks S3; nobody outside can tell which. A body arrives in a local
+//! folder either way.
 
+mod bucket;
 mod folder;
+mod incoming;
+mod s3;
 
+use std::io::ErrorKind;
 use std::path::Path;
-use std::{error, fmt, io};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{error, fmt, fs, io};
 
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
@@ -16,7 +24,10 @@ use futures_util::stream::BoxStream;
 
 use crate::entropy::Entropy;
 use crate::values::{Invalid, Stored, Time};
-use folder::{Arrived, Folder};
+use bucket::Bucket;
+use folder::Folder;
+use incoming::{Arrived, Incoming};
+pub use s3::{Addressing, BucketError, BucketSettings};
 
 /// SHA-256 of a file's content, by which it is found again; 64 lowercase hex digits as text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,6 +90,7 @@ pub enum FilesError {
     /// The content broke off before its end.
     BrokenOff(Box<dyn error::Error + Send + Sync>),
     Disk(io::Error),
+    Bucket(BucketError),
 }
 
 impl fmt::Display for FilesError {
@@ -87,6 +99,7 @@ impl fmt::Display for FilesError {
             FilesError::TooLarge { limit_bytes } => write!(f, "the file is larger than {limit_bytes} bytes"),
             FilesError::BrokenOff(reason) => write!(f, "the file broke off: {reason}"),
             FilesError::Disk(error) => write!(f, "the file store failed: {error}"),
+            FilesError::Bucket(error) => write!(f, "the file store failed: {error}"),
         }
     }
 }
@@ -99,19 +112,42 @@ impl From<io::Error> for FilesError {
     }
 }
 
-#[derive(Clone)]
-pub struct Files(Store);
+impl From<BucketError> for FilesError {
+    fn from(error: BucketError) -> Self {
+        FilesError::Bucket(error)
+    }
+}
 
-/// The kinds of store there are; one that several nodes reach over the network would be another variant.
+#[derive(Clone)]
+pub struct Files {
+    incoming: Incoming,
+    store: Store,
+}
+
 #[derive(Clone)]
 enum Store {
     Folder(Folder),
+    Bucket(Bucket),
 }
 
 impl Files {
     /// Opens the store in a local folder, making it if need be and sweeping up what a crash left behind.
-    pub fn open(folder: &Path, entropy: Entropy, now: Time) -> Result<Files, FilesError> {
-        Ok(Files(Store::Folder(Folder::open(folder, entropy, now)?)))
+    pub fn in_folder(folder: &Path, entropy: Entropy, now: Time) -> Result<Files, FilesError> {
+        let incoming = incoming(folder, entropy, now)?;
+        Ok(Files { incoming, store: Store::Folder(Folder::open(folder)) })
+    }
+
+    /// Opens the store in a bucket, unless it cannot be used. Bodies still arrive in the local folder.
+    pub async fn in_bucket(
+        settings: &BucketSettings,
+        http: reqwest::Client,
+        folder: &Path,
+        entropy: Entropy,
+        now: Time,
+    ) -> Result<Files, FilesError> {
+        let incoming = incoming(folder, entropy, now)?;
+        let bucket = Bucket::open(settings, http, entropy).await?;
+        Ok(Files { incoming, store: Store::Bucket(bucket) })
     }
 
     /// Takes a body in as it arrives, never more of it in memory than one piece. Nothing is stored yet.
@@ -120,8 +156,8 @@ impl Files {
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        let Store::Folder(folder) = &self.0;
-        Ok(Received(folder.receive(body, limit_bytes).await?))
+        let arrived = self.incoming.receive(body, limit_bytes).await?;
+        Ok(Received { arrived, store: self.store.clone() })
     }
 
     /// Stores a body.
@@ -135,13 +171,17 @@ impl Files {
 
     /// The size and content of a file, or `None` when there is none of this hash.
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
-        let Store::Folder(folder) = &self.0;
-        Ok(folder.open_read(hash).await?)
+        match &self.store {
+            Store::Folder(folder) => Ok(folder.open_read(hash).await?),
+            Store::Bucket(bucket) => Ok(bucket.open_read(hash).await?),
+        }
     }
 
     pub async fn exists(&self, hash: &ContentHash) -> Result<bool, FilesError> {
-        let Store::Folder(folder) = &self.0;
-        Ok(folder.exists(hash).await?)
+        match &self.store {
+            Store::Folder(folder) => Ok(folder.exists(hash).await?),
+            Store::Bucket(bucket) => Ok(bucket.exists(hash).await?),
+        }
     }
 
     /// Files that nobody has stored since `cutoff`, in the order of their hashes and at most `limit` of them.
@@ -151,32 +191,63 @@ impl Files {
         after: Option<ContentHash>,
         limit: usize,
     ) -> Result<Vec<ContentHash>, FilesError> {
-        let Store::Folder(folder) = &self.0;
-        Ok(folder.untouched_since(cutoff, after, limit).await?)
+        match &self.store {
+            Store::Folder(folder) => Ok(folder.untouched_since(cutoff, after, limit).await?),
+            Store::Bucket(bucket) => Ok(bucket.untouched_since(cutoff, after, limit).await?),
+        }
     }
 
     /// Removes a file unless somebody stored it (again) since `cutoff`, and answers whether it did.
     pub async fn remove_untouched(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, FilesError> {
-        let Store::Folder(folder) = &self.0;
-        Ok(folder.remove_untouched(hash, cutoff).await?)
+        match &self.store {
+            Store::Folder(folder) => Ok(folder.remove_untouched(hash, cutoff).await?),
+            Store::Bucket(bucket) => Ok(bucket.remove_untouched(hash, cutoff).await?),
+        }
     }
 }
 
 /// A body that has arrived whole. Dropped before it is kept, it leaves nothing behind.
-pub struct Received(Arrived);
+pub struct Received {
+    arrived: Arrived,
+    store: Store,
+}
 
 impl Received {
     pub fn stored_as(&self) -> StoredFile {
-        self.0.stored_as()
+        self.arrived.stored
     }
 
     /// What arrived, to be looked at before it is kept.
     pub async fn content(&self) -> Result<Content, FilesError> {
-        Ok(self.0.content().await?)
+        Ok(incoming::pieces(self.arrived.open().await?))
     }
 
-    /// Puts it into the store, on the disk for good.
+    /// Puts it into the store for good.
     pub async fn keep(self) -> Result<StoredFile, FilesError> {
-        Ok(self.0.keep().await?)
+        match self.store {
+            Store::Folder(folder) => Ok(folder.keep(self.arrived).await?),
+            Store::Bucket(bucket) => bucket.keep(self.arrived).await,
+        }
     }
+}
+
+fn incoming(folder: &Path, entropy: Entropy, now: Time) -> io::Result<Incoming> {
+    Incoming::open(&folder.join("incoming"), entropy, now)
+}
+
+/// Whether there is such a file, last written before then.
+fn is_older(path: &Path, cutoff: Time) -> io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_file() && found.modified()? < system_time(cutoff)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn system_time(time: Time) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(time.millis().max(0).unsigned_abs())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }

@@ -1,4 +1,4 @@
-//! Files under the hash of their content, in a local folder.
+//! Files under the hash of their content: what holds in a local folder and in a bucket alike.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -15,149 +15,208 @@ use trunkline::entropy::Entropy;
 use trunkline::outside::files::{ContentHash, Files, FilesError};
 use trunkline::values::Time;
 
-fn store() -> (TempDir, Files) {
-    let folder = tempfile::tempdir().unwrap();
-    let files = Files::open(folder.path(), Entropy, Clock::system().now()).unwrap();
-    (folder, files)
+use crate::world::s3::{S3Server, age, files_below};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A store, and where one can look behind it.
+struct Shelf {
+    files: Files,
+    local: TempDir,
+    server: Option<S3Server>,
+}
+
+impl Shelf {
+    async fn folder() -> Shelf {
+        let local = tempfile::tempdir().unwrap();
+        let files = Files::in_folder(local.path(), Entropy, Clock::system().now()).unwrap();
+        Shelf { files, local, server: None }
+    }
+
+    async fn bucket() -> Shelf {
+        let (local, server) = (tempfile::tempdir().unwrap(), S3Server::start().await);
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let now = Clock::system().now();
+        let files = Files::in_bucket(&server.bucket(), http, local.path(), Entropy, now).await.unwrap();
+        Shelf { files, local, server: Some(server) }
+    }
+
+    /// Where the stored files are.
+    fn place(&self) -> PathBuf {
+        self.server.as_ref().map_or_else(|| self.local.path().to_owned(), S3Server::objects)
+    }
+
+    /// The names of all that is stored, or still lies around elsewhere.
+    fn names(&self) -> Vec<String> {
+        let mut paths = files_below(self.local.path());
+        if let Some(server) = &self.server {
+            paths.extend(files_below(&server.objects()));
+        }
+        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+    }
+
+    async fn content(&self, hash: &ContentHash) -> Option<(u64, Vec<u8>)> {
+        let (size_bytes, pieces) = self.files.open_read(hash).await.unwrap()?;
+        Some((size_bytes, pieces.try_collect::<Vec<_>>().await.unwrap().concat()))
+    }
+}
+
+/// Declares tests that run on both kinds of store, in modules `folder` and `bucket`.
+macro_rules! every_store {
+    ($(async fn $name:ident($shelf:ident) $body:block)*) => {
+        $(async fn $name($shelf: super::Shelf) $body)*
+
+        every_store!(@run folder $($name)*);
+        every_store!(@run bucket $($name)*);
+    };
+    (@run $store:ident $($name:ident)*) => {
+        mod $store {
+            $(
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    super::$name(super::super::Shelf::$store().await).await;
+                }
+            )*
+        }
+    };
 }
 
 fn body(pieces: &[&'static str]) -> impl Stream<Item = Result<Bytes, io::Error>> + use<> {
     stream::iter(pieces.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))).collect::<Vec<_>>())
 }
 
-async fn content(files: &Files, hash: &ContentHash) -> Option<(u64, Vec<u8>)> {
-    let (size_bytes, pieces) = files.open_read(hash).await.unwrap()?;
-    Some((size_bytes, pieces.try_collect::<Vec<_>>().await.unwrap().concat()))
-}
+mod every {
+    use super::*;
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+    every_store! {
+        async fn content_stored_twice_is_one_file_under_its_hash(shelf) {
+            let first = shelf.files.put(body(&["hello ", "world"]), 11).await.unwrap();
+            let second = shelf.files.put(body(&["hello world"]), 11).await.unwrap();
+            assert_eq!(first, second);
+            assert_eq!(first.size_bytes, 11);
+            let hex = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
+            assert_eq!(first.hash.to_string(), hex);
+            assert_eq!(ContentHash::parse(hex), Some(first.hash));
+            assert_eq!(shelf.names(), [hex]);
+            assert_eq!(shelf.content(&first.hash).await, Some((11, b"hello world".to_vec())));
+            assert!(shelf.files.exists(&first.hash).await.unwrap());
+        }
+
+        async fn a_file_of_many_pieces_is_read_back_whole(shelf) {
+            let piece: Vec<u8> = (0..1 << 20).map(|n: u32| n as u8).collect();
+            let pieces: Vec<_> = (0..16).map(|_| Ok::<_, io::Error>(Bytes::from(piece.clone()))).collect();
+            let stored = shelf.files.put(stream::iter(pieces), 16 << 20).await.unwrap();
+            let (size_bytes, content) = shelf.content(&stored.hash).await.unwrap();
+            assert_eq!(size_bytes, 16 << 20);
+            assert!(content == piece.repeat(16));
+        }
+
+        async fn an_empty_file_is_a_file(shelf) {
+            let stored = shelf.files.put(body(&[]), 0).await.unwrap();
+            assert_eq!(shelf.content(&stored.hash).await, Some((0, Vec::new())));
+        }
+
+        async fn the_same_content_from_many_at_once_is_one_file(shelf) {
+            let uploads = (0..32).map(|_| shelf.files.put(body(&["same"]), 100));
+            let stored = futures_util::future::try_join_all(uploads).await.unwrap();
+            assert!(stored.iter().all(|one| one == &stored[0]));
+            assert_eq!(shelf.names().len(), 1);
+        }
+
+        async fn a_file_too_large_leaves_nothing_behind(shelf) {
+            let error = shelf.files.put(body(&["hello ", "world"]), 10).await.unwrap_err();
+            assert!(matches!(error, FilesError::TooLarge { limit_bytes: 10 }), "{error}");
+            assert_eq!(shelf.names(), Vec::<String>::new());
+        }
+
+        async fn an_upload_that_breaks_off_leaves_nothing_behind(shelf) {
+            let broken = body(&["hello "]).chain(stream::iter([Err(io::Error::other("the line went dead"))]));
+            let error = shelf.files.put(broken, 100).await.unwrap_err();
+            assert!(matches!(error, FilesError::BrokenOff(_)), "{error}");
+            assert_eq!(shelf.names(), Vec::<String>::new());
+        }
+
+        async fn an_unknown_hash_is_no_file(shelf) {
+            let unknown = ContentHash::new([7; 32]);
+            assert!(!shelf.files.exists(&unknown).await.unwrap());
+            assert!(shelf.files.open_read(&unknown).await.unwrap().is_none());
+            assert_eq!(ContentHash::parse("../../etc/passwd"), None);
+        }
+
+        async fn a_file_removed_behind_our_back_is_gone_and_can_be_stored_again(shelf) {
+            let stored = shelf.files.put(body(&["hello"]), 10).await.unwrap();
+            for file in files_below(&shelf.place()) {
+                fs::remove_file(file).unwrap();
+            }
+            assert!(!shelf.files.exists(&stored.hash).await.unwrap());
+            assert!(shelf.files.open_read(&stored.hash).await.unwrap().is_none());
+            assert!(!shelf.files.remove_untouched(&stored.hash, Clock::system().now()).await.unwrap());
+            assert_eq!(shelf.files.put(body(&["hello"]), 10).await.unwrap(), stored);
+            assert_eq!(shelf.content(&stored.hash).await, Some((5, b"hello".to_vec())));
+        }
+
+        async fn what_was_received_and_not_kept_leaves_nothing_behind(shelf) {
+            let received = shelf.files.receive(body(&["hello ", "world"]), 11).await.unwrap();
+            let shown: Vec<_> = received.content().await.unwrap().try_collect().await.unwrap();
+            assert_eq!(shown.concat(), b"hello world");
+            let hash = received.stored_as().hash;
+            assert!(!shelf.files.exists(&hash).await.unwrap());
+            drop(received);
+            assert_eq!(shelf.names(), Vec::<String>::new());
+        }
+
+        async fn files_are_listed_in_order_and_go_only_while_nobody_stores_them_again(shelf) {
+            let files = &shelf.files;
+            let mut hashes = Vec::new();
+            for content in ["one", "two", "three", "four", "five"] {
+                hashes.push(files.put(body(&[content]), 10).await.unwrap().hash);
+            }
+            hashes.sort();
+            age(&shelf.place());
+            let cutoff = Clock::system().now().minus(DAY);
+            let young = files.put(body(&["one"]), 10).await.unwrap().hash;
+            hashes.retain(|hash| *hash != young);
+            let mut seen: Vec<ContentHash> = Vec::new();
+            loop {
+                let batch = files.untouched_since(cutoff, seen.last().copied(), 2).await.unwrap();
+                assert!(batch.len() <= 2);
+                if batch.is_empty() {
+                    break;
+                }
+                seen.extend(batch);
+            }
+            assert_eq!(seen, hashes);
+            assert!(!files.remove_untouched(&young, cutoff).await.unwrap());
+            assert!(files.remove_untouched(&hashes[0], cutoff).await.unwrap());
+            assert!(!files.remove_untouched(&hashes[0], cutoff).await.unwrap());
+            assert!(files.exists(&young).await.unwrap() && !files.exists(&hashes[0]).await.unwrap());
+            assert_eq!(shelf.names().len(), 4, "{:?}", shelf.names());
+        }
+    }
 }
 
 #[tokio::test]
-async fn content_stored_twice_is_one_file_under_its_hash() {
-    let (folder, files) = store();
-    let first = files.put(body(&["hello ", "world"]), 11).await.unwrap();
-    let second = files.put(body(&["hello world"]), 11).await.unwrap();
-    assert_eq!(first, second);
-    assert_eq!(first.size_bytes, 11);
+async fn in_a_folder_only_the_services_user_may_read_a_file() {
+    let shelf = Shelf::folder().await;
+    shelf.files.put(body(&["hello world"]), 11).await.unwrap();
     let hex = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
-    assert_eq!(first.hash.to_string(), hex);
-    assert_eq!(ContentHash::parse(hex), Some(first.hash));
-
-    let place = folder.path().join("b9/4d").join(hex);
-    assert_eq!(files_below(folder.path()), std::slice::from_ref(&place));
+    let place = shelf.local.path().join("b9/4d").join(hex);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&place), 0o600);
     assert_eq!(mode(place.parent().unwrap()), 0o700);
-    assert_eq!(content(&files, &first.hash).await, Some((11, b"hello world".to_vec())));
-    assert!(files.exists(&first.hash).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_file_larger_than_a_piece_is_read_back_whole() {
-    let (_folder, files) = store();
-    let piece: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
-    let pieces: Vec<_> = (0..7).map(|_| Ok::<_, io::Error>(Bytes::from(piece.clone()))).collect();
-    let stored = files.put(stream::iter(pieces), 700_000).await.unwrap();
-    assert_eq!(content(&files, &stored.hash).await, Some((700_000, piece.repeat(7))));
-}
-
-#[tokio::test]
-async fn the_same_content_from_many_at_once_is_one_file() {
-    let (folder, files) = store();
-    let uploads = (0..32).map(|_| files.put(body(&["same"]), 100));
-    let stored = futures_util::future::try_join_all(uploads).await.unwrap();
-    assert!(stored.iter().all(|one| one == &stored[0]));
-    assert_eq!(files_below(folder.path()).len(), 1);
-}
-
-#[tokio::test]
-async fn a_file_too_large_leaves_nothing_behind() {
-    let (folder, files) = store();
-    let error = files.put(body(&["hello ", "world"]), 10).await.unwrap_err();
-    assert!(matches!(error, FilesError::TooLarge { limit_bytes: 10 }), "{error}");
-    assert_eq!(files_below(folder.path()), Vec::<PathBuf>::new());
-}
-
-#[tokio::test]
-async fn an_upload_that_breaks_off_leaves_nothing_behind() {
-    let (folder, files) = store();
-    let broken = body(&["hello "]).chain(stream::iter([Err(io::Error::other("the line went dead"))]));
-    let error = files.put(broken, 100).await.unwrap_err();
-    assert!(matches!(error, FilesError::BrokenOff(_)), "{error}");
-    assert_eq!(files_below(folder.path()), Vec::<PathBuf>::new());
-}
-
-#[tokio::test]
-async fn an_unknown_hash_is_no_file() {
-    let (_folder, files) = store();
-    let unknown = ContentHash::new([7; 32]);
-    assert!(!files.exists(&unknown).await.unwrap());
-    assert!(files.open_read(&unknown).await.unwrap().is_none());
-    assert_eq!(ContentHash::parse("../../etc/passwd"), None);
-}
-
-#[test]
-fn drafts_abandoned_for_a_day_are_swept_up_at_the_next_start() {
-    let (folder, _files) = store();
-    let day = Duration::from_secs(24 * 60 * 60);
-    let now = UNIX_EPOCH + day * 20_000;
-    for (name, age) in [("abandoned", day + Duration::from_secs(1)), ("under-way", day / 2), ("ahead", Duration::ZERO)]
+async fn drafts_abandoned_for_a_day_are_swept_up_at_the_next_start() {
+    let shelf = Shelf::folder().await;
+    let folder = shelf.local.path();
+    let now = UNIX_EPOCH + DAY * 20_000;
+    for (name, age) in [("abandoned", DAY + Duration::from_secs(1)), ("under-way", DAY / 2), ("ahead", Duration::ZERO)]
     {
-        let draft = fs::File::create(folder.path().join("incoming").join(name)).unwrap();
+        let draft = fs::File::create(folder.join("incoming").join(name)).unwrap();
         draft.set_modified(now - age).unwrap();
     }
-    let now = Time::from_millis(i64::try_from((day * 20_000).as_millis()).unwrap());
-    Files::open(folder.path(), Entropy, now).unwrap();
-    let mut left: Vec<_> = files_below(folder.path());
-    left.sort();
-    assert_eq!(left, ["ahead", "under-way"].map(|name| folder.path().join("incoming").join(name)));
-}
-
-#[tokio::test]
-async fn files_are_listed_in_order_and_go_only_while_nobody_stores_them_again() {
-    let (folder, files) = store();
-    let day = Duration::from_secs(24 * 60 * 60);
-    let now = Clock::system().now();
-    let mut hashes = Vec::new();
-    for content in ["one", "two", "three", "four", "five"] {
-        let stored = files.put(body(&[content]), 10).await.unwrap();
-        hashes.push(stored.hash);
-    }
-    hashes.sort();
-    for file in files_below(folder.path()) {
-        let long_ago = fs::metadata(&file).unwrap().modified().unwrap() - day * 3;
-        fs::File::options().write(true).open(&file).unwrap().set_modified(long_ago).unwrap();
-    }
-    let cutoff = now.minus(day);
-    let young = files.put(body(&["one"]), 10).await.unwrap().hash;
-    hashes.retain(|hash| *hash != young);
-    let mut seen: Vec<ContentHash> = Vec::new();
-    loop {
-        let batch = files.untouched_since(cutoff, seen.last().copied(), 2).await.unwrap();
-        assert!(batch.len() <= 2);
-        if batch.is_empty() {
-            break;
-        }
-        seen.extend(batch);
-    }
-    assert_eq!(seen, hashes);
-    assert!(!files.remove_untouched(&young, cutoff).await.unwrap());
-    assert!(files.remove_untouched(&hashes[0], cutoff).await.unwrap());
-    assert!(!files.remove_untouched(&hashes[0], cutoff).await.unwrap());
-    assert!(files.exists(&young).await.unwrap() && !files.exists(&hashes[0]).await.unwrap());
-}
-
-#[tokio::test]
-async fn what_was_received_and_not_kept_leaves_nothing_behind() {
-    let (folder, files) = store();
-    let received = files.receive(body(&["hello ", "world"]), 11).await.unwrap();
-    let shown: Vec<_> = received.content().await.unwrap().try_collect().await.unwrap();
-    assert_eq!(shown.concat(), b"hello world");
-    let hash = received.stored_as().hash;
-    assert!(!files.exists(&hash).await.unwrap());
-    drop(received);
-    assert_eq!(files_below(folder.path()), Vec::<PathBuf>::new());
+    let now = Time::from_millis(i64::try_from((DAY * 20_000).as_millis()).unwrap());
+    Files::in_folder(folder, Entropy, now).unwrap();
+    assert_eq!(files_below(folder), ["ahead", "under-way"].map(|name| folder.join("incoming").join(name)));
 }

@@ -17,7 +17,7 @@ use crate::world::{PASSWORD, World};
 const KINDS: [&str; 3] = ["company_registration", "director_id", "proof_of_address"];
 const UPLOAD: &str = "/me/kyb/documents";
 
-async fn prospect(world: &World, email: &str) -> Session {
+pub async fn prospect(world: &World, email: &str) -> Session {
     let signup = json!({
         "legal_name": "Prospect BV", "country": "NL", "contact_name": "Petra Prospect", "contact_email": email,
         "password": PASSWORD,

@@ -3,6 +3,7 @@
 mod accounts;
 mod audit;
 mod bootstrap;
+mod bucket;
 mod cards;
 mod checkout;
 mod cli;

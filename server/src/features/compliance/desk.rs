@@ -96,7 +96,7 @@ pub fn owned(intake: Option<IntakeRow>, account: AccountId) -> Result<IntakeRow,
     intake.filter(|intake| intake.account_id == account).ok_or_else(Problem::not_found)
 }
 
-/// Takes a document in: looked at, on the disk for good, and only then a row.
+/// Takes a document in: looked at, stored for good, and only then a row.
 pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     call: Call,
     intake: IntakeId,
@@ -110,7 +110,7 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     let found = store::find(&mut reader, intake).await?;
     admit(&mut reader, account, &document, found).await?;
     drop(reader);
-    upload.file.keep().await.map_err(Problem::internal)?;
+    upload.file.keep().await?;
     call.note("intake", intake.to_string());
     call.note("document", document.id.to_string());
     call.commit((account, document, show), |tx, (account, document, show)| {
@@ -128,7 +128,7 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
 
 /// The row of an upload, if its file is one we take.
 async fn examine(call: &Call, intake_id: IntakeId, upload: &Upload<DocumentForm>) -> Result<DocumentRow, Problem> {
-    let content = upload.file.content().await.map_err(Problem::internal)?;
+    let content = upload.file.content().await?;
     let file_type = sniff(content).await.map_err(Problem::internal)?;
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();

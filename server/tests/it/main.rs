@@ -21,6 +21,7 @@ mod mail;
 mod nodes;
 mod onboarding;
 mod operations;
+mod orphans;
 mod pages;
 mod passwords;
 mod pipeline;

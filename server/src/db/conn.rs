@@ -171,6 +171,27 @@ impl Conn {
         self.lost_race
     }
 
+    /// Gives up because another transaction was faster: all of this one is tried again and then sees what that one
+    /// did. The error is what the body must end with.
+    pub fn lose_race(&mut self) -> DbError {
+        self.failed = true;
+        self.lost_race = true;
+        DbError::Retry
+    }
+
+    /// From its next statement on, a SQLite reader sees what that statement saw.
+    pub(super) fn freeze(&mut self) -> Result<()> {
+        self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.execute_batch("BEGIN")?))
+    }
+
+    /// Lets it see the present again.
+    pub(super) fn thaw(&mut self) {
+        if let Some(frozen) = self.as_sqlite().filter(|connection| !connection.is_autocommit()) {
+            // Nothing was written, so nothing is lost; should it fail, the next freezing says so.
+            let _ = frozen.execute_batch("ROLLBACK");
+        }
+    }
+
     /// Makes a connection that is used again forget its last user.
     pub(super) fn reset(&mut self) {
         self.failed = false;

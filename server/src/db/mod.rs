@@ -1,8 +1,8 @@
 //! The database, and the only place that knows there are two kinds of it.
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one that could lose what it has committed.
-//! [`Db::read`] lends a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] runs
-//! a long read where it holds up nobody. All of them work on a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
+//! [`Db::read`] lends a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
+//! [`Db::snapshot`] run a long read where it holds up nobody. All of them work on a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
 //! `insert_many`, with one SQL text for both engines.
 //!
 //! What holds on both: a transaction runs to its end even if its caller goes away; a failed statement fails the whole
@@ -43,6 +43,13 @@ use sqlite::{Home, Sqlite};
 
 /// A transaction: what it does with a connection and the input lent to each of its attempts.
 pub type Body<I, T, E> = for<'c> fn(&'c mut Conn, &'c I) -> BoxFuture<'c, Result<T, E>>;
+
+/// Which state of the database the statements of a report see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum View {
+    OfEachStatement,
+    OfOneMoment,
+}
 
 const PANICKED: &str = "the transaction panicked";
 
@@ -132,14 +139,38 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
+        self.long_read(View::OfEachStatement, input, body).await
+    }
+
+    /// A report whose statements all see the database as it was at the first of them. SQLite cannot shorten its log
+    /// meanwhile, so this is for what must be seen at one moment to make sense.
+    pub async fn snapshot<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        self.long_read(View::OfOneMoment, input, body).await
+    }
+
+    async fn long_read<I, T, E>(&self, view: View, input: I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
         match &self.0 {
             Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reporters.lend().await?;
+                if view == View::OfOneMoment {
+                    reader.freeze()?;
+                }
                 let runtime = tokio::runtime::Handle::current();
                 let report = move || runtime.block_on(body(&mut reader, &input));
                 let reported = tokio::task::spawn_blocking(report).await;
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
+            Engine::Postgres(postgres) if view == View::OfOneMoment => postgres.snapshot(&input, body).await,
             Engine::Postgres(postgres) => {
                 let mut conn = postgres.read().await?;
                 body(&mut conn, &input).await
@@ -172,6 +203,7 @@ impl DerefMut for Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(home) = &self.home {
+            self.conn.thaw();
             home.take_back(self.conn.take());
         }
     }

@@ -28,6 +28,8 @@ const ATTEMPTS: u32 = 20;
 pub(super) enum Isolation {
     ReadCommitted,
     Serializable,
+    /// One moment for all statements, none of which writes.
+    Snapshot,
 }
 
 impl Isolation {
@@ -35,6 +37,7 @@ impl Isolation {
         match self {
             Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
             Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
         }
     }
 }
@@ -77,6 +80,22 @@ impl Postgres {
     pub(super) async fn read(&self) -> Result<Conn> {
         let client = Some(self.pool.get().await?);
         Ok(Conn::postgres(Session { client, transaction: State::None }, Purpose::Reading))
+    }
+
+    /// Runs `body` on a connection whose statements all see the same moment.
+    pub(super) async fn snapshot<I, T, E>(&self, input: &I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        E: From<DbError>,
+    {
+        let client = Some(self.pool.get().await.map_err(DbError::from)?);
+        let session = Session { client, transaction: State::Asked(Isolation::Snapshot) };
+        let mut conn = Conn::postgres(session, Purpose::Reading);
+        let outcome = body(&mut conn, input).await;
+        if let Some(session) = conn.into_session() {
+            // Should this fail, the session is closed, and nothing was written anyway.
+            let _ = session.end("ROLLBACK").await;
+        }
+        outcome
     }
 
     /// Runs `body` in a transaction of its own task, so that it ends even if the caller goes away.

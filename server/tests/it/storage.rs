@@ -294,6 +294,40 @@ both! {
         assert_eq!(sum, 40);
     }
 
+    async fn a_snapshot_sees_one_moment_and_what_follows_it_the_present(db) {
+        specimens(db).await;
+        add(db, uuid(), "a@x.io", 1).await.unwrap();
+        let seen = db.snapshot(Db::clone(db), |conn, db| Box::pin(async move {
+            let sql = "SELECT COUNT(*) FROM specimens";
+            let (before,): (i64,) = conn.one(sql, &[]).await?;
+            add(db, uuid(), "b@x.io", 1).await?;
+            let (after,): (i64,) = conn.one(sql, &[]).await?;
+            assert!(conn.exec("DELETE FROM specimens", &[]).await.is_err());
+            Ok::<_, DbError>((before, after))
+        }));
+        assert_eq!(seen.await.unwrap(), (1, 1));
+        for _ in 0..8 {
+            let sql = "SELECT COUNT(*) FROM specimens";
+            let counted = db.report(sql, |conn, sql| Box::pin(conn.one::<(i64,)>(sql, &[])));
+            assert_eq!(counted.await.unwrap(), (2,));
+        }
+    }
+
+    async fn a_transaction_that_gives_way_is_tried_again(db) {
+        specimens(db).await;
+        let attempts = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let outcome = db.tx((attempts.clone(), uuid()), |conn, (attempts, id)| Box::pin(async move {
+            insert(conn, *id, "a@x.io", 1).await?;
+            if attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
+                return Err(conn.lose_race());
+            }
+            Ok(())
+        })).await;
+        // SQLite writes one transaction at a time, so there nobody can be faster.
+        let tried = attempts.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!((outcome.is_ok(), tried, count(db).await), if db.is_shared() { (true, 2, 1) } else { (false, 1, 0) });
+    }
+
     async fn the_database_answers_a_ping(db) {
         db.ping().await.unwrap();
     }

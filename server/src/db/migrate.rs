@@ -3,8 +3,6 @@
 //! Each runs in one transaction with the row that remembers it. Nodes that start together on PostgreSQL take turns
 //! under an advisory lock. A database that is newer than the binary, or whose past differs from it, is refused.
 
-use std::borrow::Cow;
-
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
 
@@ -21,21 +19,35 @@ pub struct Migration {
     text: &'static str,
     /// What only PostgreSQL runs, after the text.
     postgres: &'static str,
+    /// What only SQLite runs, after the text and as it stands.
+    sqlite: &'static str,
 }
 
 macro_rules! migrations {
-    ($($name:literal $(+ $postgres:ident)?),* $(,)?) => {
-        &[$(Migration {
-            name: $name,
-            text: include_str!(concat!("../../../migrations/", $name, ".sql")),
-            postgres: concat!($(include_str!(concat!("../../../migrations/", $name, ".", stringify!($postgres), ".sql")))?),
+    ($($name:literal $(+ $engine:ident)*),* $(,)?) => {
+        &[$({
+            #[allow(unused_mut, reason = "most migrations are one text for both")]
+            let mut migration = Migration {
+                name: $name,
+                text: include_str!(concat!("../../../migrations/", $name, ".sql")),
+                postgres: "",
+                sqlite: "",
+            };
+            $(migration.$engine = include_str!(concat!("../../../migrations/", $name, ".", stringify!($engine), ".sql"));)*
+            migration
         }),*]
     };
 }
 
 /// Every migration, in order: `"0001_init"`, or `"0001_init" + postgres` where a `0001_init.postgres.sql` follows.
-pub static MIGRATIONS: &[Migration] =
-    migrations!["0001_init", "0002_identity", "0003_pipeline", "0004_onboarding", "0005_compliance", "0006_cards"];
+pub static MIGRATIONS: &[Migration] = migrations![
+    "0001_init",
+    "0002_identity",
+    "0003_pipeline",
+    "0004_onboarding",
+    "0005_compliance",
+    "0006_cards",
+];
 
 /// Any number that no other program on the same server is likely to lock.
 const ADVISORY_LOCK: &str = "SELECT pg_advisory_xact_lock(7310589421)";
@@ -50,19 +62,21 @@ row! {
 impl Migration {
     /// Tells this migration from any other text.
     pub fn checksum(&self) -> String {
-        HEXLOWER.encode(digest(&SHA256, [self.text, self.postgres].concat().as_bytes()).as_ref())
+        HEXLOWER.encode(digest(&SHA256, [self.text, self.postgres, self.sqlite].concat().as_bytes()).as_ref())
     }
 
-    /// Whether a `.postgres.sql` file belongs to it.
-    pub fn has_postgres_part(&self) -> bool {
-        !self.postgres.is_empty()
+    /// The files in `migrations/` that it consists of.
+    pub fn files(&self) -> Vec<String> {
+        let parts = [("sql", self.text), ("postgres.sql", self.postgres), ("sqlite.sql", self.sqlite)];
+        let present = parts.iter().filter(|(_, text)| !text.is_empty());
+        present.map(|(ending, _)| format!("{}.{ending}", self.name)).collect()
     }
 
     async fn apply(&self, number: usize, conn: &mut Conn) -> Result<()> {
         let text = if conn.is_sqlite() {
-            Cow::Owned(sqlite_ddl(self.text))
+            [&sqlite_ddl(self.text), self.sqlite].concat()
         } else {
-            Cow::Owned([&postgres_text(self.text), self.postgres].concat())
+            [&postgres_text(self.text), self.postgres].concat()
         };
         conn.script(&text).await?;
         conn.exec(

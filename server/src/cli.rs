@@ -13,6 +13,7 @@ use crate::config::{LogFormat, Settings};
 use crate::features::{bootstrap, letters, sessions, users};
 use crate::http::openapi;
 use crate::keys::Keys;
+use crate::ledger::{self, Verified};
 use crate::passwords::PasswordError;
 use crate::secrets::Secrets;
 use crate::{entropy, routes, serve};
@@ -177,6 +178,18 @@ pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
 pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError> {
     for path in letters::preview(settings, folder)? {
         say(&path.display().to_string());
+    }
+    Ok(())
+}
+
+pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
+    let db = open_database(&settings).await?;
+    match db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await? {
+        Ok(Verified { customers, transactions, postings, open_holds }) => say(&format!(
+            "The ledger holds: {transactions} transactions with {postings} postings of {customers} customers, \
+             {open_holds} open holds."
+        )),
+        Err(fault) => return Err(format!("the ledger is wrong: {fault}").into()),
     }
     Ok(())
 }

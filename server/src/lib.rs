@@ -11,6 +11,7 @@ pub mod features;
 pub mod http;
 pub mod jobs;
 pub mod keys;
+pub mod ledger;
 pub mod limits;
 pub mod metrics;
 pub mod ops;

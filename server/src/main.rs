@@ -37,6 +37,9 @@ enum Command {
     /// Look at the mails the service writes.
     #[command(subcommand)]
     Mail(Mail),
+    /// Prove the ledger.
+    #[command(subcommand)]
+    Ledger(Ledger),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -74,6 +77,12 @@ enum Mail {
     },
 }
 
+#[derive(Subcommand)]
+enum Ledger {
+    /// Recompute every balance, hold and sum from the postings; fails at the first that differs.
+    Verify,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -101,6 +110,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Admin(Admin::Link { email }) => cli::link(settings, &email).await,
             Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
+            Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
             Command::Openapi => cli::print_openapi(),
         }
     })

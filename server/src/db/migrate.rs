@@ -47,6 +47,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0004_onboarding",
     "0005_compliance",
     "0006_cards",
+    "0007_ledger" + postgres + sqlite,
 ];
 
 /// Any number that no other program on the same server is likely to lock.

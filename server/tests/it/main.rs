@@ -16,6 +16,7 @@ mod engines;
 mod files;
 mod jwt;
 mod kyb;
+mod ledger;
 mod lockout;
 mod mail;
 mod nodes;

@@ -8,7 +8,8 @@ const ENGINE_ROOMS: &[&str] = &["db/", "config.rs", "main.rs"];
 const ENGINES: &[&str] = &["sqlite", "postgres"];
 
 /// Where SQL may be written, inside `server/src`, beside each feature's `store.rs` and features of one file.
-const SQL_ROOMS: &[&str] = &["db/", "jobs/", "audit/", "limits.rs", "app.rs", "http/auth.rs", "http/idempotency.rs"];
+const SQL_ROOMS: &[&str] =
+    &["db/", "jobs/", "audit/", "ledger/", "limits.rs", "app.rs", "http/auth.rs", "http/idempotency.rs"];
 
 fn engines_named(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -1,0 +1,241 @@
+//! Posting: the balance first, guarded and in one statement, then the transaction, its postings and the day's sums.
+//!
+//! The balance row is the lock: whoever has changed it is alone with this customer's book until the commit. So numbers
+//! have no gaps, and `balance_after` is right in their order.
+
+use super::entry::Entry;
+use super::hold::expire_for;
+use super::read::{self, Balance};
+use super::{LedgerError, day_of};
+use crate::db::{Conn, DbError, params, sql};
+use crate::entropy::Entropy;
+use crate::values::{AccountId, Currency, Money, Time, id};
+
+id! {
+    /// A transaction of the ledger.
+    pub struct TransactionId;
+}
+
+/// A transaction that is in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    pub id: TransactionId,
+    /// Its place in the customer's book.
+    pub number: i64,
+    /// What the customer's balance gained; negative for a charge.
+    pub amount: Money,
+    pub balance_after: Money,
+    pub at: Time,
+    /// It was in the ledger before: this time nothing changed.
+    pub already: bool,
+}
+
+/// Charges the customer if that much is available.
+pub async fn debit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+    require_charge(entry)?;
+    post(conn, entropy, entry, Guard::Available, now).await
+}
+
+/// Charges the customer whatever the balance is: for what has already been used, and for corrections.
+pub async fn debit_unguarded(
+    conn: &mut Conn,
+    entropy: Entropy,
+    entry: &Entry,
+    now: Time,
+) -> Result<Posted, LedgerError> {
+    require_charge(entry)?;
+    post(conn, entropy, entry, Guard::None { freed: 0 }, now).await
+}
+
+/// Adds to the customer's balance.
+pub async fn credit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+    if entry.amount < 0 {
+        return Err(LedgerError::Unsound("a charge is no credit"));
+    }
+    post(conn, entropy, entry, Guard::None { freed: 0 }, now).await
+}
+
+/// Sets what guarded debits and holds must leave; below zero it is credit.
+pub async fn set_minimum(conn: &mut Conn, account: AccountId, minimum: Money) -> Result<(), LedgerError> {
+    open(conn, account, minimum.currency()).await?;
+    conn.exec(
+        sql!("UPDATE ledger_balances SET minimum = $3 WHERE account_id = $1 AND currency = $2"),
+        params![account, minimum.currency(), minimum.nanos()],
+    )
+    .await?;
+    Ok(())
+}
+
+pub(super) fn require_charge(entry: &Entry) -> Result<(), LedgerError> {
+    if entry.amount > 0 { Err(LedgerError::Unsound("a credit is no charge")) } else { Ok(()) }
+}
+
+/// What a posting asks of the balance.
+#[derive(Clone, Copy)]
+pub(super) enum Guard {
+    /// As much must be available.
+    Available,
+    /// Nothing; and so much that was held is let go of.
+    None { freed: i64 },
+}
+
+/// The customer's book as a posting left it.
+struct Moved {
+    balance: i64,
+    number: i64,
+}
+
+pub(super) async fn post(
+    conn: &mut Conn,
+    entropy: Entropy,
+    entry: &Entry,
+    guard: Guard,
+    now: Time,
+) -> Result<Posted, LedgerError> {
+    let mut moved = move_balance(conn, entry, guard, now).await?;
+    if moved.is_none() {
+        if let Some(posted) = read::posted(conn, entry).await? {
+            return Ok(posted);
+        }
+        let changed = match guard {
+            Guard::Available => expire_for(conn, entry.account, entry.currency, now).await? > 0,
+            Guard::None { .. } => open(conn, entry.account, entry.currency).await.map(|()| true)?,
+        };
+        if changed {
+            moved = move_balance(conn, entry, guard, now).await?;
+        }
+    }
+    match (moved, guard) {
+        (Some(moved), _) => record(conn, entropy, entry, moved, now).await,
+        (None, Guard::Available) => Err(insufficient(conn, entry).await?),
+        // The row is there, so somebody has posted the same event just now.
+        (None, Guard::None { .. }) => Err(conn.lose_race().into()),
+    }
+}
+
+/// Changes the balance, unless the guard forbids it or the event is in the ledger already.
+async fn move_balance(conn: &mut Conn, entry: &Entry, guard: Guard, now: Time) -> Result<Option<Moved>, DbError> {
+    let (guarded, freed) = match guard {
+        Guard::Available => (true, 0),
+        Guard::None { freed } => (false, freed),
+    };
+    let moved: Option<(i64, i64)> = conn
+        .opt(
+            sql!(
+                "UPDATE ledger_balances
+                 SET balance = balance + $3, held = held - $4, entries = entries + 1,
+                     last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
+                 WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
+                   AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
+                 RETURNING balance, entries"
+            ),
+            params![entry.account, entry.currency, entry.amount, freed, now, guarded, entry.kind, entry.reference],
+        )
+        .await?;
+    Ok(moved.map(|(balance, number)| Moved { balance, number }))
+}
+
+/// Makes the customer's balance row where there is none.
+async fn open(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
+             VALUES ($1, $2, 0, 0, 0, 0) ON CONFLICT (account_id, currency) DO NOTHING"
+        ),
+        params![account, currency],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn insufficient(conn: &mut Conn, entry: &Entry) -> Result<LedgerError, LedgerError> {
+    let balance: Balance = read::balance(conn, entry.account, entry.currency).await?;
+    Ok(LedgerError::Insufficient { required: entry.amount().neg()?, available: balance.available() })
+}
+
+async fn record(
+    conn: &mut Conn,
+    entropy: Entropy,
+    entry: &Entry,
+    moved: Moved,
+    now: Time,
+) -> Result<Posted, LedgerError> {
+    let id = TransactionId::new(entropy.uuid(now));
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO ledger_transactions
+                     (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (kind, reference) DO NOTHING"
+            ),
+            params![
+                id,
+                entry.account,
+                entry.currency,
+                moved.number,
+                entry.kind,
+                entry.reference,
+                moved.balance,
+                entry.note,
+                entry.actor,
+                now
+            ],
+        )
+        .await?;
+    if inserted == 0 {
+        // Somebody posted the same event while we waited for the balance row; the next attempt will see it.
+        return Err(conn.lose_race().into());
+    }
+    insert_postings(conn, id, entry).await?;
+    add_to_day(conn, entry, now).await?;
+    let money = |nanos| Money::from_nanos(nanos, entry.currency);
+    let (amount, balance_after) = (entry.amount(), money(moved.balance));
+    Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })
+}
+
+/// The customer's posting with the first of the others, which mostly is the only one.
+async fn insert_postings(conn: &mut Conn, id: TransactionId, entry: &Entry) -> Result<(), DbError> {
+    let Some(((first, amount), rest)) = entry.others.split_first() else { return Ok(()) };
+    conn.exec(
+        sql!("INSERT INTO ledger_postings (transaction_id, book, amount) VALUES ($1, 'customer', $2), ($1, $3, $4)"),
+        params![id, entry.amount, *first, *amount],
+    )
+    .await?;
+    for (book, amount) in rest {
+        conn.exec(
+            sql!("INSERT INTO ledger_postings (transaction_id, book, amount) VALUES ($1, $2, $3)"),
+            params![id, *book, *amount],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// The same for the sums of the day. Only this customer's transactions touch these rows, so nobody new waits.
+async fn add_to_day(conn: &mut Conn, entry: &Entry, now: Time) -> Result<(), DbError> {
+    let Some(((first, amount), rest)) = entry.others.split_first() else { return Ok(()) };
+    let day = day_of(now);
+    conn.exec(
+        sql!(
+            "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+             VALUES ($1, $2, $3, $4, 'customer', $5, 1), ($1, $2, $3, $4, $6, $7, 1)
+             ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
+             SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
+        ),
+        params![entry.account, entry.currency, day, entry.kind, entry.amount, *first, *amount],
+    )
+    .await?;
+    for (book, amount) in rest {
+        conn.exec(
+            sql!(
+                "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                 VALUES ($1, $2, $3, $4, $5, $6, 1)
+                 ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
+                 SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
+            ),
+            params![entry.account, entry.currency, day, entry.kind, *book, *amount],
+        )
+        .await?;
+    }
+    Ok(())
+}

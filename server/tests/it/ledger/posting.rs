@@ -1,0 +1,211 @@
+//! Charges, credits, and what can be read of them.
+
+use trunkline::db::{Db, DbError};
+use trunkline::entropy::Entropy;
+use trunkline::ledger::{self, Book, Entry, Kind, LedgerError, Line, Sum};
+use trunkline::values::{AccountId, Currency, Money, Time};
+
+use super::{Act, DAY, NOW, act, act_at, balance, call, customer_with, eur, standing, topup, verify};
+use crate::world::engines::both;
+
+const MOST: i64 = 2_000_000_000;
+
+both! {
+    async fn a_topup_and_a_charge_leave_the_balance_they_should(db) {
+        let account = customer_with(db, eur(0)).await;
+        let paid = act(db, Act::Credit(topup(account, "t1", eur(100)))).await.unwrap().posted();
+        assert_eq!((paid.number, paid.amount, paid.balance_after), (1, eur(100), eur(100)));
+        assert_eq!(balance(db, account).await.last_debit_at, None);
+        let charged = act(db, Act::Debit(call(account, "c1", eur(30)))).await.unwrap().posted();
+        assert_eq!((charged.number, charged.amount, charged.balance_after), (2, eur(-30), eur(70)));
+        assert_eq!(standing(db, account).await, (eur(70), eur(0), eur(70)));
+        assert_eq!(balance(db, account).await.last_debit_at, Some(NOW));
+        let verified = verify(db).await.unwrap();
+        assert_eq!((verified.customers, verified.transactions, verified.postings), (1, 2, 4));
+    }
+
+    async fn more_than_is_available_is_refused_and_the_transaction_may_go_on(db) {
+        let account = customer_with(db, eur(10)).await;
+        let wanted = db.tx((call(account, "c1", eur(11)), call(account, "c2", eur(10))), |conn, (dear, cheap)| {
+            Box::pin(async move {
+                let refused = ledger::debit(conn, Entropy, dear, NOW).await;
+                ledger::debit(conn, Entropy, cheap, NOW).await?;
+                Ok::<_, LedgerError>(refused.unwrap_err().to_string())
+            })
+        });
+        assert_eq!(wanted.await.unwrap(), "11.00 EUR is required and 10.00 EUR is available");
+        assert_eq!(standing(db, account).await.0, eur(0));
+        let refused = act(db, Act::Debit(call(customer_with(db, eur(0)).await, "c3", eur(1)))).await.unwrap_err();
+        assert!(matches!(refused, LedgerError::Insufficient { available, .. } if available.is_zero()), "{refused}");
+        verify(db).await.unwrap();
+    }
+
+    async fn what_was_used_is_charged_whatever_the_balance(db) {
+        let account = customer_with(db, eur(0)).await;
+        let posted = act(db, Act::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();
+        assert_eq!(posted.balance_after, eur(-5));
+        verify(db).await.unwrap();
+    }
+
+    async fn a_minimum_stays_and_a_negative_one_is_credit(db) {
+        let account = customer_with(db, eur(10)).await;
+        act(db, Act::SetMinimum { account, minimum: eur(4) }).await.unwrap();
+        assert!(matches!(
+            act(db, Act::Debit(call(account, "c1", eur(7)))).await,
+            Err(LedgerError::Insufficient { required, available }) if (required, available) == (eur(7), eur(6))
+        ));
+        act(db, Act::Debit(call(account, "c1", eur(6)))).await.unwrap();
+        act(db, Act::SetMinimum { account, minimum: eur(-20) }).await.unwrap();
+        act(db, Act::Debit(call(account, "c2", eur(24)))).await.unwrap();
+        assert_eq!(standing(db, account).await, (eur(-20), eur(0), eur(0)));
+    }
+
+    async fn an_event_is_posted_once_and_later_attempts_are_told_so(db) {
+        let account = customer_with(db, eur(10)).await;
+        let first = act(db, Act::Debit(call(account, "c1", eur(10)))).await.unwrap().posted();
+        for again in [Act::Debit(call(account, "c1", eur(10))), Act::DebitUnguarded(call(account, "c1", eur(10)))] {
+            let again = act_at(db, again, NOW.plus(DAY)).await.unwrap().posted();
+            assert!(again.already && !first.already);
+            assert_eq!((again.id, again.number, again.balance_after, again.at), (first.id, 2, eur(0), NOW));
+        }
+        // The same reference names another event under another kind.
+        act(db, Act::Credit(topup(account, "c1", eur(1)))).await.unwrap();
+        assert_eq!(standing(db, account).await.0, eur(1));
+        assert_eq!(verify(db).await.unwrap().transactions, 3);
+    }
+
+    async fn other_content_under_a_known_name_is_a_conflict(db) {
+        let (account, other) = (customer_with(db, eur(10)).await, customer_with(db, eur(10)).await);
+        act(db, Act::Debit(call(account, "c1", eur(1)))).await.unwrap();
+        let dollars = Money::from_minor(100, "USD".parse().unwrap()).unwrap();
+        let elsewhere = Entry::charge(account, Kind::Call, "c1", &[(Book::NumberRental, eur(1))]).unwrap();
+        for entry in [call(account, "c1", eur(2)), call(other, "c1", eur(1)), call(account, "c1", dollars), elsewhere] {
+            for attempt in [Act::Debit(entry.clone()), Act::DebitUnguarded(entry.clone()), Act::Capture(entry.clone())] {
+                let refused = act(db, attempt).await.unwrap_err();
+                assert!(matches!(refused, LedgerError::Conflict { .. }), "{entry:?}: {refused}");
+            }
+        }
+        assert_eq!((standing(db, account).await.0, standing(db, other).await.0), (eur(9), eur(10)));
+        verify(db).await.unwrap();
+    }
+
+    async fn a_charge_is_no_credit_nor_the_other_way_round(db) {
+        let account = customer_with(db, eur(10)).await;
+        let (charge, credit) = (call(account, "c1", eur(1)), topup(account, "t1", eur(1)));
+        let wrong = [
+            Act::Credit(charge), Act::Debit(credit.clone()), Act::DebitUnguarded(credit.clone()), Act::Capture(credit),
+        ];
+        for wrong in wrong {
+            assert!(matches!(act(db, wrong).await, Err(LedgerError::Unsound(_))));
+        }
+    }
+
+    async fn no_book_takes_more_than_two_billion(db) {
+        let account = customer_with(db, eur(0)).await;
+        assert!(Entry::credit(account, Kind::Topup, "t", &[(Book::Clearing, eur(MOST + 1))]).is_err());
+        act(db, Act::Credit(topup(account, "t1", eur(MOST)))).await.unwrap();
+        assert!(matches!(act(db, Act::Credit(topup(account, "t2", eur(1)))).await, Err(LedgerError::TooLarge)));
+        assert!(matches!(act(db, Act::Credit(topup(account, "t2", eur(MOST)))).await, Err(LedgerError::TooLarge)));
+        for (number, reference) in ["c1", "c2", "c3"].into_iter().enumerate() {
+            let charged = act_at(db, Act::DebitUnguarded(call(account, reference, eur(MOST))), NOW.plus(DAY * number as u32));
+            assert_eq!(charged.await.is_ok(), number < 2, "{reference}");
+        }
+        assert_eq!(standing(db, account).await.0, eur(-MOST));
+        let wild = Act::SetMinimum { account, minimum: Money::from_nanos(i64::MAX, Currency::EUR) };
+        assert!(matches!(act(db, wild).await, Err(LedgerError::TooLarge)));
+        verify(db).await.unwrap();
+    }
+
+    async fn an_account_that_does_not_exist_has_no_book(db) {
+        let nobody = AccountId::new(crate::world::engines::uuid());
+        let refused = act(db, Act::Credit(topup(nobody, "t1", eur(1)))).await;
+        assert!(matches!(refused, Err(LedgerError::Db(DbError::ForeignKey))));
+    }
+
+    async fn lines_come_newest_first_and_page_by_page(db) {
+        let account = customer_with(db, eur(100)).await;
+        for number in 1..=4 {
+            let entry = call(account, &format!("c{number}"), eur(number)).noting("A call");
+            act(db, Act::Debit(entry)).await.unwrap();
+        }
+        act(db, Act::Credit(topup(customer_with(db, eur(7)).await, "of another", eur(7)))).await.unwrap();
+        let first = lines(db, account, None).await;
+        let shown: Vec<_> = first.iter().map(|line| (line.number, line.reference.as_str(), line.amount)).collect();
+        assert_eq!(shown, [(5, "c4", eur(-4)), (4, "c3", eur(-3)), (3, "c2", eur(-2))]);
+        assert_eq!((first[0].balance_after, first[0].note.as_deref(), first[0].at), (eur(90), Some("A call"), NOW));
+        act(db, Act::Debit(call(account, "meanwhile", eur(1)))).await.unwrap();
+        let second = lines(db, account, Some(3)).await;
+        let shown: Vec<_> = second.iter().map(|line| (line.number, line.kind, line.balance_after)).collect();
+        assert_eq!(shown, [(2, Kind::Call, eur(99)), (1, Kind::Topup, eur(100))]);
+        let found = ledger::find(&mut db.read().await.unwrap(), Kind::Call, "c4").await.unwrap();
+        assert_eq!(found.as_ref(), first.first());
+    }
+
+    async fn days_are_summed_by_kind_and_book(db) {
+        let account = customer_with(db, eur(1000)).await;
+        let order = [(Book::NumberSetup, eur(5)), (Book::NumberRental, eur(2))];
+        let ordered = Entry::charge(account, Kind::NumberOrder, "n1", &order).unwrap();
+        let vat = Entry::charge(account, Kind::InvoiceVat, "i1", &[(Book::Vat, eur(3))]).unwrap();
+        let refund = [(Book::Refunds, eur(7))];
+        let refunded = Entry::credit(account, Kind::NumberRefund, "n1", &refund).unwrap();
+        for (days, act) in [
+            (0, Act::Debit(ordered)), (0, Act::Debit(vat)), (1, Act::Debit(call(account, "c1", eur(10)))),
+            (1, Act::Debit(call(account, "c2", eur(20)))), (29, Act::Credit(refunded)), (30, Act::Debit(call(account, "c3", eur(40)))),
+        ] {
+            act_at(db, act, NOW.plus(DAY * days)).await.unwrap();
+        }
+        let mut reader = db.read().await.unwrap();
+        let (conn, currency) = (&mut *reader, Currency::EUR);
+        let sums = ledger::sums(conn, account, currency, NOW.plus(DAY), NOW.plus(DAY * 2)).await.unwrap();
+        let sum = |kind, book, amount, entries| Sum { kind, book, amount, entries };
+        assert_eq!(sums, [sum(Kind::Call, Book::Calls, eur(30), 2), sum(Kind::Call, Book::Customer, eur(-30), 2)]);
+        // Setup, rental and calls, without the VAT; then without the first day and with the refund.
+        assert_eq!(ledger::spend(conn, account, currency, 30, NOW.plus(DAY * 2)).await.unwrap(), eur(37));
+        assert_eq!(ledger::spend(conn, account, currency, 30, NOW.plus(DAY * 30)).await.unwrap(), eur(63));
+        let ever = (Time::EPOCH, NOW.plus(DAY * 99));
+        for (book, total) in [(Book::Calls, 70), (Book::NumberSetup, 5), (Book::Vat, 3), (Book::Clearing, -1000), (Book::Refunds, -7)] {
+            assert_eq!(ledger::book_total(conn, book, currency, ever.0, ever.1).await.unwrap(), eur(total), "{book}");
+        }
+        drop(reader);
+        verify(db).await.unwrap();
+    }
+
+    async fn what_was_posted_can_be_neither_changed_nor_removed(db) {
+        customer_with(db, eur(1)).await;
+        for sql in [
+            "UPDATE ledger_transactions SET reference = 'x'", "DELETE FROM ledger_transactions",
+            "UPDATE ledger_postings SET amount = amount + 1", "DELETE FROM ledger_postings",
+        ] {
+            let refused = write(db, sql).await.unwrap_err().to_string();
+            assert!(refused.contains("append-only"), "{sql}: {refused}");
+        }
+        verify(db).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn postgres_commits_no_transaction_that_does_not_sum_to_zero() {
+    crate::world::engines::TestDb::postgres()
+        .await
+        .run(async |db| {
+            customer_with(db, eur(1)).await;
+            for sql in [
+                "INSERT INTO ledger_postings SELECT id, 'calls', 1 FROM ledger_transactions",
+                "INSERT INTO ledger_transactions
+                 SELECT gen_random_uuid(), account_id, currency, 2, kind, 'empty', 0, NULL, NULL, 0 FROM ledger_transactions",
+            ] {
+                let refused = write(db, sql).await.unwrap_err();
+                assert!(matches!(&refused, DbError::Check(name) if name == "ledger_sum_is_zero"), "{sql}: {refused}");
+            }
+            verify(db).await.unwrap();
+        })
+        .await;
+}
+
+async fn write(db: &Db, sql: &'static str) -> Result<u64, DbError> {
+    db.tx(sql, |conn, sql| Box::pin(conn.exec(sql, &[]))).await
+}
+
+async fn lines(db: &Db, account: AccountId, below: Option<i64>) -> Vec<Line> {
+    ledger::lines(&mut db.read().await.unwrap(), account, Currency::EUR, below, 3).await.unwrap()
+}

@@ -16,6 +16,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(housekeeping::forget_job(context, payload)),
         },
         JobKind {
+            kind: housekeeping::EXPIRE_HOLDS,
+            run: |context, payload| Box::pin(housekeeping::expire_holds_job(context, payload)),
+        },
+        JobKind {
             kind: housekeeping::TELL_AUDIT_HEAD,
             run: |context, payload| Box::pin(housekeeping::tell_audit_head_job(context, payload)),
         },
@@ -35,6 +39,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
+        Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

@@ -1,5 +1,6 @@
-//! What the service does for itself by the calendar: forgetting what expired, and telling the log where the audit
-//! chain stands, so that a log kept elsewhere can prove that rows were cut off.
+//! What the service does for itself by the calendar: forgetting what expired, letting go of money that nothing holds
+//! any more, and telling the log where the audit chain stands, so that a log kept elsewhere can prove that rows were
+//! cut off.
 
 use std::time::Duration;
 
@@ -13,9 +14,10 @@ use crate::features::{sessions, two_factor, webhooks};
 use crate::http::idempotency;
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::values::Time;
-use crate::{audit, limits};
+use crate::{audit, ledger, limits};
 
 pub const FORGET: Kind = Kind::new("housekeeping.forget");
+pub const EXPIRE_HOLDS: Kind = Kind::new("housekeeping.expire_holds");
 pub const TELL_AUDIT_HEAD: Kind = Kind::new("housekeeping.audit_head");
 
 /// Rows forgotten in one transaction: others need not wait for long.
@@ -30,7 +32,7 @@ struct Rule {
     forget: for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>,
 }
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule {
         kept_for: idempotency::KEPT_FOR,
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
@@ -54,6 +56,10 @@ const RULES: [Rule; 8] = [
         kept_for: DAY.saturating_mul(30),
         forget: |conn, cutoff, batch| Box::pin(webhooks::forget(conn, cutoff, batch)),
     },
+    Rule {
+        kept_for: DAY.saturating_mul(30),
+        forget: |conn, cutoff, batch| Box::pin(ledger::forget_holds(conn, cutoff, batch)),
+    },
 ];
 
 pub async fn forget_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
@@ -62,6 +68,13 @@ pub async fn forget_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
         let batch = || context.db.tx((rule.forget, cutoff), |conn, (forget, cutoff)| forget(conn, *cutoff, BATCH));
         while batch().await? == BATCH.cast_unsigned() {}
     }
+    Ok(())
+}
+
+/// Ends the holds whose time is over, so that what they held is available again.
+pub async fn expire_holds_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let batch = || context.db.tx(context.clock.now(), |conn, now| Box::pin(ledger::expire(conn, *now, BATCH)));
+    while batch().await? == BATCH.cast_unsigned() {}
     Ok(())
 }
 

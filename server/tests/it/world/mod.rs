@@ -32,6 +32,7 @@ use tempfile::TempDir;
 use trunkline::audit;
 use trunkline::config::Settings;
 use trunkline::http::endpoint::Endpoint;
+use trunkline::ledger;
 use trunkline::serve::{self, Running};
 use trunkline::values::{Role, UserId};
 
@@ -198,6 +199,8 @@ impl World {
         let dead = trunkline::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
         assert!(dead.is_empty(), "jobs died: {dead:?}");
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
+        let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
+        verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
         self.node.stop().await;
     }
 

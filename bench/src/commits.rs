@@ -1,8 +1,11 @@
-//! Guarded debits, each a durable transaction of two statements, asked for by 32 tasks at once.
+//! Guarded debits, each a durable transaction, asked for by 32 tasks at once: one of two statements, which tells what the
+//! storage layer is worth, and the ledger's own, which is what a call costs.
 //!
-//! On SQLite the yardstick is the same two statements straight on one connection with a commit each, so the ratio tells
-//! what sharing commits is worth. On PostgreSQL it is pgbench's TPC-B-like script (five statements) on the same server.
+//! Both stand beside the same yardstick. On SQLite it is the two statements straight on one connection with a commit
+//! each, so the ratio tells what sharing commits is worth. On PostgreSQL it is pgbench's TPC-B-like script (five
+//! statements) on the same server.
 
+mod ledger;
 mod pgbench;
 
 use std::path::Path;
@@ -17,6 +20,7 @@ use trunkline::db::{Conn, Db, DbError, DbOptions, params};
 
 use crate::report::{Limit, Line};
 use crate::{Outcome, ROUNDS};
+use ledger::Customers;
 use pgbench::Server;
 
 pub const TASKS: usize = 32;
@@ -34,59 +38,88 @@ const POST: &str = "INSERT INTO postings (id, wallet_id, amount, balance) VALUES
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    Ok(vec![sqlite(work, &runtime)?, postgres(&runtime)?])
+    let mut lines = sqlite(work, &runtime)?;
+    lines.extend(postgres(&runtime)?);
+    Ok(lines)
 }
 
-fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Line> {
+fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let folder = TempDir::new_in(work)?;
     let shared_file = folder.path().join("shared.db");
     connect(&shared_file)?.execute_batch(SCHEMA)?;
     let options: DbOptions = format!("sqlite://{}", shared_file.display()).parse()?;
     let db = runtime.block_on(Db::open(&options))?;
+    let customers = runtime.block_on(Customers::prepare(&db))?;
     let single = connect(&folder.path().join("single.db"))?;
     single.execute_batch(SCHEMA)?;
 
     let (ids, mut next_id) = (Arc::new(AtomicI64::new(0)), 0);
-    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        ours.push(runtime.block_on(through_db(&db, &ids))?);
+        plain.push(runtime.block_on(through_db(&db, &ids))?);
         yardstick.push(one_commit_each(&single, &mut next_id)?);
+        posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
     }
     let what = "guarded debits, SQLite: through `Db`, beside a commit each";
-    Ok(Line::beside(what, ours, yardstick, Limit::AtLeast(5.0, "×")))
+    let plain = Line::beside(what, plain, yardstick.clone(), Limit::AtLeast(5.0, "×"));
+    let what = "ledger debits, SQLite, beside the same";
+    Ok(vec![plain, Line::beside(what, posted, yardstick, Limit::AtLeast(1.0, "×"))])
 }
 
-fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Line> {
+fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let server = runtime.block_on(Server::prepare(SCHEMA))?;
     let mut options: DbOptions = server.url.parse()?;
     options.connections = TASKS;
     let db = runtime.block_on(Db::open(&options))?;
+    let customers = runtime.block_on(Customers::prepare(&db))?;
     let ids = Arc::new(AtomicI64::new(0));
-    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        ours.push(runtime.block_on(through_db(&db, &ids))?);
+        plain.push(runtime.block_on(through_db(&db, &ids))?);
         yardstick.push(server.pgbench(TASKS, ROUND)?);
+        posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
     }
+    drop(customers);
     drop(db);
     runtime.block_on(server.forget())?;
     let what = "guarded debits, PostgreSQL: through `Db`, beside pgbench's TPC-B";
-    Ok(Line::beside(what, ours, yardstick, Limit::AtLeast(1.0, "×")))
+    let plain = Line::beside(what, plain, yardstick.clone(), Limit::AtLeast(1.0, "×"));
+    let what = "ledger debits, PostgreSQL, beside the same";
+    Ok(vec![plain, Line::beside(what, posted, yardstick, Limit::AtLeast(0.5, "×"))])
 }
 
-/// Transactions a second through the service's own layer.
+/// Transactions of two statements a second, through the service's own layer.
 async fn through_db(db: &Db, ids: &Arc<AtomicI64>) -> Outcome<f64> {
+    let db = db.clone();
+    per_second(ids, move |id| {
+        let db = db.clone();
+        async move { db.tx(id, |conn, id| Box::pin(debit(conn, *id))).await }
+    })
+    .await
+}
+
+/// Debits of the ledger a second.
+async fn through_ledger(db: &Db, customers: &Arc<Customers>, ids: &Arc<AtomicI64>) -> Outcome<f64> {
+    let (db, customers) = (db.clone(), customers.clone());
+    per_second(ids, move |id| customers.clone().debit(db.clone(), id)).await
+}
+
+async fn per_second<D, E>(ids: &Arc<AtomicI64>, debit: impl Fn(i64) -> D + Clone + Send + 'static) -> Outcome<f64>
+where
+    D: Future<Output = Result<(), E>> + Send,
+    E: std::error::Error + Send + Sync + 'static,
+{
     let begun = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..TASKS {
-        let (db, ids) = (db.clone(), ids.clone());
+        let (debit, ids) = (debit.clone(), ids.clone());
         tasks.spawn(async move {
             let mut done = 0_u32;
             while begun.elapsed() < ROUND {
-                let id = ids.fetch_add(1, Ordering::Relaxed);
-                db.tx(id, |conn, id| Box::pin(debit(conn, *id))).await?;
+                debit(ids.fetch_add(1, Ordering::Relaxed)).await?;
                 done += 1;
             }
-            Ok::<_, DbError>(done)
+            Ok::<_, E>(done)
         });
     }
     let total = tasks.join_all().await.into_iter().sum::<Result<u32, _>>()?;

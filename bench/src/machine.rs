@@ -53,7 +53,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
   no installation, and notices an answer that is not a 200.
 - **Commits.** A debit is one guarded `UPDATE … RETURNING` and one `INSERT`, on disk before it counts. On SQLite 32 tasks
   share commits, and the yardstick is the same two statements with a commit each. On PostgreSQL the yardstick is
-  pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server.
+  pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server. A ledger
+  debit does more: a guarded balance, a transaction with two postings, and the sums of its day.
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
   bodies of 1 GiB. Meanwhile a normal client asks as before.

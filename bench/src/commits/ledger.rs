@@ -1,0 +1,62 @@
+//! The debit of the service itself: guarded, double-entry, with the sums of its day.
+
+use std::sync::Arc;
+
+use trunkline::clock::Clock;
+use trunkline::db::{Conn, Db, DbError};
+use trunkline::entropy::Entropy;
+use trunkline::features::accounts::{self, NewAccount};
+use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
+use trunkline::values::{AccountId, Currency, Money, Time};
+
+use super::{WALLETS, wallet_of};
+use crate::Outcome;
+
+/// Customers who can pay for long.
+pub struct Customers {
+    ids: Vec<AccountId>,
+    now: Time,
+}
+
+impl Customers {
+    pub async fn prepare(db: &Db) -> Outcome<Arc<Customers>> {
+        db.migrate().await?;
+        let now = Clock::system().now();
+        let mut ids = Vec::new();
+        for _ in 0..WALLETS {
+            ids.push(db.tx(now, |conn, now| Box::pin(customer(conn, *now))).await?);
+        }
+        Ok(Arc::new(Customers { ids, now }))
+    }
+
+    /// Debits a thousandth of a euro from one of them.
+    pub async fn debit(self: Arc<Self>, db: Db, id: i64) -> Result<(), LedgerError> {
+        db.tx((self, id), |conn, (customers, id)| {
+            Box::pin(async move {
+                let wallet = usize::try_from(wallet_of(*id) - 1).unwrap_or_default();
+                let account = *customers.ids.get(wallet).ok_or(DbError::NotFound)?;
+                let amount = Money::from_nanos(1_000_000, Currency::EUR);
+                let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
+                ledger::debit(conn, Entropy, &entry, customers.now).await.map(drop)
+            })
+        })
+        .await
+    }
+}
+
+async fn customer(conn: &mut Conn, now: Time) -> Result<AccountId, LedgerError> {
+    let account = NewAccount {
+        id: AccountId::new(Entropy.uuid(now)),
+        company_name: "Customer GmbH".parse().map_err(DbError::other)?,
+        trading_name: None,
+        country: "NL".parse().map_err(DbError::other)?,
+        contact_name: "Cora Customer".into(),
+        contact_email: "cora@customer.example".parse().map_err(DbError::other)?,
+        contact_phone: None,
+    };
+    accounts::insert(conn, &account, now).await?;
+    let funds = Money::from_minor(100_000_000, Currency::EUR)?;
+    let topup = Entry::credit(account.id, Kind::Topup, account.id.to_string(), &[(Book::Clearing, funds)])?;
+    ledger::credit(conn, Entropy, &topup, now).await?;
+    Ok(account.id)
+}

@@ -58,8 +58,10 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
   bodies of 1 GiB. Meanwhile a normal client asks as before.
+- **Timing.** Asked for an address with an account and for one without, in turns, 200 times each: nobody may learn from
+  a clock who is a customer. What counts is how far the medians lie apart.
 
-`bench/run requests` (or `commits`, `start`, `slow`) measures one of them and leaves this page alone.
+`bench/run requests` (or `commits`, `start`, `slow`, `timing`) measures one of them and leaves this page alone.
 "
     ))
 }

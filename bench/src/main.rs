@@ -11,6 +11,7 @@ mod requests;
 mod service;
 mod slow_clients;
 mod start;
+mod timing;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,11 +24,12 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 4] = [
+const MEASUREMENTS: [Measurement; 5] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
+    ("timing", timing::measure),
 ];
 
 fn main() -> ExitCode {

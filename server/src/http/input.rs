@@ -55,21 +55,44 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
         }
         let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
         inbound.body_digest = Some(sha256(&bytes));
-        let value: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
-        schema::read(value).map(Body)
+        read_json(&bytes).map(Body)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
-        let schema = schemas.subschema_for::<T>();
-        description.request_body = Some(json!({"required": true, "content": {"application/json": {"schema": schema}}}));
-        description.problems.extend([
-            Code::Malformed,
-            Code::ValidationFailed,
-            Code::UnsupportedMediaType,
-            Code::TooLarge,
-        ]);
+        describe_json::<T>(true, schemas, description);
     }
+}
+
+/// The JSON body of a request that need not say anything: without one, everything is left out.
+pub struct OptionalBody<T>(pub T);
+
+impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for OptionalBody<T> {
+    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        let is_json = media_type(&inbound.head.headers).as_deref() == Some("application/json");
+        let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
+        inbound.body_digest = Some(sha256(&bytes));
+        match bytes.is_empty() {
+            true => Ok(OptionalBody(T::default())),
+            false if is_json => read_json(&bytes).map(OptionalBody),
+            false => Err(Problem::unsupported_media_type("application/json")),
+        }
+    }
+
+    fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        describe_json::<T>(false, schemas, description);
+    }
+}
+
+fn read_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
+    schema::read(value)
+}
+
+fn describe_json<T: JsonSchema>(required: bool, schemas: &mut SchemaGenerator, description: &mut Description) {
+    let schema = schemas.subschema_for::<T>();
+    description.request_body = Some(json!({"required": required, "content": {"application/json": {"schema": schema}}}));
+    description.problems.extend([Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge]);
 }
 
 /// The request to the byte, for whoever signs what it sends.

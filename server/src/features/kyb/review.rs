@@ -15,7 +15,7 @@ use crate::features::compliance::{self, DocumentRow, IntakeRow, Move, Purpose, d
 use crate::features::onboarding;
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read};
-use crate::http::input::{Body, Path};
+use crate::http::input::{OptionalBody, Path};
 use crate::http::page::{Items, Listing};
 use crate::http::problem::Problem;
 use crate::values::{IntakeId, KybDocumentId, KybId, Time, UnixSeconds};
@@ -95,7 +95,7 @@ fn linked(app: &App, document: DocumentRow, now: Time) -> AdminKybDocument {
 pub async fn approve(
     call: Call,
     Path(id): Path<KybId>,
-    Body(request): Body<AdminKybActionRequest>,
+    OptionalBody(request): OptionalBody<AdminKybActionRequest>,
 ) -> Result<Done<Json<AdminKybDetail>>, Problem> {
     decide(call, id, Move::Approve, request).await
 }
@@ -103,7 +103,7 @@ pub async fn approve(
 pub async fn reject(
     call: Call,
     Path(id): Path<KybId>,
-    Body(request): Body<AdminKybActionRequest>,
+    OptionalBody(request): OptionalBody<AdminKybActionRequest>,
 ) -> Result<Done<Json<AdminKybDetail>>, Problem> {
     decide(call, id, Move::Reject, request).await
 }

@@ -123,7 +123,7 @@ pub struct AdminKybDetail {
     pub documents: Vec<AdminKybDocument>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminKybActionRequest {
     /// Shown to the customer.

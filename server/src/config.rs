@@ -124,7 +124,11 @@ impl Settings {
                 .text("TRUNKLINE_MAIL_FROM")
                 .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
             payments: read.parsed("TRUNKLINE_PAYMENTS", "sandbox", Provider::Sandbox),
-            sandbox_callbacks: read.sandbox_callbacks(),
+            sandbox_callbacks: read.parsed(
+                "TRUNKLINE_SANDBOX_CALLBACKS",
+                "on, or any of drop, duplicate, delay and reorder with commas between",
+                sandbox::Callbacks::default(),
+            ),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             cors_origins: read
@@ -269,18 +273,6 @@ impl Reading {
         }
     }
 
-    fn sandbox_callbacks(&mut self) -> sandbox::Callbacks {
-        match self.text("TRUNKLINE_SANDBOX_CALLBACKS").as_deref() {
-            None | Some("on") => sandbox::Callbacks::On,
-            Some("off") => sandbox::Callbacks::Off,
-            Some("twice") => sandbox::Callbacks::Twice,
-            Some(_) => {
-                self.wrong("TRUNKLINE_SANDBOX_CALLBACKS", "on, off or twice");
-                sandbox::Callbacks::On
-            }
-        }
-    }
-
     /// `TRUNKLINE_LIMIT_READS=600/60`: requests in a window of seconds.
     fn quotas(&mut self) -> Vec<(Limit, Quota)> {
         let mut quotas = Vec::new();
@@ -379,8 +371,9 @@ mod tests {
 
     #[test]
     fn payments_and_their_callbacks_are_chosen_by_name() {
-        let chosen = settings(&[("TRUNKLINE_PAYMENTS", "sandbox"), ("TRUNKLINE_SANDBOX_CALLBACKS", "twice")]).unwrap();
-        assert_eq!(chosen.sandbox_callbacks, sandbox::Callbacks::Twice);
+        let chosen =
+            settings(&[("TRUNKLINE_PAYMENTS", "sandbox"), ("TRUNKLINE_SANDBOX_CALLBACKS", "duplicate")]).unwrap();
+        assert_eq!(chosen.sandbox_callbacks, sandbox::Callbacks { duplicate: true, ..sandbox::Callbacks::default() });
         let origins = settings(&[("TRUNKLINE_RETURN_ORIGINS", "https://a.example, https://b.example")]).unwrap();
         assert_eq!(origins.return_origins(), ["https://a.example", "https://b.example"]);
         for (name, value) in [

@@ -4,6 +4,7 @@ mod accounts;
 mod audit;
 mod bootstrap;
 mod bucket;
+mod callbacks;
 mod cards;
 mod checkout;
 mod cli;

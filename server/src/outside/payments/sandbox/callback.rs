@@ -2,6 +2,7 @@
 //!
 //! A callback is thin: an event and an order. It is signed over the moment it was sent and the body to the byte.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
@@ -26,21 +27,60 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest order id or event of a callback.
 const NAME_LIMIT: usize = 100;
 
-/// How many callbacks the merchant gets of each change; anything but one is for trying out what then happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Callbacks {
-    On,
-    Off,
-    Twice,
+/// How long a callback is held back that comes late or is overtaken.
+const HELD_BACK: Duration = Duration::from_secs(5 * 60);
+
+/// What goes wrong with callbacks, for trying out what then happens. Nothing does by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Callbacks {
+    /// None is sent at all.
+    pub drop: bool,
+    /// Each is sent twice.
+    pub duplicate: bool,
+    /// Each is sent late.
+    pub delay: bool,
+    /// What happened last is told first.
+    pub reorder: bool,
+}
+
+impl FromStr for Callbacks {
+    type Err = ();
+
+    /// `on`, or what goes wrong, separated by commas.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut callbacks = Callbacks::default();
+        if text == "on" {
+            return Ok(callbacks);
+        }
+        for fault in text.split(',') {
+            match fault.trim() {
+                "drop" => callbacks.drop = true,
+                "duplicate" => callbacks.duplicate = true,
+                "delay" => callbacks.delay = true,
+                "reorder" => callbacks.reorder = true,
+                _ => return Err(()),
+            }
+        }
+        Ok(callbacks)
+    }
 }
 
 impl Callbacks {
-    pub(super) fn copies(self) -> usize {
-        match self {
-            Callbacks::On => 1,
-            Callbacks::Off => 0,
-            Callbacks::Twice => 2,
+    /// When to tell the merchant of which state, when an order went through these just now.
+    pub(super) fn plan(self, states: &[OrderState], now: Time) -> Vec<(OrderState, Time)> {
+        let copies = match self {
+            Callbacks { drop: true, .. } => 0,
+            Callbacks { duplicate: true, .. } => 2,
+            _ => 1,
+        };
+        let last = states.len().saturating_sub(1);
+        let mut plan = Vec::new();
+        for (index, state) in states.iter().enumerate() {
+            let overtaken = self.reorder && index < last;
+            let holds = u32::from(self.delay) + u32::from(overtaken);
+            plan.extend(std::iter::repeat_n((*state, now.plus(HELD_BACK * holds)), copies));
         }
+        plan
     }
 }
 
@@ -139,6 +179,25 @@ mod tests {
         assert!(read(&keys(), &headers, BODY, NOW).is_ok());
         headers.remove(SIGNATURE);
         assert_eq!(read(&keys(), &headers, BODY, NOW), Err(Forged("unsigned")));
+    }
+
+    #[test]
+    fn callbacks_go_out_at_once_and_in_order_unless_told_otherwise() {
+        use OrderState::{Completed, Processing};
+        let planned = |text: &str| text.parse::<Callbacks>().unwrap().plan(&[Processing, Completed], NOW);
+        let (late, latest) = (NOW.plus(HELD_BACK), NOW.plus(HELD_BACK * 2));
+        assert_eq!(planned("on"), [(Processing, NOW), (Completed, NOW)]);
+        assert_eq!(planned("drop"), []);
+        assert_eq!(planned("duplicate,drop"), []);
+        assert_eq!(planned("delay"), [(Processing, late), (Completed, late)]);
+        assert_eq!(planned("reorder"), [(Processing, late), (Completed, NOW)]);
+        assert_eq!(
+            planned("delay, duplicate, reorder"),
+            [(Processing, latest), (Processing, latest), (Completed, late), (Completed, late)]
+        );
+        for wrong in ["", "off", "twice", "on,drop", "drop,,delay"] {
+            assert!(wrong.parse::<Callbacks>().is_err(), "{wrong}");
+        }
     }
 
     proptest! {

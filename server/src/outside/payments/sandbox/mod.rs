@@ -65,11 +65,21 @@ pub enum Choice {
 }
 
 impl Choice {
+    /// How the order ends.
     fn state(&self) -> OrderState {
         match self {
             Choice::Paid { .. } => OrderState::Completed,
             Choice::Declined => OrderState::Failed,
             Choice::Cancelled => OrderState::Cancelled,
+        }
+    }
+
+    /// What the order goes through: a card that is shown is looked at before it is accepted or declined.
+    fn states(&self) -> &'static [OrderState] {
+        match self {
+            Choice::Paid { .. } => &[OrderState::Processing, OrderState::Completed],
+            Choice::Declined => &[OrderState::Processing, OrderState::Failed],
+            Choice::Cancelled => &[OrderState::Cancelled],
         }
     }
 }
@@ -140,9 +150,9 @@ impl Sandbox {
                     if !store::settle(conn, id, choice, *now).await? {
                         return Ok(());
                     }
-                    for _ in 0..sandbox.callbacks.copies() {
-                        let payload = callback::payload(id, choice.state());
-                        let job = NewJob { id: sandbox.entropy.uuid(*now), kind: CALL_BACK, payload, run_at: *now };
+                    for (state, run_at) in sandbox.callbacks.plan(choice.states(), *now) {
+                        let payload = callback::payload(id, state);
+                        let job = NewJob { id: sandbox.entropy.uuid(*now), kind: CALL_BACK, payload, run_at };
                         enqueue(conn, &job).await?;
                     }
                     Ok::<_, DbError>(())

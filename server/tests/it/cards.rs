@@ -174,7 +174,9 @@ both! {
         let description = anyone.get("/openapi.json").await.ok();
         let refusal = &description["paths"]["/webhooks/payments/{provider}"]["post"]["responses"]["401"];
         assert!(refusal["content"]["application/json"].is_object(), "{refusal}");
+        // Whoever calls here speaks as a provider, even as one we do not know.
         anyone.post("/webhooks/payments/elsewhere", body).await.problem(404, "not_found");
+        assert_eq!(audited(db, "payment.callback").await, vec![webhook("failure"); 4]);
         world.end().await;
     }
 

@@ -6,7 +6,8 @@ use crate::features::{
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
 use crate::http::problem::Code::{
-    Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired, TokenInvalid, ValidationFailed,
+    AccountNotActive, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired, TokenInvalid,
+    ValidationFailed,
 };
 use crate::limits::Limit;
 
@@ -46,22 +47,23 @@ pub fn table() -> Vec<Endpoint> {
         get("/me/traffic-profile", onboarding::traffic_profile, "What you mean to send")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
         put("/me/traffic-profile", onboarding::put_traffic_profile, "Tell what you mean to send")
-            .who(Customer).limit(Limit::Writes).audit("traffic_profile.update").problems(&[NotFound, StateConflict])
-            .under("Onboarding"),
+            .who(Customer).limit(Limit::Writes).audit("traffic_profile.update")
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Onboarding"),
 
         get("/me/kyb", kyb::show, "Your business verification, opened when you first look")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
         post("/me/kyb/documents", kyb::upload, "Hand in a document")
-            .who(Customer).limit(Limit::Writes).audit("kyb.upload").problems(&[NotFound, StateConflict])
-            .under("Onboarding"),
+            .who(Customer).limit(Limit::Writes).audit("kyb.upload")
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Onboarding"),
         delete("/me/kyb/documents/{id}", kyb::remove, "Take a document away again")
-            .who(Customer).limit(Limit::Writes).audit("kyb.remove").problems(&[StateConflict]).under("Onboarding"),
+            .who(Customer).limit(Limit::Writes).audit("kyb.remove")
+            .problems(&[AccountNotActive, StateConflict]).under("Onboarding"),
         post("/me/kyb/submit", kyb::submit, "Submit your business verification")
             .who(Customer).limit(Limit::Writes).audit("kyb.submit")
-            .problems(&[NotFound, StateConflict, ValidationFailed]).under("Onboarding"),
+            .problems(&[NotFound, AccountNotActive, StateConflict, ValidationFailed]).under("Onboarding"),
         post("/me/card-setup", cards::set_up, "Begin to verify a card")
-            .who(Customer).limit(Limit::Writes).audit("card.setup").idempotent().problems(&[NotFound, StateConflict])
-            .under("Onboarding"),
+            .who(Customer).limit(Limit::Writes).audit("card.setup").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Onboarding"),
         get("/me/payment-method", cards::payment_method, "Your card and how far its verification is")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
 
@@ -71,10 +73,11 @@ pub fn table() -> Vec<Endpoint> {
         get("/compliance/intakes/{id}", compliance::show, "A collection of documents")
             .who(Customer).limit(Limit::Reads).under("Compliance"),
         post("/compliance/intakes/{id}/documents", compliance::upload, "Hand in a document")
-            .who(Customer).limit(Limit::Writes).audit("compliance.upload").problems(&[StateConflict]).under("Compliance"),
+            .who(Customer).limit(Limit::Writes).audit("compliance.upload")
+            .problems(&[AccountNotActive, StateConflict]).under("Compliance"),
         post("/compliance/intakes/{id}/submit", compliance::hand_in, "Submit a collection of documents")
             .who(Customer).limit(Limit::Writes).audit("compliance.submit")
-            .problems(&[StateConflict, ValidationFailed]).under("Compliance"),
+            .problems(&[AccountNotActive, StateConflict, ValidationFailed]).under("Compliance"),
 
         // The signed-in user
         get("/me", sessions::me, "The signed-in user and its account")

@@ -164,6 +164,11 @@ impl Problem {
         Problem::with_detail(Code::Forbidden, detail)
     }
 
+    /// The account is suspended, or not yet approved for this.
+    pub fn account_not_active(detail: &'static str) -> Problem {
+        Problem::with_detail(Code::AccountNotActive, detail)
+    }
+
     pub fn not_found() -> Problem {
         Problem::with_detail(Code::NotFound, "There is no such resource, or it is not yours to see.")
     }

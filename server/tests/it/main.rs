@@ -33,6 +33,7 @@ mod sessions;
 mod statements;
 mod storage;
 mod story;
+mod suspension;
 mod two_factor;
 mod uploads;
 mod world;

@@ -5,6 +5,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use trunkline::db::{DbError, params};
+use trunkline::features::onboarding::{self, Event};
 use trunkline::values::AccountId;
 
 use crate::world::client::Session;
@@ -25,6 +26,16 @@ pub fn profile() -> Value {
 pub async fn prospect(world: &World, email: &str) -> Session {
     world.anyone().post("/beta/signup", beta_signup(email)).await.expect(202);
     world.sign_in(email).await
+}
+
+/// Tells the account's state machine that this happened.
+pub async fn happens(world: &World, session: &Session, event: Event) {
+    let account: AccountId = session.account_id.parse().unwrap();
+    let app = &world.node.app;
+    let moved = app.db.tx((account, event, app.clock.now()), |conn, (account, event, now)| {
+        Box::pin(onboarding::happened(conn, *account, *event, *now))
+    });
+    moved.await.unwrap();
 }
 
 /// Everything but the traffic profile: papers handed in, a card verified.

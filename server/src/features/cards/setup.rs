@@ -55,6 +55,7 @@ pub async fn set_up(call: Call, _: Body<CardSetupRequest>) -> Result<Done<Create
 
 /// An account that may not show a card is refused before the provider hears of it.
 async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Prospect), Problem> {
+    onboarding::must_be_active(conn, beginning.account_id).await?;
     onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
     let prospect = onboarding::prospect(conn, beginning.account_id).await?.ok_or_else(Problem::not_found)?;
     Ok((store::begin(conn, beginning).await?, prospect))

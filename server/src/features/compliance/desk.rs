@@ -154,6 +154,7 @@ async fn admit(
     intake: Option<IntakeRow>,
 ) -> Result<(), Problem> {
     let intake = owned(intake, account)?;
+    onboarding::must_be_active(conn, account).await?;
     rules::admit_documents(intake.status).map_err(refused)?;
     if !rules::takes(intake.purpose, &intake.required_docs.0, &document.kind) {
         return Err(Problem::invalid("doc_kind", "is not a kind of document that this intake takes"));
@@ -178,6 +179,7 @@ pub async fn remove(
     if !known {
         return Err(Problem::not_found());
     }
+    onboarding::must_be_active(tx, account).await?;
     rules::admit_documents(intake.status).map_err(refused)?;
     store::delete_document(tx, intake.id, document).await?;
     store::touch(tx, intake.id, now).await?;
@@ -188,6 +190,7 @@ pub async fn remove(
 pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Result<IntakeRow, Problem> {
     let now = tx.call.now;
     let mut intake = owned(store::find_to_change(tx, intake).await?, account)?;
+    onboarding::must_be_active(tx, account).await?;
     let status = rules::apply(intake.status, Move::Submit).map_err(refused)?;
     let uploaded = intake.uploaded(&store::documents(tx, intake.id).await?);
     let missing = intake.required_docs.0.iter().filter(|kind| !uploaded.contains(kind));

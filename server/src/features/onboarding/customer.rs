@@ -2,7 +2,7 @@
 
 use super::store::{self, Prospect};
 use super::types::{MyAccountResponse, MyWaitlistResponse, TrafficProfileRequest, TrafficProfileResponse};
-use super::{Event, happened, waitlist};
+use super::{Event, happened, must_be_active, waitlist};
 use crate::db::{Conn, DbError};
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read};
@@ -60,6 +60,7 @@ pub async fn put_traffic_profile(
     call.commit((account, request), |tx, (account, request)| {
         Box::pin(async move {
             let now = tx.call.now;
+            must_be_active(tx, *account).await?;
             let current = store::traffic_profile(tx, *account).await?.map(TrafficProfileResponse::from);
             tx.expect_version(&current)?;
             store::keep_traffic_profile(tx, *account, request, now).await?;

@@ -35,6 +35,17 @@ pub async fn allows(conn: &mut Conn, account: AccountId, event: Event) -> Result
     Ok(())
 }
 
+/// Refuses what a suspended account may not do: it looks, tops up and writes to support, and nothing else.
+pub async fn must_be_active(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    match store::is_suspended(conn, account).await? {
+        Some(false) => Ok(()),
+        Some(true) => {
+            Err(Problem::account_not_active("The account is suspended; write to support to have it reinstated."))
+        }
+        None => Err(Problem::not_found()),
+    }
+}
+
 /// Moves an account by what happened to it. A move that the table does not have is refused.
 pub async fn happened(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
     store::lock(conn, account).await?;

@@ -68,6 +68,12 @@ pub async fn move_to(conn: &mut Conn, account: AccountId, standing: Standing, no
     Ok(())
 }
 
+/// Whether the account is suspended, if there is one.
+pub async fn is_suspended(conn: &mut Conn, account: AccountId) -> Result<Option<bool>, DbError> {
+    let sql = sql!("SELECT suspended_from IS NOT NULL FROM onboardings WHERE account_id = $1");
+    Ok(conn.opt(sql, params![account]).await?.map(|(suspended,)| suspended))
+}
+
 pub async fn remember_topup(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE onboardings SET topped_up_at = $2 WHERE account_id = $1 AND topped_up_at IS NULL"),

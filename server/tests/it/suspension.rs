@@ -1,0 +1,53 @@
+//! What an account can still do while it is suspended: look.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use trunkline::features::onboarding::Event;
+
+use crate::onboarding::{happens, profile, prospect};
+use crate::world::World;
+use crate::world::client::Answer;
+use crate::world::engines::both;
+use crate::world::form::{Form, pdf};
+use crate::world::payer::{Payer, fresh_key, set_up_card};
+
+const UPLOAD: &str = "/me/kyb/documents";
+
+both! {
+    async fn a_suspended_account_may_look_but_hands_nothing_in(db) {
+        let world = World::unlimited(db).await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let document = Form::document("other", "scan.pdf", &pdf("")).post(&petra, UPLOAD).await.expect(201);
+        let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
+        let intake = format!("/compliance/intakes/{}", kyb.strip_prefix("kyb_").unwrap());
+        let checkout = set_up_card(&petra).await;
+        happens(&world, &petra, Event::Suspended).await;
+
+        let refused: [Answer; 7] = [
+            petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await,
+            petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await,
+            Form::document("other", "scan.pdf", &pdf("/More 1")).post(&petra, UPLOAD).await,
+            petra.delete(&format!("{UPLOAD}/{}", document["id"].as_str().unwrap())).await,
+            petra.post("/me/kyb/submit", json!({})).await,
+            Form::document("other", "scan.pdf", &pdf("/More 2")).post(&petra, &format!("{intake}/documents")).await,
+            petra.post(&format!("{intake}/submit"), json!({})).await,
+        ];
+        for answer in refused {
+            answer.problem(403, "account.not_active");
+        }
+        for path in ["/me/account", "/me/waitlist", "/me/kyb", "/me/payment-method", "/account", &intake] {
+            petra.get(path).await.ok();
+        }
+        assert_eq!(petra.get(&intake).await.ok()["documents"].as_array().unwrap().len(), 1);
+
+        // What others do meanwhile counts.
+        Payer::at(&checkout).pay(&world, "4242424242424242").await;
+        assert_eq!(petra.get("/me/payment-method").await.ok()["status"], "verified");
+        happens(&world, &petra, Event::Reinstated).await;
+        petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+        assert_eq!(petra.get("/me/account").await.ok()["waitlist_position"], Value::Null);
+        world.end().await;
+    }
+}

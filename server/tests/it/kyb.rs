@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::BASE64URL_NOPAD;
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::{Value, json};
 use trunkline::values::Role;
 
@@ -196,6 +197,23 @@ both! {
         petra.delete(&format!("{UPLOAD}/{}", ids[2])).await.problem(409, "state.conflict");
         one_more().await.problem(409, "state.conflict");
         petra.post("/me/kyb/submit", json!({})).await.problem(409, "state.conflict");
+        world.end().await;
+    }
+
+    async fn a_document_of_a_rejected_verification_stays_and_trying_to_remove_it_opens_nothing(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let document = upload(&petra, "other", "scan.pdf", &pdf("/Extra 1")).await;
+        let remove = format!("{UPLOAD}/{}", document["id"].as_str().unwrap());
+        let id = submitted(&petra).await;
+        let reject = format!("/admin/kyb/{id}/reject");
+        // Nothing needs to be said with a decision.
+        assert_eq!(admin.call(Method::POST, &reject, None).await.ok()["reviewer_note"], Value::Null);
+        petra.delete(&remove).await.problem(409, "state.conflict");
+        petra.delete(&format!("{UPLOAD}/{}", uuid())).await.problem(404, "not_found");
+        assert_eq!(count(db, "SELECT COUNT(*) FROM intakes").await, 1);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM intake_documents").await, 4);
         world.end().await;
     }
 

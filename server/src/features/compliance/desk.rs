@@ -166,22 +166,23 @@ async fn admit(
     Ok(())
 }
 
-/// Takes a document away again. Its file goes with the next sweep, unless another row names it.
+/// Takes a document of an intake for this purpose away again. Its file goes with the next sweep, unless another row
+/// names it.
 pub async fn remove(
     tx: &mut Tx<'_>,
     account: AccountId,
-    intake: IntakeId,
+    purpose: Purpose,
     document: IntakeDocumentId,
 ) -> Result<(), Problem> {
     let now = tx.call.now;
-    let intake = owned(store::find_to_change(tx, intake).await?, account)?;
-    let known = store::documents(tx, intake.id).await?.iter().any(|known| known.id == document);
-    if !known {
-        return Err(Problem::not_found());
-    }
+    let intake = store::find_by_document_to_change(tx, document).await?.filter(|intake| intake.purpose == purpose);
+    let intake = owned(intake, account)?;
     onboarding::must_be_active(tx, account).await?;
     rules::admit_documents(intake.status).map_err(refused)?;
-    store::delete_document(tx, intake.id, document).await?;
+    // Whoever held the intake before us may have taken the document away.
+    if !store::delete_document(tx, intake.id, document).await? {
+        return Err(Problem::not_found());
+    }
     store::touch(tx, intake.id, now).await?;
     Ok(())
 }
@@ -228,21 +229,31 @@ pub async fn decide(
     Ok(intake)
 }
 
-/// What a move means to the account, and to its people.
+/// What a move means to what the intake was opened for, and to the customer.
 async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, step: Move) -> Result<(), Problem> {
     let (app, now) = (tx.call.app.clone(), tx.call.now);
-    let event = match (intake.purpose, step) {
-        (Purpose::RegulatoryDid, _) | (Purpose::Kyb, Move::Review) => None,
-        (Purpose::Kyb, Move::Submit) => Some(Event::KybSubmitted),
-        (Purpose::Kyb, Move::Approve) => Some(Event::KybApproved),
-        // To the account both are the same: documents are asked for again.
-        (Purpose::Kyb, Move::Reject | Move::RequestMore) => Some(Event::KybRejected),
-    };
-    if let Some(event) = event {
-        happened(tx, intake.account_id, event, now).await?;
+    match intake.purpose {
+        Purpose::Kyb => {
+            if let Some(event) = account_event(step) {
+                happened(tx, intake.account_id, event, now).await?;
+            }
+        }
+        // The account itself is not concerned; the order that opened the intake knows it by its id.
+        Purpose::RegulatoryDid => {}
     }
     let customer = onboarding::prospect(tx, intake.account_id).await?.ok_or_else(Problem::not_found)?;
     Ok(letters::decided(tx, &app, &customer, intake, step, now).await?)
+}
+
+/// What happens to an account when its business verification moves.
+fn account_event(step: Move) -> Option<Event> {
+    match step {
+        Move::Submit => Some(Event::KybSubmitted),
+        Move::Review => None,
+        Move::Approve => Some(Event::KybApproved),
+        // To the account both are the same: documents are asked for again.
+        Move::Reject | Move::RequestMore => Some(Event::KybRejected),
+    }
 }
 
 pub fn refused(refusal: rules::Refusal) -> Problem {

@@ -66,6 +66,23 @@ pub async fn find_to_change(conn: &mut Conn, id: IntakeId) -> Result<Option<Inta
     conn.opt(sql!("SELECT ", IntakeRow::COLS, " FROM intakes WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
+/// The intake that a document belongs to, held until the transaction ends.
+pub async fn find_by_document_to_change(
+    conn: &mut Conn,
+    document: IntakeDocumentId,
+) -> Result<Option<IntakeRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            IntakeRow::COLS,
+            " FROM intakes
+             WHERE id = (SELECT d.intake_id FROM intake_documents d WHERE d.id = $1) /*pg FOR UPDATE */"
+        ),
+        params![document],
+    )
+    .await
+}
+
 /// The account's latest business verification.
 pub async fn latest_kyb(conn: &mut Conn, account: AccountId) -> Result<Option<IntakeRow>, DbError> {
     // One that is not rejected is the latest, since no other can have been opened beside it.

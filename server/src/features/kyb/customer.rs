@@ -1,7 +1,7 @@
 //! What a customer does with its business verification.
 
 use super::types::{ComplianceIntake, KybUploadResponse};
-use crate::features::compliance::{self, DocumentForm};
+use crate::features::compliance::{self, DocumentForm, Purpose};
 use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read};
 use crate::http::input::Path;
@@ -27,12 +27,11 @@ pub async fn upload(call: Call, upload: Upload<DocumentForm>) -> Result<Done<Cre
 
 pub async fn remove(call: Call, Path(id): Path<KybDocumentId>) -> Result<Done<NoContent>, Problem> {
     let account = call.principal()?.account_id;
-    let intake = compliance::kyb_of(&call, account).await?;
     let document = IntakeDocumentId::new(id.uuid());
     call.note("document", id.to_string());
-    call.commit((account, intake.id, document), |tx, (account, intake, document)| {
+    call.commit((account, document), |tx, (account, document)| {
         Box::pin(async move {
-            compliance::remove(tx, *account, *intake, *document).await?;
+            compliance::remove(tx, *account, Purpose::Kyb, *document).await?;
             Ok(NoContent)
         })
     })

@@ -69,6 +69,10 @@ both! {
         let file = world.anyone().get(&format!("/files/{}", link.rsplit('/').next().unwrap())).await;
         assert_eq!((file.status, file.bytes), (200, pdf("/identity 1")));
         let judge = format!("/admin/compliance/intakes/{id}/documents/{}", document["id"].as_str().unwrap());
+        for (status, reason) in [("rejected", Value::Null), ("accepted", json!("Blurred")), ("pending", json!("Blurred"))] {
+            let verdict = json!({"status": status, "reject_reason": reason});
+            assert_eq!(admin.patch(&judge, verdict).await.invalid(), ["reject_reason"], "{status}");
+        }
         assert_eq!(admin.patch(&judge, json!({"status": "rejected"})).await.invalid(), ["reject_reason"]);
         let stale = admin.header("If-Match", "\"stale\"").patch(&judge, json!({"status": "accepted"})).await;
         stale.problem(412, "precondition.failed");

@@ -8,7 +8,7 @@ use super::desk::{self, download_url, refused};
 use super::rules::{self, Move};
 use super::store::{self, DocumentRow, IntakeRow, Wanted};
 use super::types::{
-    AdminIntake, ComplianceActionRequest, DocumentStatus, DocumentUpdate, Intake, IntakeStatus, LinkedDocument,
+    AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument,
     LinkedDocuments, Purpose,
 };
 use crate::db::Conn;
@@ -106,11 +106,6 @@ pub async fn judge_document(
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
     Body(update): Body<DocumentUpdate>,
 ) -> Result<Done<Json<AdminIntake>>, Problem> {
-    match (update.status, &update.reject_reason) {
-        (DocumentStatus::Rejected, None) => return Err(Problem::invalid("reject_reason", "is needed to reject")),
-        (DocumentStatus::Rejected, Some(_)) | (_, None) => {}
-        (_, Some(_)) => return Err(Problem::invalid("reject_reason", "belongs to a rejected document only")),
-    }
     call.note("intake", id.to_string());
     call.note("document", document.to_string());
     call.commit((id, document, update), |tx, (id, document, update)| {

@@ -140,9 +140,14 @@ pub struct ComplianceActionRequest {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend(
+    "if" = {"properties": {"status": {"const": "rejected"}}, "required": ["status"]},
+    "then" = {"properties": {"reject_reason": {"type": "string"}}, "required": ["reject_reason"]},
+    "else" = {"properties": {"reject_reason": {"type": "null"}}}
+))]
 pub struct DocumentUpdate {
     pub status: DocumentStatus,
-    /// Needed to reject, and of no use otherwise.
+    /// Needed to reject; no other verdict has one.
     #[serde(default)]
     pub reject_reason: Option<Text<1, 500>>,
 }

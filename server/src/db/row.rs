@@ -104,13 +104,21 @@ macro_rules! row {
         impl $name {
             #[allow(dead_code)]
             pub const COLS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
+            /// How many columns it is read from.
+            #[allow(dead_code)]
+            pub const WIDTH: usize = [stringify!($first) $(, stringify!($field))*].len();
+
+            /// Reads the columns from this one on, for a row that holds several of these.
+            pub fn from_column(row: &$crate::db::Row<'_>, first: usize) -> $crate::db::Result<Self> {
+                let mut index = first..;
+                let mut next = || index.next().unwrap_or(usize::MAX);
+                Ok(Self { $first: row.get(next())?, $($field: row.get(next())?,)* })
+            }
         }
 
         impl $crate::db::FromRow for $name {
             fn from_row(row: &$crate::db::Row<'_>) -> $crate::db::Result<Self> {
-                let mut index = 0..;
-                let mut next = || index.next().unwrap_or(usize::MAX);
-                Ok(Self { $first: row.get(next())?, $($field: row.get(next())?,)* })
+                Self::from_column(row, 0)
             }
         }
     };

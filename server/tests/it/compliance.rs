@@ -133,6 +133,36 @@ both! {
         world.end().await;
     }
 
+    async fn every_listed_intake_has_its_own_documents(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let mut expected = Vec::new();
+        for kinds in [&["identity", "address_proof", "identity"][..], &[], &["identity"]] {
+            let id = open(&world, &cora, uuid()).await;
+            for kind in kinds {
+                upload(&cora, &id, kind).await;
+                world.advance(1).await;
+            }
+            world.advance(1).await;
+            expected.insert(0, (id, kinds.to_vec()));
+        }
+        for (session, list) in [(&cora, "/compliance/intakes"), (&admin, "/admin/compliance/intakes")] {
+            let all = session.get(list).await.ok();
+            for (listed, (id, kinds)) in all["data"].as_array().unwrap().iter().zip(&expected) {
+                assert_eq!(listed, &session.get(&format!("{list}/{id}")).await.ok());
+                let documents = listed["documents"].as_array().unwrap().iter();
+                assert_eq!(documents.map(|document| document["kind"].as_str().unwrap()).collect::<Vec<_>>(), *kinds);
+            }
+            let first = session.get(&format!("{list}?limit=2")).await.ok();
+            assert_eq!(first["data"].as_array().unwrap()[..], all["data"].as_array().unwrap()[..2]);
+            let cursor = first["meta"]["next_cursor"].as_str().unwrap();
+            let rest = session.get(&format!("{list}?limit=2&cursor={cursor}")).await.ok();
+            assert_eq!(rest["data"].as_array().unwrap()[..], all["data"].as_array().unwrap()[2..]);
+        }
+        world.end().await;
+    }
+
     async fn a_business_verification_sent_back_here_can_be_submitted_again(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

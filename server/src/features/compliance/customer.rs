@@ -5,7 +5,6 @@ use uuid::Uuid;
 use super::desk::{self, owned};
 use super::store::{self, Wanted};
 use super::types::{DocumentForm, Intake, IntakeDocument};
-use crate::db::{Conn, DbError};
 use crate::http::answer::{Created, Json};
 use crate::http::call::{Call, Done, Read};
 use crate::http::input::Path;
@@ -23,24 +22,9 @@ pub fn resume(after: Option<Position>) -> (Time, IntakeId) {
     (Time::from_millis(at), id)
 }
 
-/// The intakes with their documents.
-pub async fn page(
-    conn: &mut Conn,
-    wanted: &Wanted,
-    after: Option<Position>,
-    limit: i64,
-) -> Result<Vec<(store::IntakeRow, Vec<store::DocumentRow>)>, DbError> {
-    let mut rows = Vec::new();
-    for intake in store::list(conn, wanted, resume(after), limit).await? {
-        let documents = store::documents(conn, intake.id).await?;
-        rows.push((intake, documents));
-    }
-    Ok(rows)
-}
-
 pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Intake>, Problem> {
     let wanted = Wanted { account: Some(read.principal()?.account_id), status: None, purpose: None };
-    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+    let rows = store::list(&mut read, &wanted, resume(listing.after), listing.fetch()).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at.millis(), intake.id),

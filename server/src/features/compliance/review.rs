@@ -3,18 +3,18 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::customer::{Position, page};
+use super::customer::{Position, resume};
 use super::desk::{self, download_url, refused};
 use super::rules::{self, Move};
 use super::store::{self, DocumentRow, IntakeRow, Wanted};
 use super::types::{
-    AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument,
-    LinkedDocuments, Purpose,
+    AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument, LinkedDocuments,
+    Purpose,
 };
 use crate::db::Conn;
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read, Tx};
-use crate::http::input::{Body, Path, PathPair};
+use crate::http::input::{Body, OptionalBody, Path, PathPair};
 use crate::http::page::{Listing, Page};
 use crate::http::problem::Problem;
 use crate::values::{IntakeDocumentId, IntakeId};
@@ -31,7 +31,7 @@ pub struct Filters {
 pub async fn list_all(mut read: Read, listing: Listing<Filters, Position>) -> Result<Page<AdminIntake>, Problem> {
     let Filters { status, purpose } = listing.filters;
     let wanted = Wanted { account: None, status, purpose };
-    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+    let rows = store::list(&mut read, &wanted, resume(listing.after), listing.fetch()).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at.millis(), intake.id),
@@ -64,7 +64,7 @@ macro_rules! moves {
         pub async fn $name(
             call: Call,
             Path(id): Path<IntakeId>,
-            Body(request): Body<ComplianceActionRequest>,
+            OptionalBody(request): OptionalBody<ComplianceActionRequest>,
         ) -> Result<Done<Json<AdminIntake>>, Problem> {
             act(call, id, Move::$step, request).await
         }
@@ -74,7 +74,7 @@ macro_rules! moves {
 moves!(approve Approve, reject Reject, request_more RequestMore);
 
 pub async fn review(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<AdminIntake>>, Problem> {
-    act(call, id, Move::Review, ComplianceActionRequest { note: None }).await
+    act(call, id, Move::Review, ComplianceActionRequest::default()).await
 }
 
 async fn act(

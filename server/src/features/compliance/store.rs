@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::rules::{self, DOCUMENTS_AT_MOST};
 use super::types::{DocumentStatus, IntakeStatus, Purpose};
-use crate::db::{Conn, DbError, params, row, sql};
+use crate::db::{Conn, DbError, FromRow, Row, params, row, sql};
 use crate::outside::files::ContentHash;
 use crate::values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 
@@ -147,43 +147,81 @@ pub async fn touch(conn: &mut Conn, id: IntakeId, now: Time) -> Result<(), DbErr
     Ok(())
 }
 
-/// Intakes, newest first.
+/// An intake with one of its documents, or with none if it has none.
+struct Joined {
+    intake: IntakeRow,
+    document: Option<DocumentRow>,
+}
+
+impl FromRow for Joined {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        let document: Option<IntakeDocumentId> = row.get(IntakeRow::WIDTH)?;
+        let document = document.map(|_| DocumentRow::from_column(row, IntakeRow::WIDTH)).transpose()?;
+        Ok(Joined { intake: IntakeRow::from_row(row)?, document })
+    }
+}
+
+/// Intakes with their documents, newest first: a page is one statement, and true of one moment.
 pub async fn list(
     conn: &mut Conn,
     wanted: &Wanted,
     after: (Time, IntakeId),
     limit: i64,
-) -> Result<Vec<IntakeRow>, DbError> {
+) -> Result<Vec<(IntakeRow, Vec<DocumentRow>)>, DbError> {
     let (at, id) = after;
-    match wanted.account {
+    let joined = match wanted.account {
         Some(account) => {
             conn.all(
                 sql!(
-                    "SELECT ",
+                    "SELECT i.*, d.* FROM
+                         (SELECT ",
                     IntakeRow::COLS,
                     " FROM intakes
-                     WHERE account_id = $1 AND (status = $2 OR $2 IS NULL) AND (purpose = $3 OR $3 IS NULL)
-                           AND (created_at, id) < ($4, $5)
-                     ORDER BY created_at DESC, id DESC LIMIT $6"
+                          WHERE account_id = $1 AND (status = $2 OR $2 IS NULL) AND (purpose = $3 OR $3 IS NULL)
+                                AND (created_at, id) < ($4, $5)
+                          ORDER BY created_at DESC, id DESC LIMIT $6) i
+                     LEFT JOIN (SELECT ",
+                    DocumentRow::COLS,
+                    " FROM intake_documents) d ON d.intake_id = i.id
+                     ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
                 ),
                 params![account, wanted.status, wanted.purpose, at, id, limit],
             )
-            .await
+            .await?
         }
         None => {
             conn.all(
                 sql!(
-                    "SELECT ",
+                    "SELECT i.*, d.* FROM
+                         (SELECT ",
                     IntakeRow::COLS,
                     " FROM intakes
-                     WHERE (status = $1 OR $1 IS NULL) AND (purpose = $2 OR $2 IS NULL) AND (created_at, id) < ($3, $4)
-                     ORDER BY created_at DESC, id DESC LIMIT $5"
+                          WHERE (status = $1 OR $1 IS NULL) AND (purpose = $2 OR $2 IS NULL)
+                                AND (created_at, id) < ($3, $4)
+                          ORDER BY created_at DESC, id DESC LIMIT $5) i
+                     LEFT JOIN (SELECT ",
+                    DocumentRow::COLS,
+                    " FROM intake_documents) d ON d.intake_id = i.id
+                     ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
                 ),
                 params![wanted.status, wanted.purpose, at, id, limit],
             )
-            .await
+            .await?
+        }
+    };
+    Ok(gathered(joined))
+}
+
+/// Each intake once, with all its documents. Rows of one intake stand together.
+fn gathered(rows: Vec<Joined>) -> Vec<(IntakeRow, Vec<DocumentRow>)> {
+    let mut intakes: Vec<(IntakeRow, Vec<DocumentRow>)> = Vec::new();
+    for Joined { intake, document } in rows {
+        match intakes.last_mut().filter(|(last, _)| last.id == intake.id) {
+            Some((_, documents)) => documents.extend(document),
+            None => intakes.push((intake, document.into_iter().collect())),
         }
     }
+    intakes
 }
 
 /// Everything that was handed in, oldest first.

@@ -130,7 +130,7 @@ pub struct DocumentForm {
     pub doc_kind: DocKind,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComplianceActionRequest {
     /// Shown to the customer.

@@ -278,7 +278,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_newest_of_several_verifications_is_shown_and_any_of_them_can_be_answered(db) {
+    async fn of_several_verifications_any_can_be_answered_and_a_verified_card_is_shown_before_the_newest(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         hand_in_papers(db, &petra).await;
@@ -290,8 +290,27 @@ both! {
         assert_eq!(petra.get("/me/payment-method").await.ok()["id"], second["payment_method_id"]);
         Payer::at(&first).pay(&world, VISA).await;
         assert_eq!(beta_status(&petra).await, "beta_waitlist");
+        let verified = petra.get("/me/payment-method").await.ok();
+        assert_eq!((&verified["id"], &verified["status"]), (&first["payment_method_id"], &json!("verified")));
         Payer::at(&second).choose(&world, &[("action", "cancel")]).await;
+        assert_eq!(petra.get("/me/payment-method").await.ok(), verified);
         assert_eq!(beta_status(&petra).await, "beta_waitlist");
+        world.end().await;
+    }
+
+    async fn ten_checkouts_can_be_open_at_once_and_no_more(db) {
+        let world = World::unlimited(db).await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let key = fresh_key();
+        let first = petra.with_key(key).post("/me/card-setup", json!({})).await.expect(201);
+        for _ in 1..10 {
+            set_up_card(&petra).await;
+        }
+        petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await.problem(409, "state.conflict");
+        assert_eq!(petra.with_key(key).post("/me/card-setup", json!({})).await.expect(201), first);
+        Payer::at(&first).choose(&world, &[("action", "cancel")]).await;
+        set_up_card(&petra).await;
+        assert_eq!(count(db, "SELECT COUNT(*) FROM card_verifications").await, 11);
         world.end().await;
     }
 

@@ -11,9 +11,10 @@ mod setup;
 mod store;
 mod types;
 
+pub use rules::CardStatus;
 pub use settle::{POLL, poll_job, settle};
 pub use setup::set_up;
-pub use store::provider_called;
+pub use store::{Shown, provider_called, shown};
 
 use crate::http::answer::Json;
 use crate::http::call::Read;

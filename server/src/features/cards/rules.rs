@@ -22,6 +22,9 @@ impl CardStatus {
     }
 }
 
+/// How many verifications of one account may wait for their card at once: each is asked for again and again.
+pub const WAITING_AT_MOST: i64 = 10;
+
 /// How long a verification waits for its card.
 pub const PATIENCE: Duration = Duration::from_secs(24 * 3600);
 

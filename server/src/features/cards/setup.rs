@@ -5,19 +5,22 @@
 //! together. A crash between the steps leaves a verification without an answer, which a retry with the same key finds
 //! and completes: the provider knows the reference and opens no second order.
 
-use super::rules::next_poll;
+use super::rules::{WAITING_AT_MOST, next_poll};
 use super::store::{self, Beginning};
 use super::types::{CardSetupRequest, CardSetupResponse};
 use crate::db::Conn;
 use crate::features::onboarding::{self, Event, Prospect, happened};
 use crate::http::answer::Created;
 use crate::http::call::{Call, Done};
-use crate::http::input::Body;
+use crate::http::input::OptionalBody;
 use crate::http::problem::Problem;
 use crate::outside::payments::CardCheck;
 use crate::values::CardVerificationId;
 
-pub async fn set_up(call: Call, _: Body<CardSetupRequest>) -> Result<Done<Created<CardSetupResponse>>, Problem> {
+pub async fn set_up(
+    call: Call,
+    _: OptionalBody<CardSetupRequest>,
+) -> Result<Done<Created<CardSetupResponse>>, Problem> {
     let (app, now) = (&call.app, call.now);
     let account = call.principal()?.account_id;
     let beginning = Beginning {
@@ -57,6 +60,11 @@ pub async fn set_up(call: Call, _: Body<CardSetupRequest>) -> Result<Done<Create
 async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Prospect), Problem> {
     onboarding::must_be_active(conn, beginning.account_id).await?;
     onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
+    if store::waiting(conn, beginning.account_id, beginning.request_key).await? >= WAITING_AT_MOST {
+        return Err(Problem::state_conflict(format!(
+            "{WAITING_AT_MOST} checkouts wait for a card already; answer one of them, or wait until they close."
+        )));
+    }
     let prospect = onboarding::prospect(conn, beginning.account_id).await?.ok_or_else(Problem::not_found)?;
     Ok((store::begin(conn, beginning).await?, prospect))
 }

@@ -47,6 +47,20 @@ pub async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<CardVerific
     Ok(id)
 }
 
+/// How many of the account's verifications wait for their card, but for the one this request began.
+pub async fn waiting(conn: &mut Conn, account: AccountId, request_key: Uuid) -> Result<i64, DbError> {
+    let (waiting,) = conn
+        .one(
+            sql!(
+                "SELECT COUNT(*) FROM card_verifications
+                 WHERE account_id = $1 AND poll_at IS NOT NULL AND (request_key IS NULL OR request_key <> $2)"
+            ),
+            params![account, request_key],
+        )
+        .await?;
+    Ok(waiting)
+}
+
 /// Writes down where the card is to be shown.
 pub async fn keep_checkout(
     conn: &mut Conn,
@@ -169,13 +183,14 @@ row! {
     }
 }
 
-/// The account's newest verification.
+/// The account's card: its newest that is verified, since no later try takes that away, or else its newest try.
 pub async fn shown(conn: &mut Conn, account: AccountId) -> Result<Option<Shown>, DbError> {
     conn.opt(
         sql!(
             "SELECT ",
             Shown::COLS,
-            " FROM card_verifications WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1"
+            " FROM card_verifications WHERE account_id = $1
+             ORDER BY CASE WHEN status = 'verified' THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1"
         ),
         params![account],
     )

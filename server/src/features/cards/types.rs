@@ -9,7 +9,7 @@ use crate::outside::payments::Brand;
 use crate::values::CardVerificationId;
 
 /// Nothing needs to be said.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CardSetupRequest {}
 

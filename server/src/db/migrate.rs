@@ -48,6 +48,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0005_compliance",
     "0006_cards",
     "0007_ledger" + postgres + sqlite,
+    "0008_beta_decisions",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

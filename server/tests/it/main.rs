@@ -2,6 +2,7 @@
 
 mod accounts;
 mod audit;
+mod beta;
 mod bootstrap;
 mod bucket;
 mod callbacks;

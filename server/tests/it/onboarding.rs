@@ -39,7 +39,7 @@ pub async fn happens(world: &World, session: &Session, event: Event) {
 }
 
 /// Everything but the traffic profile: papers handed in, a card verified.
-async fn hand_in_papers(db: &TestDb, account: &str) {
+pub async fn hand_in_papers(db: &TestDb, account: &str) {
     let account: AccountId = account.parse().unwrap();
     let papers = db.tx((account, uuid(), uuid()), |conn, (account, intake, card)| {
         Box::pin(async move {

@@ -13,17 +13,16 @@ use serde::Deserialize;
 use crate::db::Conn;
 use crate::features::letters::{self, Addressee, Moment, SignupApproved, SignupDeclined};
 use crate::features::onboarding::{self, AccountStatus, Event, Prospect, happened};
-use crate::features::{sessions, users};
+use crate::features::{cards, compliance, sessions, users};
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read, Tx};
-use crate::http::input::{Body, Path};
+use crate::http::input::{OptionalBody, Path};
 use crate::http::page::{Items, Listing};
 use crate::http::problem::Problem;
 use crate::values::{AccountId, Time};
-use store::Papers;
 use types::{
     AdminBetaAccount, AdminBetaActionRequest, AdminBetaDetail, AdminBetaKybIntake, AdminBetaListItem,
-    AdminBetaPaymentMethod, AdminBetaStatsResponse, AdminBetaTrafficProfile, CardColumn, KybColumn,
+    AdminBetaPaymentMethod, AdminBetaStatsResponse, AdminBetaTrafficProfile,
 };
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -42,44 +41,8 @@ pub async fn list(
     let after = listing.after.map_or((Time::from_millis(i64::MAX), AccountId::new(uuid::Uuid::max())), |(at, id)| {
         (Time::from_millis(at), id)
     });
-    let prospects = onboarding::prospects(&mut read, listing.filters.status, after, listing.fetch()).await?;
-    let mut rows = Vec::with_capacity(prospects.len());
-    for prospect in prospects {
-        let papers = store::papers(&mut read, prospect.account_id).await?;
-        let position = onboarding::position(&mut read, &prospect).await?;
-        rows.push((prospect, papers, position));
-    }
-    listing.items(rows, |(prospect, ..)| (prospect.created_at.millis(), prospect.account_id), list_item)
-}
-
-fn list_item((prospect, papers, waitlist_position): (Prospect, Papers, Option<i64>)) -> AdminBetaListItem {
-    AdminBetaListItem {
-        id: prospect.account_id,
-        legal_name: prospect.company_name,
-        trading_name: prospect.trading_name,
-        country: prospect.country,
-        contact_email: prospect.contact_email,
-        status: prospect.beta_status,
-        waitlist_position,
-        kyb_status: kyb_column(&papers),
-        card_status: card_column(&papers),
-        traffic_profile_present: papers.profiled,
-        created_at: prospect.created_at.into(),
-    }
-}
-
-fn kyb_column(papers: &Papers) -> KybColumn {
-    match papers.kyb_status.as_deref() {
-        None => KybColumn::None,
-        Some("submitted" | "under_review") => KybColumn::Submitted,
-        Some("approved") => KybColumn::Approved,
-        Some("rejected") => KybColumn::Rejected,
-        Some(_) => KybColumn::Open,
-    }
-}
-
-fn card_column(papers: &Papers) -> CardColumn {
-    papers.card_status.as_deref().and_then(|status| status.parse().ok()).unwrap_or(CardColumn::None)
+    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    listing.items(rows, |listed| (listed.created_at.millis(), listed.id), AdminBetaListItem::from)
 }
 
 pub async fn stats(mut read: Read) -> Result<Json<AdminBetaStatsResponse>, Problem> {
@@ -92,8 +55,8 @@ pub async fn stats(mut read: Read) -> Result<Json<AdminBetaStatsResponse>, Probl
             use AccountStatus::{BetaCardPending, BetaSignup, BetaWaitlist};
             matches!(status, BetaSignup | BetaCardPending | BetaWaitlist)
         }),
-        approved_this_week: onboarding::decided_since(&mut read, AccountStatus::BetaApproved, since).await?,
-        declined_this_week: onboarding::decided_since(&mut read, AccountStatus::BetaDeclined, since).await?,
+        approved_this_week: onboarding::approved_since(&mut read, since).await?,
+        declined_this_week: onboarding::declined_since(&mut read, since).await?,
     }))
 }
 
@@ -102,10 +65,8 @@ pub async fn detail(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<Ad
 }
 
 async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem> {
-    let prospect = onboarding::prospect(conn, id).await?.ok_or_else(Problem::not_found)?;
+    let prospect = find(conn, id).await?;
     let position = onboarding::position(conn, &prospect).await?;
-    let papers = store::papers(conn, id).await?;
-    let kyb_intake = kyb_intake(conn, id, &papers).await?;
     let traffic_profile = onboarding::traffic_profile_of(conn, id).await?.map(|profile| AdminBetaTrafficProfile {
         estimated_minutes_per_month: profile.estimated_minutes_per_month,
         target_countries: profile.target_countries.0,
@@ -116,29 +77,28 @@ async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem
     Ok(AdminBetaDetail {
         account: AdminBetaAccount::new(prospect, position),
         traffic_profile,
-        kyb_intake,
-        payment_method: papers.card_status.is_some().then(|| AdminBetaPaymentMethod {
-            status: card_column(&papers),
-            brand: papers.card_brand.clone(),
-            last4: papers.card_last4.clone(),
-        }),
+        kyb_intake: kyb_intake(conn, id).await?,
+        payment_method: cards::shown(conn, id).await?.map(AdminBetaPaymentMethod::from),
         user_emails,
     })
 }
 
-async fn kyb_intake(conn: &mut Conn, id: AccountId, papers: &Papers) -> Result<Option<AdminBetaKybIntake>, Problem> {
-    let Some(intake) = store::latest_kyb(conn, id).await? else { return Ok(None) };
-    let uploaded = store::uploaded_kinds(conn, intake.id).await?;
-    let required_docs: Vec<String> = intake.required_docs.split_whitespace().map(str::to_owned).collect();
-    let uploaded_docs =
-        required_docs.iter().filter(|kind| uploaded.iter().any(|(one,)| one == *kind)).cloned().collect();
-    Ok(Some(AdminBetaKybIntake { id: intake.id, status: kyb_column(papers), required_docs, uploaded_docs }))
+/// The prospect of this id. The carrier's own account is none.
+async fn find(conn: &mut Conn, id: AccountId) -> Result<Prospect, Problem> {
+    let prospect = onboarding::prospect(conn, id).await?;
+    prospect.filter(|prospect| !prospect.is_carrier).ok_or_else(Problem::not_found)
+}
+
+async fn kyb_intake(conn: &mut Conn, id: AccountId) -> Result<Option<AdminBetaKybIntake>, Problem> {
+    let Some(intake) = compliance::latest_kyb(conn, id).await? else { return Ok(None) };
+    let documents = compliance::documents(conn, intake.id).await?;
+    Ok(Some(AdminBetaKybIntake::new(intake, &documents)))
 }
 
 pub async fn approve(
     call: Call,
     Path(id): Path<AccountId>,
-    Body(request): Body<AdminBetaActionRequest>,
+    OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
     call.note("account", id.to_string());
     call.commit((id, request), |tx, (id, request)| {
@@ -159,7 +119,7 @@ pub async fn approve(
 pub async fn decline(
     call: Call,
     Path(id): Path<AccountId>,
-    Body(request): Body<AdminBetaActionRequest>,
+    OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
     call.note("account", id.to_string());
     call.commit((id, request), |tx, (id, request)| {
@@ -186,7 +146,7 @@ async fn decide(
     request: &AdminBetaActionRequest,
 ) -> Result<Prospect, Problem> {
     let now = tx.call.now;
-    let prospect = onboarding::prospect(tx, id).await?.ok_or_else(Problem::not_found)?;
+    let prospect = find(tx, id).await?;
     happened(tx, id, event, now).await?;
     onboarding::set_reviewer_note(tx, id, request.reviewer_note.as_deref()).await?;
     Ok(prospect)

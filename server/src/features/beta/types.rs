@@ -3,8 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::store::Listed;
+use crate::features::cards::{CardStatus, Shown};
+use crate::features::compliance::{DocumentRow, IntakeRow, IntakeStatus};
+use crate::features::kyb::KybStatus;
 use crate::features::onboarding::{AccountStatus, Prospect, TrafficType};
-use crate::values::{AccountId, Country, E164, Email, KybId, Text, UnixSeconds, text_enum};
+use crate::outside::payments::Brand;
+use crate::values::{AccountId, Country, DocKind, E164, Email, KybId, Text, UnixSeconds, text_enum};
 
 text_enum! {
     /// How far a prospect's business verification is.
@@ -17,6 +22,18 @@ text_enum! {
     }
 }
 
+impl From<Option<IntakeStatus>> for KybColumn {
+    fn from(status: Option<IntakeStatus>) -> Self {
+        match status.map(KybStatus::from) {
+            None => KybColumn::None,
+            Some(KybStatus::Open) => KybColumn::Open,
+            Some(KybStatus::Submitted) => KybColumn::Submitted,
+            Some(KybStatus::Approved) => KybColumn::Approved,
+            Some(KybStatus::Rejected) => KybColumn::Rejected,
+        }
+    }
+}
+
 text_enum! {
     /// How far a prospect's card verification is.
     pub enum CardColumn {
@@ -25,6 +42,18 @@ text_enum! {
         Completing = "completing",
         Verified = "verified",
         VerificationFailed = "verification_failed",
+    }
+}
+
+impl From<Option<CardStatus>> for CardColumn {
+    fn from(status: Option<CardStatus>) -> Self {
+        match status {
+            None => CardColumn::None,
+            Some(CardStatus::PendingVerification) => CardColumn::PendingVerification,
+            Some(CardStatus::Completing) => CardColumn::Completing,
+            Some(CardStatus::Verified) => CardColumn::Verified,
+            Some(CardStatus::VerificationFailed) => CardColumn::VerificationFailed,
+        }
     }
 }
 
@@ -41,6 +70,37 @@ pub struct AdminBetaListItem {
     pub card_status: CardColumn,
     pub traffic_profile_present: bool,
     pub created_at: UnixSeconds,
+}
+
+impl From<Listed> for AdminBetaListItem {
+    fn from(listed: Listed) -> Self {
+        let Listed {
+            id,
+            legal_name,
+            trading_name,
+            country,
+            contact_email,
+            status,
+            waitlist_position,
+            kyb_status,
+            card_status,
+            traffic_profile_present,
+            created_at,
+        } = listed;
+        AdminBetaListItem {
+            id,
+            legal_name,
+            trading_name,
+            country,
+            contact_email,
+            status,
+            waitlist_position,
+            kyb_status: kyb_status.into(),
+            card_status: card_status.into(),
+            traffic_profile_present,
+            created_at: created_at.into(),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -102,16 +162,34 @@ pub struct AdminBetaTrafficProfile {
 #[derive(Serialize, JsonSchema)]
 pub struct AdminBetaKybIntake {
     pub id: KybId,
-    pub status: KybColumn,
-    pub required_docs: Vec<String>,
-    pub uploaded_docs: Vec<String>,
+    pub status: KybStatus,
+    pub required_docs: Vec<DocKind>,
+    pub uploaded_docs: Vec<DocKind>,
+}
+
+impl AdminBetaKybIntake {
+    pub fn new(intake: IntakeRow, documents: &[DocumentRow]) -> Self {
+        AdminBetaKybIntake {
+            id: KybId::new(intake.id.uuid()),
+            status: intake.status.into(),
+            uploaded_docs: intake.uploaded(documents),
+            required_docs: intake.required_docs.0,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
 pub struct AdminBetaPaymentMethod {
-    pub status: CardColumn,
-    pub brand: Option<String>,
+    pub status: CardStatus,
+    pub brand: Option<Brand>,
+    #[schemars(length(equal = 4))]
     pub last4: Option<String>,
+}
+
+impl From<Shown> for AdminBetaPaymentMethod {
+    fn from(shown: Shown) -> Self {
+        AdminBetaPaymentMethod { status: shown.status, brand: shown.brand, last4: shown.last4 }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -123,7 +201,7 @@ pub struct AdminBetaDetail {
     pub user_emails: Vec<Email>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminBetaActionRequest {
     /// Shown to the prospect in the mail, and kept with the account.

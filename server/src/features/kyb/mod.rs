@@ -13,3 +13,4 @@ mod types;
 
 pub use customer::{remove, show, submit, upload};
 pub use review::{approve, detail, list, reject};
+pub use types::KybStatus;

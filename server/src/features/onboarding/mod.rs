@@ -18,7 +18,7 @@ pub use customer::{my_account, my_waitlist, position, put_traffic_profile, traff
 pub use rules::{AccountStatus, Event, Standing};
 pub use signup::{beta_signup, signup};
 pub use store::{
-    Beginning, Prospect, begin, counts, decided_since, prospect, prospects, set_reviewer_note,
+    Beginning, Prospect, approved_since, begin, counts, declined_since, prospect, set_reviewer_note,
     traffic_profile as traffic_profile_of,
 };
 pub use types::TrafficType;
@@ -57,6 +57,11 @@ pub async fn happened(conn: &mut Conn, account: AccountId, event: Event, now: Ti
     let after =
         rules::apply(before, event, known.facts()).map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
     store::move_to(conn, account, after, now).await?;
+    match event {
+        Event::Approved => store::remember_approval(conn, account, now).await?,
+        Event::Declined => store::remember_decline(conn, account, now).await?,
+        _ => {}
+    }
     let waits = |standing: Standing| standing.beta == AccountStatus::BetaWaitlist;
     match (waits(before), waits(after)) {
         (false, true) => waitlist::join(conn, account, now).await?,

@@ -52,19 +52,28 @@ pub async fn standing(conn: &mut Conn, account: AccountId) -> Result<Option<Know
     .await
 }
 
-/// Writes the states; a decision of the team is dated.
+/// Writes the states.
 pub async fn move_to(conn: &mut Conn, account: AccountId, standing: Standing, now: Time) -> Result<(), DbError> {
-    let decided = matches!(standing.beta, AccountStatus::BetaApproved | AccountStatus::BetaDeclined);
     conn.exec(
         sql!(
-            "UPDATE onboardings SET
-                 beta_decided_at = CASE WHEN $5 AND beta_status <> $2 THEN $6 ELSE beta_decided_at END,
-                 beta_status = $2, onboarding_status = $3, suspended_from = $4, updated_at = $6
+            "UPDATE onboardings SET beta_status = $2, onboarding_status = $3, suspended_from = $4, updated_at = $5
              WHERE account_id = $1"
         ),
-        params![account, standing.beta, standing.onboarding, standing.suspended_from, decided, now],
+        params![account, standing.beta, standing.onboarding, standing.suspended_from, now],
     )
     .await?;
+    Ok(())
+}
+
+pub async fn remember_approval(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET beta_approved_at = $2 WHERE account_id = $1"), params![account, now])
+        .await?;
+    Ok(())
+}
+
+pub async fn remember_decline(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET beta_declined_at = $2 WHERE account_id = $1"), params![account, now])
+        .await?;
     Ok(())
 }
 
@@ -104,18 +113,18 @@ pub async fn counts(conn: &mut Conn) -> Result<Vec<(AccountStatus, i64)>, DbErro
     conn.all(sql!("SELECT beta_status, accounts FROM prospect_counts"), params![]).await
 }
 
-/// How many were decided so since then.
-pub async fn decided_since(conn: &mut Conn, status: AccountStatus, since: Time) -> Result<i64, DbError> {
-    let (decided,) = conn
-        .one(
-            sql!(
-                "SELECT COUNT(*) FROM onboardings
-                 WHERE beta_status = $1 AND beta_decided_at IS NOT NULL AND beta_decided_at >= $2"
-            ),
-            params![status, since],
-        )
-        .await?;
-    Ok(decided)
+/// How many were let in since then, whatever became of them.
+pub async fn approved_since(conn: &mut Conn, since: Time) -> Result<i64, DbError> {
+    let sql = sql!("SELECT COUNT(*) FROM onboardings WHERE beta_approved_at IS NOT NULL AND beta_approved_at >= $1");
+    let (approved,) = conn.one(sql, params![since]).await?;
+    Ok(approved)
+}
+
+/// How many were turned down since then, whatever became of them.
+pub async fn declined_since(conn: &mut Conn, since: Time) -> Result<i64, DbError> {
+    let sql = sql!("SELECT COUNT(*) FROM onboardings WHERE beta_declined_at IS NOT NULL AND beta_declined_at >= $1");
+    let (declined,) = conn.one(sql, params![since]).await?;
+    Ok(declined)
 }
 
 /// Where an account begins.
@@ -151,6 +160,8 @@ row! {
     #[derive(Clone)]
     pub struct Prospect {
         pub account_id: AccountId,
+        /// Whether it is the carrier's own account, which is no prospect.
+        pub is_carrier: bool,
         pub company_name: String,
         pub trading_name: Option<String>,
         pub country: Country,
@@ -170,53 +181,13 @@ row! {
 pub async fn prospect(conn: &mut Conn, account: AccountId) -> Result<Option<Prospect>, DbError> {
     conn.opt(
         sql!(
-            "SELECT o.account_id, company_name, trading_name, country, vat_id, contact_name, contact_email, contact_phone,
-                    beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note, o.created_at, o.updated_at
+            "SELECT o.account_id, is_carrier, company_name, trading_name, country, vat_id, contact_name, contact_email,
+                    contact_phone, beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note, o.created_at, o.updated_at
              FROM onboardings o JOIN accounts a ON a.id = o.account_id WHERE o.account_id = $1"
         ),
         params![account],
     )
     .await
-}
-
-/// Prospects, newest first.
-pub async fn prospects(
-    conn: &mut Conn,
-    status: Option<AccountStatus>,
-    after: (Time, AccountId),
-    limit: i64,
-) -> Result<Vec<Prospect>, DbError> {
-    let (at, id) = after;
-    match status {
-        None => {
-            conn.all(
-                sql!(
-                    "SELECT o.account_id, company_name, trading_name, country, vat_id, contact_name, contact_email,
-                            contact_phone, beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note, o.created_at,
-                            o.updated_at
-                     FROM onboardings o JOIN accounts a ON a.id = o.account_id
-                     WHERE NOT o.is_carrier AND (o.created_at, o.account_id) < ($1, $2)
-                     ORDER BY o.created_at DESC, o.account_id DESC LIMIT $3"
-                ),
-                params![at, id, limit],
-            )
-            .await
-        }
-        Some(status) => {
-            conn.all(
-                sql!(
-                    "SELECT o.account_id, company_name, trading_name, country, vat_id, contact_name, contact_email,
-                            contact_phone, beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note, o.created_at,
-                            o.updated_at
-                     FROM onboardings o JOIN accounts a ON a.id = o.account_id
-                     WHERE NOT o.is_carrier AND o.beta_status = $1 AND (o.created_at, o.account_id) < ($2, $3)
-                     ORDER BY o.created_at DESC, o.account_id DESC LIMIT $4"
-                ),
-                params![status, at, id, limit],
-            )
-            .await
-        }
-    }
 }
 
 row! {

@@ -61,9 +61,9 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
         posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
     }
     let what = "guarded debits, SQLite: through `Db`, beside a commit each";
-    let plain = Line::beside(what, plain, yardstick.clone(), Limit::AtLeast(5.0, "×"));
+    let plain = Line::beside(what, plain, yardstick.clone(), Some(Limit::AtLeast(5.0, "×")));
     let what = "ledger debits, SQLite, beside the same";
-    Ok(vec![plain, Line::beside(what, posted, yardstick, Limit::AtLeast(1.0, "×"))])
+    Ok(vec![plain, Line::beside(what, posted, yardstick, Some(Limit::AtLeast(1.0, "×")))])
 }
 
 fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
@@ -83,9 +83,9 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     drop(db);
     runtime.block_on(server.forget())?;
     let what = "guarded debits, PostgreSQL: through `Db`, beside pgbench's TPC-B";
-    let plain = Line::beside(what, plain, yardstick.clone(), Limit::AtLeast(1.0, "×"));
+    let plain = Line::beside(what, plain, yardstick.clone(), Some(Limit::AtLeast(1.0, "×")));
     let what = "ledger debits, PostgreSQL, beside the same";
-    Ok(vec![plain, Line::beside(what, posted, yardstick, Limit::AtLeast(0.5, "×"))])
+    Ok(vec![plain, Line::beside(what, posted, yardstick, Some(Limit::AtLeast(0.5, "×")))])
 }
 
 /// Transactions of two statements a second, through the service's own layer.

@@ -1,36 +1,41 @@
-//! The yardstick of requests: a bare axum server that parses nothing and answers JSON of a given size.
+//! The yardsticks of requests: bare axum servers, one that echoes the JSON it is sent and one that has nothing to read.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use crate::Outcome;
 
-#[derive(Serialize)]
-struct Echo {
-    id: u64,
-    roles: [&'static str; 2],
-    text: String,
-}
-
-/// Answers so many bytes to every request, on as many threads as the service uses.
-pub fn serve(body_bytes: usize) -> Outcome<()> {
-    let mut echo = Echo { id: 7, roles: ["admin", "support"], text: String::new() };
-    let empty = serde_json::to_vec(&echo)?.len();
-    echo.text = "x".repeat(body_bytes.saturating_sub(empty));
+/// Answers on as many threads as the service uses: `POST /echo` with what it was sent, `GET /fixed` with `document`.
+pub fn serve(document: Value) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         writeln!(std::io::stdout(), "Echo {}", listener.local_addr()?)?;
-        let router = Router::new().route("/v1/me", get(answer).post(answer)).with_state(Arc::new(echo));
+        let document = Fixed(Arc::new(document));
+        let router = Router::new().route("/echo", post(echo)).route("/fixed", get(fixed)).with_state(document);
         Ok(axum::serve(listener, router).await?)
     })
 }
 
-async fn answer(State(echo): State<Arc<Echo>>) -> Json<Echo> {
-    Json(Echo { id: echo.id, roles: echo.roles, text: echo.text.clone() })
+async fn echo(Json(document): Json<Value>) -> Json<Value> {
+    Json(document)
+}
+
+#[derive(Clone)]
+struct Fixed(Arc<Value>);
+
+impl Serialize for Fixed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+async fn fixed(State(document): State<Fixed>) -> Json<Fixed> {
+    Json(document)
 }

@@ -63,15 +63,16 @@ pub struct Line {
 
 impl Line {
     /// A rate of ours beside a yardstick's, round by round.
-    pub fn beside(what: &'static str, ours: Vec<f64>, yardstick: Vec<f64>, limit: Limit) -> Line {
+    /// Without a limit it is only told.
+    pub fn beside(what: &'static str, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
         let ratio = Spread::ratio(&ours, &yardstick);
         Line {
             what,
             ours: Spread::of(ours).text(0, " /s"),
             yardstick: Spread::of(yardstick).text(0, " /s"),
             ratio: ratio.text(2, "×"),
-            limit: limit.text(),
-            holds: limit.holds(ratio.median),
+            limit: limit.map_or_else(|| "none".to_owned(), Limit::text),
+            holds: limit.is_none_or(|limit| limit.holds(ratio.median)),
         }
     }
 
@@ -96,7 +97,11 @@ impl Report {
     pub fn table(&self) -> String {
         let mut table = "| what | ours | yardstick | ratio | limit | verdict |\n|---|---|---|---|---|---|\n".to_owned();
         for Line { what, ours, yardstick, ratio, limit, holds } in &self.0 {
-            let verdict = if *holds { "holds" } else { "**missed**" };
+            let verdict = match (limit.as_str(), holds) {
+                ("none", _) => "",
+                (_, true) => "holds",
+                (_, false) => "**missed**",
+            };
             // Writing to a String cannot fail.
             let _ = writeln!(table, "| {what} | {ours} | {yardstick} | {ratio} | {limit} | {verdict} |");
         }

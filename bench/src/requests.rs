@@ -1,12 +1,13 @@
-//! Authenticated `GET /v1/me` beside a bare echo of the same size.
+//! Authenticated `GET /v1/me` beside bare servers of the same framework, with the same JSON.
 
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::http::{Client, get};
+use crate::http::{Client, get, post};
 use crate::report::{Limit, Line};
 use crate::service::{Process, Service};
 use crate::{Outcome, ROUNDS, alone_on_one_thread};
@@ -21,21 +22,37 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let service = Service::start(work).await?;
         let token = service.sign_in().await?;
         let request = get("/v1/me", Some(&token));
-        let answer = Client::connect(service.public).await?.send(&request).await?;
+        let document: Value =
+            serde_json::from_slice(&Client::connect(service.public).await?.send(&request).await?.body)?;
 
-        let size = answer.body.len().to_string();
-        let mut echo = Process::start(&std::env::current_exe()?, &["echo", &size], |_| {})?;
-        let echo_address = echo.address_after("Echo")?;
+        let mut bare = Process::start(&std::env::current_exe()?, &["echo", &document.to_string()], |_| {})?;
+        let bare_address = bare.address_after("Echo")?;
+        let authorization = format!("Authorization: Bearer {token}\r\n");
+        let echo_request = post("/echo", &authorization, &document);
+        let fixed_request = get("/fixed", Some(&token));
 
         // The first round of each warms it up and does not count.
-        let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+        let (mut ours, mut echo, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..=ROUNDS {
             ours.push(rate(service.public, &request).await?);
-            yardstick.push(rate(echo_address, &request).await?);
+            echo.push(rate(bare_address, &echo_request).await?);
+            fixed.push(rate(bare_address, &fixed_request).await?);
         }
-        let (ours, yardstick) = (ours.split_off(1), yardstick.split_off(1));
-        let what = "`GET /v1/me`, signed in, 32 connections, beside a bare axum echo";
-        Ok(vec![Line::beside(what, ours, yardstick, Limit::AtLeast(0.7, "×"))])
+        let (ours, echo, fixed) = (ours.split_off(1), echo.split_off(1), fixed.split_off(1));
+        Ok(vec![
+            Line::beside(
+                "`GET /v1/me`, signed in, 32 connections, beside a bare axum echo of the same JSON",
+                ours.clone(),
+                echo,
+                Some(Limit::AtLeast(0.7, "×")),
+            ),
+            Line::beside(
+                "the same beside a bare axum server that reads nothing and answers fixed JSON",
+                ours,
+                fixed,
+                None,
+            ),
+        ])
     })
 }
 

@@ -28,7 +28,7 @@ const LICENCES: &[&str] = &[
 
 /// Crates that are built in more than one version, and who keeps the older one alive.
 const DUPLICATES: &[(&str, &str)] = &[
-    ("base64", "0.22 for jsonwebtoken and postgres-protocol"),
+    ("base64", "0.22 for jsonwebtoken, postgres-protocol and krilla"),
     ("bitflags", "1 for defmt, which jiff's and croner's optional formatting brings along"),
     ("const-oid", "0.9 for x509-cert, which tokio-postgres-rustls reads certificates with"),
     ("crypto-common", "0.1 for digest 0.10"),

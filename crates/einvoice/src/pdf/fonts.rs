@@ -1,0 +1,226 @@
+//! Fonts, and what they make of a text: which glyphs, how wide, and where a line must break.
+//!
+//! A name may be written in any script. Each character is taken from the first font that has it, and one that no font
+//! has shows as a replacement mark, since a PDF/A must not hold a glyph that stands for nothing. Runs of a script that
+//! is written from right to left are set so; where both directions meet in one line, runs keep the order of the text.
+
+use std::cell::OnceCell;
+
+use krilla::text::{Font, GlyphId, KrillaGlyph};
+use rustybuzz::UnicodeBuffer;
+
+use super::PdfError;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Weight {
+    Regular,
+    Bold,
+}
+
+/// The two weights of the text, then the fonts asked for what those lack.
+const FILES: [&[u8]; 5] = [
+    include_bytes!("../../fonts/NotoSans-Regular.ttf"),
+    include_bytes!("../../fonts/NotoSans-Bold.ttf"),
+    include_bytes!("../../fonts/DejaVuSans.ttf"),
+    include_bytes!("../../fonts/NotoSansThai-Regular.ttf"),
+    include_bytes!("../../fonts/DroidSansFallback.ttf"),
+];
+const FIRST_FALLBACK: usize = 2;
+/// No line of a page holds more.
+const MOST_CHARACTERS: usize = 300;
+const REPLACEMENT: char = '\u{fffd}';
+
+pub(super) struct Fonts(Vec<Typeface>);
+
+struct Typeface {
+    file: &'static [u8],
+    shaper: rustybuzz::Face<'static>,
+    /// Made when first drawn with, since it reads the whole file.
+    drawn: OnceCell<Option<Font>>,
+}
+
+/// A text as glyphs of one font.
+pub(super) struct Run {
+    typeface: usize,
+    pub(super) text: String,
+    pub(super) glyphs: Vec<KrillaGlyph>,
+    /// For a size of one.
+    pub(super) width: f32,
+}
+
+impl Fonts {
+    pub(super) fn load() -> Result<Fonts, PdfError> {
+        let typeface = |file: &&'static [u8]| {
+            let shaper = rustybuzz::Face::from_slice(file, 0)?;
+            Some(Typeface { file, shaper, drawn: OnceCell::new() })
+        };
+        let typefaces: Option<Vec<Typeface>> = FILES.iter().map(typeface).collect();
+        typefaces.map(Fonts).ok_or_else(|| PdfError::new("a font cannot be read"))
+    }
+
+    /// The font to draw a run with.
+    pub(super) fn font_of(&self, run: &Run) -> Result<Font, PdfError> {
+        let typeface = self.0.get(run.typeface);
+        let font = typeface.and_then(|face| face.drawn.get_or_init(|| Font::new(face.file.into(), 0)).clone());
+        font.ok_or_else(|| PdfError::new("a font cannot be drawn with"))
+    }
+
+    pub(super) fn runs(&self, text: &str, weight: Weight) -> Vec<Run> {
+        let mut pieces: Vec<(usize, String)> = Vec::new();
+        for c in legible(text).chars() {
+            let before = pieces.last().map(|(typeface, _)| *typeface);
+            let (typeface, c) = self.typeface_for(c, weight, before);
+            match pieces.last_mut() {
+                Some((last, piece)) if *last == typeface => piece.push(c),
+                _ => pieces.push((typeface, c.to_string())),
+            }
+        }
+        pieces.into_iter().filter_map(|(typeface, text)| self.shaped(typeface, text)).collect()
+    }
+
+    fn typeface_for(&self, c: char, weight: Weight, before: Option<usize>) -> (usize, char) {
+        let has = |index: &usize| self.0.get(*index).is_some_and(|face| face.shaper.glyph_index(c).is_some());
+        // Spaces and marks stay with the words around them, or words from right to left would change places.
+        if let Some(before) = before.filter(|before| *before >= FIRST_FALLBACK && !c.is_alphanumeric() && has(before)) {
+            return (before, c);
+        }
+        let own = weight as usize;
+        let found = std::iter::once(own).chain(FIRST_FALLBACK..self.0.len()).find(has);
+        found.map_or((own, REPLACEMENT), |typeface| (typeface, c))
+    }
+
+    fn shaped(&self, typeface: usize, text: String) -> Option<Run> {
+        let face = &self.0.get(typeface)?.shaper;
+        let mut buffer = UnicodeBuffer::new();
+        buffer.push_str(&text);
+        buffer.guess_segment_properties();
+        let shaped = rustybuzz::shape(face, &[], buffer);
+        let em = face.units_per_em() as f32;
+        let mut starts: Vec<usize> = shaped.glyph_infos().iter().map(|info| info.cluster as usize).collect();
+        starts.sort_unstable();
+        let end_of = |start: usize| starts.iter().copied().find(|other| *other > start).unwrap_or(text.len());
+        let placed = shaped.glyph_infos().iter().zip(shaped.glyph_positions());
+        let glyphs: Vec<KrillaGlyph> = placed
+            .map(|(info, position)| {
+                let start = info.cluster as usize;
+                KrillaGlyph::new(
+                    GlyphId::new(info.glyph_id),
+                    position.x_advance as f32 / em,
+                    position.x_offset as f32 / em,
+                    position.y_offset as f32 / em,
+                    position.y_advance as f32 / em,
+                    start..end_of(start),
+                    None,
+                )
+            })
+            .collect();
+        let width = glyphs.iter().map(|glyph| glyph.x_advance).sum();
+        Some(Run { typeface, text, glyphs, width })
+    }
+
+    /// In points.
+    pub(super) fn width(&self, text: &str, weight: Weight, size: f32) -> f32 {
+        self.runs(text, weight).iter().map(|run| run.width).sum::<f32>() * size
+    }
+
+    /// The text in lines no wider than `width`, and no more of them than `most`: a longer text ends in an ellipsis.
+    pub(super) fn wrap(&self, text: &str, weight: Weight, size: f32, width: f32, most: usize) -> Vec<String> {
+        let fits = |line: &str| self.width(line, weight, size) <= width;
+        let shown: String = legible(text).chars().take((most + 1) * MOST_CHARACTERS).collect();
+        let mut lines: Vec<String> = Vec::new();
+        let mut line = String::new();
+        for word in shown.split(' ').filter(|word| !word.is_empty()) {
+            if lines.len() > most {
+                break;
+            }
+            let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+            if fits(&longer) {
+                line = longer;
+            } else {
+                lines.extend(Some(std::mem::take(&mut line)).filter(|line| !line.is_empty()));
+                let mut pieces = broken(word, fits);
+                line = pieces.pop().unwrap_or_default();
+                lines.append(&mut pieces);
+            }
+        }
+        lines.extend(Some(line).filter(|line| !line.is_empty()));
+        if lines.len() > most {
+            lines.truncate(most);
+            if let Some(last) = lines.last_mut() {
+                while !last.is_empty() && !fits(&format!("{last}…")) {
+                    last.pop();
+                }
+                last.push('…');
+            }
+        }
+        lines
+    }
+}
+
+/// A word in pieces that fit, of at least one character each.
+fn broken(word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    for c in word.chars() {
+        match pieces.last_mut() {
+            Some(piece) if fits(&format!("{piece}{c}")) => piece.push(c),
+            _ => pieces.push(c.to_string()),
+        }
+    }
+    pieces
+}
+
+/// The text as it can be seen: any white space is a space, and controls are left out, as are marks that only steer the
+/// direction of writing, with which a name can be made to look like another.
+pub(super) fn legible(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| if c.is_whitespace() { Some(' ') } else { Some(c).filter(|c| !is_unseen(*c)) })
+        .collect()
+}
+
+fn is_unseen(c: char) -> bool {
+    let steers = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    steers || c.is_control() || matches!(c, '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_script_that_has_a_font_is_drawn_with_it() {
+        let fonts = Fonts::load().unwrap();
+        for name in ["Łódź Ælfgār", "Ελληνικά", "Телеком", "电信 株式会社 전화", "شركة الاتصالات", "תקשורת", "โทรคมนาคม"]
+        {
+            let runs = fonts.runs(name, Weight::Bold);
+            assert!(runs.iter().all(|run| !run.text.contains(REPLACEMENT)), "{name}");
+            assert!(runs.iter().flat_map(|run| &run.glyphs).all(|glyph| glyph.glyph_id.to_u32() != 0), "{name}");
+        }
+    }
+
+    #[test]
+    fn words_from_right_to_left_stay_in_one_run() {
+        let fonts = Fonts::load().unwrap();
+        assert_eq!(fonts.runs("شركة الاتصالات", Weight::Regular).len(), 1);
+    }
+
+    #[test]
+    fn a_character_without_a_font_shows_as_a_mark_and_controls_not_at_all() {
+        let fonts = Fonts::load().unwrap();
+        let texts: Vec<String> =
+            fonts.runs("a\u{13000}\u{0}b\u{202e}", Weight::Regular).into_iter().map(|r| r.text).collect();
+        assert_eq!(texts.concat(), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn lines_break_at_words_within_long_words_and_end_in_an_ellipsis() {
+        let fonts = Fonts::load().unwrap();
+        let wrap = |text: &str, most| fonts.wrap(text, Weight::Regular, 10.0, 60.0, most);
+        assert_eq!(wrap("one two three four", 9), ["one two", "three four"]);
+        assert!(wrap(&"x".repeat(40), 9).iter().all(|line| fonts.width(line, Weight::Regular, 10.0) <= 60.0));
+        assert_eq!(wrap(&"x".repeat(40), 9).concat(), "x".repeat(40));
+        let short = wrap(&"word ".repeat(5000), 2);
+        assert!(short.len() == 2 && short[1].ends_with('…'), "{short:?}");
+        assert_eq!(wrap("", 3), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,119 @@
+//! A page as a list of marks, and drawing it.
+
+use krilla::Document;
+use krilla::color::rgb;
+use krilla::geom::{PathBuilder, Point, Rect};
+use krilla::num::NormalizedF32;
+use krilla::page::PageSettings;
+use krilla::paint::{Fill, FillRule};
+use krilla::surface::Surface;
+
+use super::PdfError;
+use super::fonts::{Fonts, Weight};
+
+/// A4 in points; y grows downwards.
+pub(super) const WIDTH: f32 = 595.28;
+pub(super) const HEIGHT: f32 = 841.89;
+
+pub(super) type Colour = [u8; 3];
+
+pub(super) const INK: Colour = [29, 33, 41];
+pub(super) const MUTED: Colour = [98, 105, 118];
+pub(super) const HAIR: Colour = [218, 222, 228];
+pub(super) const WHITE: Colour = [255, 255, 255];
+
+/// How a text looks.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) size: f32,
+    pub(super) weight: Weight,
+    pub(super) colour: Colour,
+}
+
+impl Style {
+    pub(super) const fn regular(size: f32) -> Style {
+        Style { size, weight: Weight::Regular, colour: INK }
+    }
+
+    pub(super) const fn bold(size: f32) -> Style {
+        Style { size, weight: Weight::Bold, colour: INK }
+    }
+
+    pub(super) const fn in_colour(self, colour: Colour) -> Style {
+        Style { colour, ..self }
+    }
+}
+
+enum Mark {
+    Text { left: f32, baseline: f32, style: Style, text: String },
+    Block { left: f32, top: f32, width: f32, height: f32, colour: Colour },
+}
+
+#[derive(Default)]
+pub(super) struct Sheet {
+    marks: Vec<Mark>,
+}
+
+impl Sheet {
+    pub(super) fn text(&mut self, left: f32, baseline: f32, style: Style, text: impl Into<String>) {
+        self.marks.push(Mark::Text { left, baseline, style, text: text.into() });
+    }
+
+    /// A text that ends at `right`.
+    pub(super) fn text_to(&mut self, right: f32, baseline: f32, style: Style, text: impl Into<String>, fonts: &Fonts) {
+        let text = text.into();
+        self.text(right - fonts.width(&text, style.weight, style.size), baseline, style, text);
+    }
+
+    pub(super) fn block(&mut self, left: f32, top: f32, width: f32, height: f32, colour: Colour) {
+        self.marks.push(Mark::Block { left, top, width, height, colour });
+    }
+
+    /// A horizontal line.
+    pub(super) fn rule(&mut self, left: f32, right: f32, y: f32, weight: f32, colour: Colour) {
+        self.block(left, y - weight / 2.0, right - left, weight, colour);
+    }
+
+    pub(super) fn draw(&self, document: &mut Document, fonts: &Fonts) -> Result<(), PdfError> {
+        let settings = PageSettings::from_wh(WIDTH, HEIGHT).ok_or_else(|| PdfError::new("A4 is no size"))?;
+        let mut page = document.start_page_with(settings);
+        let mut surface = page.surface();
+        for mark in &self.marks {
+            mark.draw(&mut surface, fonts)?;
+        }
+        surface.finish();
+        page.finish();
+        Ok(())
+    }
+}
+
+impl Mark {
+    fn draw(&self, surface: &mut Surface<'_>, fonts: &Fonts) -> Result<(), PdfError> {
+        match self {
+            Mark::Text { left, baseline, style, text } => {
+                surface.set_fill(Some(fill(style.colour)));
+                let mut left = *left;
+                for run in fonts.runs(text, style.weight) {
+                    let start = Point::from_xy(left, *baseline);
+                    surface.draw_glyphs(start, &run.glyphs, fonts.font_of(&run)?, &run.text, style.size, false);
+                    left += run.width * style.size;
+                }
+            }
+            Mark::Block { left, top, width, height, colour } => {
+                surface.set_fill(Some(fill(*colour)));
+                let mut path = PathBuilder::new();
+                if let Some(rect) = Rect::from_xywh(*left, *top, *width, *height) {
+                    path.push_rect(rect);
+                }
+                if let Some(path) = path.finish() {
+                    surface.draw_path(&path);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn fill([red, green, blue]: Colour) -> Fill {
+    Fill { paint: rgb::Color::new(red, green, blue).into(), opacity: NormalizedF32::ONE, rule: FillRule::NonZero }
+}

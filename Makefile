@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench openapi rust nextest aiosmtpd
+.PHONY: help run test check bench openapi rust nextest aiosmtpd invoice-readers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -7,7 +7,7 @@ help: ## this list
 run: rust ## build and start the service (ARGS="--config trunkline.toml" are passed on)
 	cargo run --locked --release --bin trunkline -- serve $(ARGS)
 
-test: nextest aiosmtpd ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+test: nextest aiosmtpd invoice-readers ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 check: rust ## formatting, lints, and the rules of the house on layout and dependencies
@@ -31,3 +31,8 @@ nextest: rust
 # The mail the tests read goes through a real SMTP server, run as /usr/bin/python3 -m aiosmtpd.
 aiosmtpd:
 	@/usr/bin/python3 -c 'import aiosmtpd' 2> /dev/null || tools/ensure-debian python3-aiosmtpd
+
+# Invoices are held against others' rules and read as PDF by others' programs.
+invoice-readers:
+	@tools/ensure-debian poppler-utils qpdf
+	@tools/ensure-facturx

@@ -7,6 +7,7 @@ use std::fmt;
 use crate::decimal::Decimal;
 use crate::model::{Address, Invoice, Kind, VatCategory, VatGroup};
 use crate::sums::{sum, vat_on};
+use crate::xml::says_something;
 
 /// A rule of the standard that an invoice breaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -168,11 +169,6 @@ fn rule(group: &VatGroup, names: [&'static str; 5]) -> &'static str {
         VatCategory::ReverseCharge => reverse,
         VatCategory::OutsideScope => outside,
     }
-}
-
-/// Whether a text still holds something once it is written: XML drops control characters.
-fn says_something(text: &str) -> bool {
-    text.chars().any(|c| !c.is_whitespace() && !c.is_control())
 }
 
 fn has_country(address: &Address) -> bool {

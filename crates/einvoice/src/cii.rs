@@ -51,7 +51,7 @@ fn document(xml: &mut Xml, invoice: &Invoice) {
     xml.put("ram:TypeCode", type_code(&invoice.kind));
     date(xml, "ram:IssueDateTime", invoice.issue_date);
     for note in &invoice.notes {
-        xml.within("ram:IncludedNote", |xml| xml.put("ram:Content", note));
+        xml.put_some_within("ram:IncludedNote", "ram:Content", Some(note));
     }
 }
 
@@ -86,9 +86,7 @@ fn agreement(xml: &mut Xml, invoice: &Invoice) {
 
 fn seller(xml: &mut Xml, seller: &Seller) {
     xml.put("ram:Name", &seller.name);
-    if let Some(id) = &seller.registration_id {
-        xml.within("ram:SpecifiedLegalOrganization", |xml| xml.put("ram:ID", id));
-    }
+    xml.put_some_within("ram:SpecifiedLegalOrganization", "ram:ID", seller.registration_id.as_deref());
     if let Some(who) = &seller.contact {
         xml.within("ram:DefinedTradeContact", |xml| contact(xml, who));
     }
@@ -103,13 +101,10 @@ fn buyer(xml: &mut Xml, buyer: &Buyer) {
 }
 
 fn contact(xml: &mut Xml, contact: &Contact) {
-    xml.put("ram:PersonName", &contact.name);
-    if let Some(phone) = &contact.phone {
-        xml.within("ram:TelephoneUniversalCommunication", |xml| xml.put("ram:CompleteNumber", phone));
-    }
-    if let Some(email) = &contact.email {
-        xml.within("ram:EmailURIUniversalCommunication", |xml| xml.put("ram:URIID", email));
-    }
+    xml.put_some("ram:PersonName", Some(&contact.name));
+    let (phone, email) = (contact.phone.as_deref(), contact.email.as_deref());
+    xml.put_some_within("ram:TelephoneUniversalCommunication", "ram:CompleteNumber", phone);
+    xml.put_some_within("ram:EmailURIUniversalCommunication", "ram:URIID", email);
 }
 
 fn address(xml: &mut Xml, address: &Address) {

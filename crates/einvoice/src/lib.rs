@@ -8,6 +8,10 @@
 //!                                                            ├── ubl   ├──> pdf (PDF/A-3b, factur-x.xml attached)
 //!                                                            └── Look ─┘
 //! ```
+//!
+//! What it does not do: allowances and charges on an invoice, more than one way to pay, currencies with more than two
+//! places (the standard has none), PDF with tags for screen readers, and the proper order of a line in which scripts
+//! of both directions meet.
 
 mod check;
 mod cii;

@@ -106,7 +106,7 @@ fn buyer(xml: &mut Xml, invoice: &Invoice) {
 }
 
 fn contact(xml: &mut Xml, contact: &Contact) {
-    xml.put("cbc:Name", &contact.name);
+    xml.put_some("cbc:Name", Some(&contact.name));
     xml.put_some("cbc:Telephone", contact.phone.as_deref());
     xml.put_some("cbc:ElectronicMail", contact.email.as_deref());
 }
@@ -118,9 +118,7 @@ fn address(xml: &mut Xml, address: &Address) {
         xml.put_some("cbc:AdditionalStreetName", lines.next());
         xml.put_some("cbc:CityName", Some(&address.city));
         xml.put_some("cbc:PostalZone", address.postcode.as_deref());
-        if let Some(third) = lines.next().filter(|line| !line.trim().is_empty()) {
-            xml.within("cac:AddressLine", |xml| xml.put("cbc:Line", third));
-        }
+        xml.put_some_within("cac:AddressLine", "cbc:Line", lines.next());
         xml.within("cac:Country", |xml| xml.put("cbc:IdentificationCode", &address.country));
     });
 }
@@ -149,9 +147,7 @@ fn payment(xml: &mut Xml, invoice: &Invoice) {
             xml.within("cac:PayeeFinancialAccount", |xml| xml.put("cbc:ID", &without_spaces(iban)));
         });
     }
-    if let Some(terms) = &invoice.payment_terms {
-        xml.within("cac:PaymentTerms", |xml| xml.put("cbc:Note", terms));
-    }
+    xml.put_some_within("cac:PaymentTerms", "cbc:Note", invoice.payment_terms.as_deref());
 }
 
 fn taxes(xml: &mut Xml, invoice: &Invoice) {

@@ -40,10 +40,17 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element that holds text, if there is any: an empty one breaks rules that no element keeps.
+    /// An element that holds text, if there is any: the standard allows no empty ones.
     pub(crate) fn put_some(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+        if let Some(text) = text.filter(|text| says_something(text)) {
             self.put(name, text);
+        }
+    }
+
+    /// An element within another, if there is any text for it.
+    pub(crate) fn put_some_within(&mut self, outer: &str, name: &str, text: Option<&str>) {
+        if let Some(text) = text.filter(|text| says_something(text)) {
+            self.within(outer, |xml| xml.put(name, text));
         }
     }
 
@@ -70,6 +77,11 @@ impl Xml {
     fn indent(&mut self) {
         self.text.extend(std::iter::repeat_n("  ", self.depth));
     }
+}
+
+/// Whether anything of a text is left to read once it is written.
+pub(crate) fn says_something(text: &str) -> bool {
+    text.chars().any(|c| !c.is_whitespace() && !c.is_control())
 }
 
 /// Text as XML; characters that XML 1.0 cannot hold in any form are left out.
@@ -101,7 +113,8 @@ mod tests {
     fn texts_cannot_become_markup() {
         let text = Xml::document("a", &[("xmlns", "u\"v")], |xml| {
             xml.put_with("b", &[("c", "'<&")], "</b>\u{0}\u{1b}&amp;\u{ffff}");
-            xml.put_some("d", Some(" "));
+            xml.put_some("d", Some(" \u{0}"));
+            xml.put_some_within("e", "f", None);
         });
         assert_eq!(
             text,

@@ -159,7 +159,7 @@ impl Letter<'_> {
     fn vat_summary(&mut self, remarks: &[String]) -> f32 {
         let (invoice, fonts, top) = (self.invoice, self.fonts, self.y);
         let sheet = &mut self.current;
-        let (taxable_ends, vat_ends) = (LEFT + 182.0, LEFT + 246.0);
+        let (taxable_ends, vat_ends) = (LEFT + 176.0, LEFT + 246.0);
         sheet.text(LEFT, top, LABEL, "VAT summary");
         sheet.text_to(taxable_ends, top, LABEL, "Taxable", fonts);
         sheet.text_to(vat_ends, top, LABEL, "VAT", fonts);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use einvoice::{Invoice, Look, pdf};
+use proptest::prelude::*;
 
 use crate::{folder, run, samples};
 
@@ -136,6 +137,22 @@ fn the_files_are_sound() {
         let path = folder.join(format!("{name}.pdf"));
         std::fs::write(&path, pdf(&invoice, &samples::look()).unwrap()).unwrap();
         sound(&path);
+    }
+}
+
+proptest! {
+    // Each makes a whole document.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_text_keeps_an_invoice_from_being_written(texts in proptest::collection::vec(".{0,60}", 8)) {
+        let [name, street, city, reference, description, terms, note, number] = texts.try_into().unwrap();
+        let mut invoice = samples::domestic();
+        (invoice.buyer.name, invoice.buyer.address.lines, invoice.buyer.address.city) = (name, vec![street], city);
+        (invoice.buyer.reference, invoice.lines[0].description) = (Some(reference), description);
+        (invoice.payment_terms, invoice.notes, invoice.number) = (Some(terms), vec![note], number);
+        let written = pdf(&invoice, &samples::look());
+        prop_assert!(written.is_ok(), "{:?}", written);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Invoices and credit notes as documents: XML for machines after EN 16931, and a PDF for people with that XML inside.
 //!
-//! Plain values go in and bytes come out. There is no clock, no chance and no file behind it, so the same invoice is
-//! the same bytes every time, and an issued document can be made again instead of being kept.
+//! Plain values go in and bytes come out. There is no clock, no chance and no file behind it, so one build makes the
+//! same bytes of the same invoice every time. Another build may draw it differently: what was issued is kept.
 //!
 //! ```text
 //!   lines ── vat_groups ── Totals::of ──> Invoice ── check ──┬── cii ──┐

@@ -4,10 +4,10 @@
 //! has shows as a replacement mark, since a PDF/A must not hold a glyph that stands for nothing. Runs of a script that
 //! is written from right to left are set so; where both directions meet in one line, runs keep the order of the text.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use krilla::text::{Font, GlyphId, KrillaGlyph};
-use rustybuzz::UnicodeBuffer;
+use rustybuzz::{Direction, GlyphBuffer, Script, ShapePlan, UnicodeBuffer};
 
 use super::PdfError;
 
@@ -35,6 +35,8 @@ pub(super) struct Fonts(Vec<Typeface>);
 struct Typeface {
     file: &'static [u8],
     shaper: rustybuzz::Face<'static>,
+    /// How to shape each script met so far: to find that out takes far longer than to do it.
+    plans: RefCell<Vec<(Direction, Script, ShapePlan)>>,
     /// Made when first drawn with, since it reads the whole file.
     drawn: OnceCell<Option<Font>>,
 }
@@ -52,7 +54,7 @@ impl Fonts {
     pub(super) fn load() -> Result<Fonts, PdfError> {
         let typeface = |file: &&'static [u8]| {
             let shaper = rustybuzz::Face::from_slice(file, 0)?;
-            Some(Typeface { file, shaper, drawn: OnceCell::new() })
+            Some(Typeface { file, shaper, plans: RefCell::default(), drawn: OnceCell::new() })
         };
         let typefaces: Option<Vec<Typeface>> = FILES.iter().map(typeface).collect();
         typefaces.map(Fonts).ok_or_else(|| PdfError::new("a font cannot be read"))
@@ -90,12 +92,9 @@ impl Fonts {
     }
 
     fn shaped(&self, typeface: usize, text: String) -> Option<Run> {
-        let face = &self.0.get(typeface)?.shaper;
-        let mut buffer = UnicodeBuffer::new();
-        buffer.push_str(&text);
-        buffer.guess_segment_properties();
-        let shaped = rustybuzz::shape(face, &[], buffer);
-        let em = face.units_per_em() as f32;
+        let face = self.0.get(typeface)?;
+        let shaped = face.shape(&text);
+        let em = face.shaper.units_per_em() as f32;
         let mut starts: Vec<usize> = shaped.glyph_infos().iter().map(|info| info.cluster as usize).collect();
         starts.sort_unstable();
         let end_of = |start: usize| starts.iter().copied().find(|other| *other > start).unwrap_or(text.len());
@@ -154,6 +153,23 @@ impl Fonts {
             }
         }
         lines
+    }
+}
+
+impl Typeface {
+    fn shape(&self, text: &str) -> GlyphBuffer {
+        let mut buffer = UnicodeBuffer::new();
+        buffer.push_str(text);
+        buffer.guess_segment_properties();
+        let (direction, script) = (buffer.direction(), buffer.script());
+        let mut plans = self.plans.borrow_mut();
+        if let Some((.., plan)) = plans.iter().find(|(way, letters, _)| (*way, *letters) == (direction, script)) {
+            return rustybuzz::shape_with_plan(&self.shaper, plan, buffer);
+        }
+        let plan = ShapePlan::new(&self.shaper, direction, Some(script), None, &[]);
+        let shaped = rustybuzz::shape_with_plan(&self.shaper, &plan, buffer);
+        plans.push((direction, script, plan));
+        shaped
     }
 }
 

@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::features::sandbox;
 use crate::http::headers::RequestIds;
 use crate::http::pipeline::Service;
-use crate::http::router::{Document, Router};
+use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
 use crate::ops::Operations;
@@ -92,10 +92,13 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
 
 /// The table, and the pages beside it.
 fn router(app: &App, table: Vec<crate::http::endpoint::Endpoint>) -> Result<Router, StartError> {
-    let description = openapi::describe(&table);
+    let mut description = openapi::describe(&table);
     let policy = HeaderValue::from_str(reference::content_security_policy())?;
+    let json = serde_json::to_vec(&description)?;
+    // The page is read here, so its examples lead here.
+    description["servers"][0]["url"] = format!("{}{BASE}", app.public_url).into();
     let mut documents = vec![
-        ("/v1/openapi.json", Document::new("application/json", None, serde_json::to_vec(&description)?)),
+        ("/v1/openapi.json", Document::new("application/json", None, json)),
         ("/docs", Document::new("text/html; charset=utf-8", Some(policy), reference::render(&description))),
     ];
     documents.extend(pages::documents()?);

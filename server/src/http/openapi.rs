@@ -57,7 +57,13 @@ pub fn describe(table: &[Endpoint]) -> Value {
         "components": {
             "schemas": merged(requests, responses),
             "securitySchemes": {
-                "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": "The access token of a sign-in, as `Authorization: Bearer …`. It lasts 15 minutes; \
+                                    `POST /auth/refresh` gives the next.",
+                },
             },
         },
     })

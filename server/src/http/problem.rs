@@ -11,12 +11,13 @@ use hyper::StatusCode;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
 
 use super::response::{Response, full};
 use crate::db::DbError;
+use crate::ledger::LedgerError;
 use crate::outside::files::FilesError;
 use crate::passwords::PasswordError;
+use crate::values::{ExactMoney, Money};
 
 /// What every problem `type` begins with.
 pub const URN_PREFIX: &str = "urn:service:voice:problem:";
@@ -100,8 +101,12 @@ pub struct ProblemBody<'a> {
     /// Seconds to wait before another try.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
-    #[serde(flatten)]
-    extra: &'a Map<String, Value>,
+    /// What would have to be available; with `balance.insufficient`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required: Option<ExactMoney>,
+    /// What is; with `balance.insufficient`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available: Option<ExactMoney>,
 }
 
 /// Why a request was refused. Boxed, so that `Result<_, Problem>` stays small.
@@ -113,9 +118,15 @@ struct Inner {
     invalid_params: Vec<InvalidParam>,
     retry_after: Option<u64>,
     allow: Option<String>,
-    extra: Map<String, Value>,
+    shortage: Option<Shortage>,
     /// What really happened: for the log, never for the client.
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// Less money than it takes.
+struct Shortage {
+    required: Money,
+    available: Money,
 }
 
 impl Problem {
@@ -126,7 +137,7 @@ impl Problem {
             invalid_params: Vec::new(),
             retry_after: None,
             allow: None,
-            extra: Map::new(),
+            shortage: None,
             cause: None,
         }))
     }
@@ -158,6 +169,13 @@ impl Problem {
 
     pub fn token_invalid(detail: &'static str) -> Problem {
         Problem::with_detail(Code::TokenInvalid, detail)
+    }
+
+    pub fn balance_insufficient(required: Money, available: Money) -> Problem {
+        let detail = format!("This takes {required}, and {available} is available. Top up by at least 10.00 EUR.");
+        let mut problem = Problem::with_detail(Code::BalanceInsufficient, detail);
+        problem.0.shortage = Some(Shortage { required, available });
+        problem
     }
 
     pub fn forbidden(detail: &'static str) -> Problem {
@@ -308,7 +326,8 @@ impl Problem {
             request_id,
             invalid_params: &inner.invalid_params,
             retry_after: inner.retry_after,
-            extra: &inner.extra,
+            required: inner.shortage.as_ref().map(|shortage| shortage.required.into()),
+            available: inner.shortage.as_ref().map(|shortage| shortage.available.into()),
         };
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -335,6 +354,19 @@ impl From<DbError> for Problem {
                 problem
             }
             error => Problem::internal(error),
+        }
+    }
+}
+
+impl From<LedgerError> for Problem {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Insufficient { required, available } => Problem::balance_insufficient(required, available),
+            LedgerError::Conflict { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge => {
+                Problem::state_conflict(format!("The ledger refuses this: {error}."))
+            }
+            LedgerError::Unsound(_) => Problem::internal(error),
+            LedgerError::Db(error) => error.into(),
         }
     }
 }

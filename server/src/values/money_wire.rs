@@ -170,23 +170,63 @@ fn decimal_schema(pattern: &str) -> Schema {
     })
 }
 
+/// The schemas of money, each under its own name. What is sent and what is taken differ, so neither can be what a
+/// generator calls `Money` for both: [`Money`] and [`ExactMoney`] stand for whichever fits.
+macro_rules! money_schemas {
+    ($($form:ident = $name:literal, $schema:ident;)*) => {$(
+        struct $form;
+
+        impl JsonSchema for $form {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                $schema(generator)
+            }
+        }
+    )*};
+}
+
+money_schemas! {
+    SentMoney = "Money", sent_schema;
+    ExactlySentMoney = "ExactMoney", exactly_sent_schema;
+    ReceivedMoney = "MoneyInput", received_schema;
+}
+
 impl JsonSchema for Money {
+    fn inline_schema() -> bool {
+        true
+    }
+
     fn schema_name() -> Cow<'static, str> {
-        "Money".into()
+        SentMoney::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        if generator.contract().is_serialize() { sent_schema(generator) } else { received_schema(generator) }
+        if generator.contract().is_serialize() {
+            generator.subschema_for::<SentMoney>()
+        } else {
+            generator.subschema_for::<ReceivedMoney>()
+        }
     }
 }
 
 impl JsonSchema for ExactMoney {
+    fn inline_schema() -> bool {
+        true
+    }
+
     fn schema_name() -> Cow<'static, str> {
-        "ExactMoney".into()
+        ExactlySentMoney::schema_name()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        if generator.contract().is_serialize() { exactly_sent_schema(generator) } else { received_schema(generator) }
+        if generator.contract().is_serialize() {
+            generator.subschema_for::<ExactlySentMoney>()
+        } else {
+            generator.subschema_for::<ReceivedMoney>()
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, beta, bootstrap, cards, compliance, downloads, kyb, onboarding, sessions, two_factor, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, kyb, notifications, onboarding,
+    recharge, sessions, two_factor, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
 use crate::http::problem::Code::{
-    AccountNotActive, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired, TokenInvalid,
-    ValidationFailed,
+    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired,
+    TokenInvalid, ValidationFailed,
 };
 use crate::limits::Limit;
 
@@ -104,6 +105,32 @@ pub fn table() -> Vec<Endpoint> {
         patch("/account", accounts::update, "Change your account")
             .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound]).under("Account"),
 
+        // Money
+        get("/account/balance", balance::show, "Your balance")
+            .who(Customer).limit(Limit::Reads).under("Money"),
+        get("/account/ledger", balance::lines, "Every movement of your balance")
+            .who(Customer).limit(Limit::Reads).under("Money"),
+        get("/account/auto-recharge", recharge::show, "Whether your balance refills itself")
+            .who(Customer).limit(Limit::Reads).under("Money"),
+        put("/account/auto-recharge", recharge::change, "Let your balance refill itself, or not")
+            .who(Customer).limit(Limit::Writes).audit("auto_recharge.update").idempotent().under("Money"),
+        get("/account/low-balance-notify", watch::show, "When you hear of a low balance")
+            .who(Customer).limit(Limit::Reads).under("Money"),
+        put("/account/low-balance-notify", watch::change, "Choose when you hear of a low balance")
+            .who(Customer).limit(Limit::Writes).audit("low_balance_notify.update").under("Money"),
+
+        // Notifications
+        get("/notifications", notifications::list, "What you are told of")
+            .who(Customer).limit(Limit::Reads).under("Notifications"),
+        get("/notifications/unread-count", notifications::unread_count, "How many notifications are unread")
+            .who(Customer).limit(Limit::Reads).under("Notifications"),
+        post("/notifications/{id}/read", notifications::mark_read, "Mark a notification as read")
+            .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
+            .under("Notifications"),
+        post("/notifications/read-all", notifications::mark_all_read, "Mark every notification as read")
+            .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
+            .under("Notifications"),
+
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")
             .who(Anyone).limit(Limit::None).under("Files"),
@@ -155,6 +182,15 @@ pub fn table() -> Vec<Endpoint> {
               "Accept or reject a document")
             .who(Admin).limit(Limit::Writes).audit("compliance.judge_document").problems(&[StateConflict])
             .under("Compliance review"),
+        post("/admin/credits", balance::credit, "Give a customer money, or take it back")
+            .who(Admin).limit(Limit::Writes).audit("credit.create").idempotent()
+            .problems(&[BalanceInsufficient, StateConflict]).under("Billing"),
+        get("/admin/customers/{id}/balance-limits", balance::limits, "What a customer must leave on its balance")
+            .who(Team).limit(Limit::Reads).under("Billing"),
+        put("/admin/customers/{id}/balance-limits", balance::set_limits, "Set what a customer must leave on its balance")
+            .who(Admin).limit(Limit::Writes).audit("balance_limits.update").problems(&[StateConflict]).under("Billing"),
+        get("/admin/dunning", dunning::list, "Customers to speak to about money")
+            .who(Team).limit(Limit::Reads).under("Billing"),
         post("/admin/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
             .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("Admin"),
         post("/admin/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")

@@ -1,8 +1,9 @@
 //! Every kind of job and every schedule.
 
 use crate::app::App;
-use crate::features::{cards, housekeeping, letters, orphans, sandbox, sessions, webhooks};
+use crate::features::{cards, housekeeping, letters, orphans, recharge, sandbox, sessions, watch, webhooks};
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
+use crate::ledger;
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let registry = Registry::new([
@@ -32,6 +33,9 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(webhooks::follow_up_job(context, payload)),
         },
         JobKind { kind: cards::POLL, run: |context, payload| Box::pin(cards::poll_job(context, payload)) },
+        JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(watch::moved_job(context, payload)) },
+        JobKind { kind: watch::RECHECK, run: |context, payload| Box::pin(watch::recheck_job(context, payload)) },
+        JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -40,6 +44,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
+        Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

@@ -49,6 +49,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0006_cards",
     "0007_ledger" + postgres + sqlite,
     "0008_beta_decisions",
+    "0009_notifications",
+    "0010_recharge",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -17,6 +17,9 @@
 //! Each customer has a balance row, kept in the transaction of the postings that prove it; the carrier's books have
 //! none, since every call would wait for it. Sums for each day stand in their place. [`verify()`] recomputes all of it.
 //!
+//! Whoever charges need not think of those who watch balances: a posting that takes one below its low-water mark, or
+//! raises it, leaves a [`MOVED`] job in the same transaction.
+//!
 //! A transaction that posts for several customers does so in the order of their ids, and one that changes several holds
 //! is better split: otherwise two may wait for each other, and one of them is tried again.
 
@@ -27,6 +30,7 @@ mod hold;
 mod post;
 mod read;
 mod verify;
+mod watch;
 
 pub use book::{Book, Kind};
 pub use entry::Entry;
@@ -35,6 +39,7 @@ pub use hold::{Hold, HoldState, NewHold, capture, expire, forget_holds, hold, re
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
 pub use read::{Balance, Line, Sum, balance, book_total, find, lines, spend, sums};
 pub use verify::{Customer, Fault, Verified, verify};
+pub use watch::{MOVED, Moved, balance_held_still, set_low_water, tell};
 
 use crate::values::Time;
 

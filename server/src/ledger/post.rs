@@ -6,7 +6,7 @@
 use super::entry::Entry;
 use super::hold::expire_for;
 use super::read::{self, Balance};
-use super::{LedgerError, day_of};
+use super::{LedgerError, day_of, watch};
 use crate::db::{Conn, DbError, params, sql};
 use crate::entropy::Entropy;
 use crate::values::{AccountId, Currency, Money, Time, id};
@@ -83,6 +83,7 @@ pub(super) enum Guard {
 struct Moved {
     balance: i64,
     number: i64,
+    low_water: Option<i64>,
 }
 
 pub(super) async fn post(
@@ -119,7 +120,7 @@ async fn move_balance(conn: &mut Conn, entry: &Entry, guard: Guard, now: Time) -
         Guard::Available => (true, 0),
         Guard::None { freed } => (false, freed),
     };
-    let moved: Option<(i64, i64)> = conn
+    let moved: Option<(i64, i64, Option<i64>)> = conn
         .opt(
             sql!(
                 "UPDATE ledger_balances
@@ -127,12 +128,12 @@ async fn move_balance(conn: &mut Conn, entry: &Entry, guard: Guard, now: Time) -
                      last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
                  WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
                    AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
-                 RETURNING balance, entries"
+                 RETURNING balance, entries, low_water"
             ),
             params![entry.account, entry.currency, entry.amount, freed, now, guarded, entry.kind, entry.reference],
         )
         .await?;
-    Ok(moved.map(|(balance, number)| Moved { balance, number }))
+    Ok(moved.map(|(balance, number, low_water)| Moved { balance, number, low_water }))
 }
 
 /// Makes the customer's balance row where there is none.
@@ -188,6 +189,9 @@ async fn record(
     }
     insert_postings(conn, id, entry).await?;
     add_to_day(conn, entry, now).await?;
+    if watch::is_news(entry.amount, moved.balance, moved.low_water) {
+        watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
+    }
     let money = |nanos| Money::from_nanos(nanos, entry.currency);
     let (amount, balance_after) = (entry.amount(), money(moved.balance));
     Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })

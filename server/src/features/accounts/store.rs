@@ -72,6 +72,18 @@ pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, 
     .await
 }
 
+row! {
+    /// Whom letters about an account go to.
+    pub struct Contact {
+        pub contact_email: Email,
+        pub contact_name: String,
+    }
+}
+
+pub async fn contact(conn: &mut Conn, id: AccountId) -> Result<Option<Contact>, DbError> {
+    conn.opt(sql!("SELECT ", Contact::COLS, " FROM accounts WHERE id = $1"), params![id]).await
+}
+
 /// The account, held until the transaction ends: who changes another field meanwhile waits and sees this change.
 pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(

@@ -6,7 +6,7 @@ use askama::Template;
 
 use super::list::{Sample, mails};
 use super::{Addressee, Draft, Letterhead, Mail, Moment};
-use crate::values::Time;
+use crate::values::{Currency, Money, Time};
 
 /// What an intake's documents are for.
 pub enum Papers {
@@ -69,6 +69,24 @@ mails! {
         note: Some("We do not carry calls to premium numbers.\nShould your plans change, write to us again.".into()),
     };
 
+    /// The balance fell below what the account chose to hear of.
+    BalanceLow { balance: Money, threshold: Money, threshold_pct: i64 }
+    templates "en/balance_low.html", "en/balance_low.txt";
+    subject |mail, _| format!("Your balance is low: {}", mail.balance);
+    sample |_| BalanceLow { balance: euros(87_40), threshold: euros(104_12), threshold_pct: 20 };
+
+    /// There is nothing left to spend.
+    BalanceExhausted { balance: Money }
+    templates "en/balance_exhausted.html", "en/balance_exhausted.txt";
+    subject |_, _| "Your balance is used up".into();
+    sample |_| BalanceExhausted { balance: euros(0) };
+
+    /// A card was declined so often that it is not charged any more.
+    RechargeOff { amount: Money }
+    templates "en/recharge_off.html", "en/recharge_off.txt";
+    subject |_, _| "Auto-recharge was switched off".into();
+    sample |_| RechargeOff { amount: euros(100_00) };
+
     /// Documents were looked at and found good.
     DocumentsApproved { papers: Papers, note: Option<String> }
     templates "en/documents_approved.html", "en/documents_approved.txt";
@@ -96,6 +114,10 @@ mails! {
 
 const SAMPLE_TIME: Moment = Moment(Time::from_seconds(1_794_751_500));
 const SAMPLE_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 24));
+
+const fn euros(cents: i64) -> Money {
+    Money::from_nanos(cents * 10_000_000, Currency::EUR)
+}
 
 fn sample_link(head: &Letterhead, page: &str) -> String {
     format!("{}/{page}#token=q3PZ0vT7mJd4xWc8RyN1sKf6uHb2LgA9eVoQiXtCzM5", head.public_url)

@@ -7,6 +7,7 @@ mod access;
 mod conditions;
 mod document;
 pub mod examples;
+mod money;
 mod onboarding;
 mod recorded;
 

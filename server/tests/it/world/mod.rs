@@ -22,6 +22,7 @@ pub mod outbox;
 pub mod payer;
 pub mod people;
 pub mod process;
+pub mod purse;
 pub mod s3;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,126 @@
+//! Everything an account can be told of: each code with its severity and what its payload says.
+//!
+//! A feature that has news adds an entry here and hands [`notify`](super::notify) the struct; code, severity and
+//! payload cannot get mixed up.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::values::{Date, ExactMoney, Money, text_enum};
+
+text_enum! {
+    pub enum Severity {
+        Info = "info",
+        Warning = "warning",
+        Critical = "critical",
+    }
+}
+
+/// What an account is told of: the payload of one code.
+pub trait News: Serialize {
+    const CODE: NotificationCode;
+    const SEVERITY: Severity;
+}
+
+macro_rules! news {
+    ($($(#[doc = $story:literal])* $name:ident = $code:literal, $severity:ident {
+        $($(#[doc = $about:literal])* $field:ident: $type:ty),* $(,)?
+    })*) => {
+        text_enum! {
+            /// What a notification is about.
+            pub enum NotificationCode {
+                $($(#[doc = $story])* $name = $code),*
+            }
+        }
+
+        $(
+            $(#[doc = $story])*
+            #[derive(Clone, Debug, Serialize, JsonSchema)]
+            pub struct $name {
+                $($(#[doc = $about])* pub $field: $type),*
+            }
+
+            impl News for $name {
+                const CODE: NotificationCode = NotificationCode::$name;
+                const SEVERITY: Severity = Severity::$severity;
+            }
+        )*
+
+        /// The payload of each code, under the code as its title.
+        pub fn payload_schema(generator: &mut SchemaGenerator) -> Schema {
+            let forms: Vec<Value> = vec![$(titled($code, &generator.subschema_for::<$name>())),*];
+            json_schema!({ "type": "object", "anyOf": forms })
+        }
+    };
+}
+
+fn titled(code: &str, schema: &Schema) -> Value {
+    let mut form = json!({ "title": code });
+    if let (Some(form), Some(schema)) = (form.as_object_mut(), schema.as_object()) {
+        form.extend(schema.clone());
+    }
+    form
+}
+
+news! {
+    /// The balance fell below the share of the last 30 days' spend that the account chose.
+    BalanceLow = "balance.low", Warning {
+        balance: ExactMoney,
+        /// What it fell below.
+        threshold: ExactMoney,
+        threshold_pct: i64,
+        spend_30d: ExactMoney,
+    }
+
+    /// Nothing is left to spend: calls and orders are refused.
+    BalanceExhausted = "balance.exhausted", Critical {
+        balance: ExactMoney,
+        /// What has to be left on the balance.
+        minimum: Money,
+    }
+
+    /// A payment arrived on the balance.
+    TopupCompleted = "topup.completed", Info {
+        topup_id: Uuid,
+        amount: Money,
+        balance_after: ExactMoney,
+    }
+
+    /// A payment came to nothing.
+    TopupFailed = "topup.failed", Warning {
+        topup_id: Uuid,
+        amount: Money,
+        /// What the provider says of it, if anything.
+        reason: Option<String>,
+    }
+
+    /// The saved card was declined.
+    RechargeFailed = "recharge.failed", Critical {
+        payment_method_id: Uuid,
+        amount: Money,
+        /// What the provider says of it, if anything.
+        reason: Option<String>,
+        /// Whether it was declined so often that auto-recharge is off now.
+        disabled: bool,
+    }
+
+    /// There is a new invoice.
+    InvoiceIssued = "invoice.issued", Info {
+        invoice_id: Uuid,
+        number: String,
+        total: Money,
+        due_date: Date,
+    }
+
+    /// The VAT id was confirmed.
+    VatValid = "vat.valid", Info {
+        vat_id: String,
+    }
+
+    /// The VAT id was not confirmed.
+    VatInvalid = "vat.invalid", Warning {
+        vat_id: String,
+    }
+}

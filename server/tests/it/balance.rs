@@ -1,0 +1,135 @@
+//! The balance, its lines, and what the team does to them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::coverage::examples::key;
+use crate::world::World;
+use crate::world::client::{Answer, Client};
+use crate::world::engines::{both, uuid};
+
+fn eur(minor: i64) -> Value {
+    json!({"amount_minor": minor, "currency": "EUR"})
+}
+
+async fn credit(admin: &Client, customer: &str, minor: i64) -> Answer {
+    let body = json!({"customer_id": customer, "amount": eur(minor), "reason": "For the outage of Monday"});
+    admin.with_key(key()).post("/admin/credits", body).await
+}
+
+both! {
+    async fn an_account_that_never_had_money_has_a_balance_of_nothing(db) {
+        let world = World::start(db).await;
+        let customer = world.customer("c@example.com").await;
+        let balance = customer.get("/account/balance").await.ok();
+        let expected = json!({
+            "current": {"amount_minor": 0, "amount": "0.00", "currency": "EUR"},
+            "minimum": eur(0),
+            "soft_warn_threshold": eur(2000),
+            "last_debit_at": null,
+        });
+        assert_eq!(balance, expected);
+        let ledger = customer.get("/account/ledger").await.ok();
+        assert_eq!(ledger, json!({"data": [], "meta": {"next_cursor": null, "limit": 50}}));
+        world.end().await;
+    }
+
+    async fn a_credit_is_a_line_that_the_customer_reads(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        let line = credit(&admin, &customer.account_id, 1250).await.expect(201);
+        assert_eq!(line["kind"], "credit");
+        assert_eq!(line["amount"], json!({"amount_minor": 1250, "amount": "12.50", "currency": "EUR"}));
+        assert_eq!(line["balance_after"]["amount_minor"], 1250);
+        assert_eq!(line["description"], "For the outage of Monday");
+        assert_eq!(customer.get("/account/ledger").await.ok()["data"], json!([line]));
+        let balance = customer.get("/account/balance").await.ok();
+        assert_eq!((&balance["current"]["amount_minor"], &balance["last_debit_at"]), (&json!(1250), &Value::Null));
+        world.end().await;
+    }
+
+    async fn what_was_given_is_taken_back_only_as_far_as_it_is_there(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        credit(&admin, &customer.account_id, 1000).await.expect(201);
+        let taken = credit(&admin, &customer.account_id, -400).await.expect(201);
+        assert_eq!((&taken["kind"], &taken["amount"]["amount_minor"]), (&json!("correction"), &json!(-400)));
+        let refused = credit(&admin, &customer.account_id, -601).await.problem(402, "balance.insufficient");
+        assert_eq!(refused["required"], json!({"amount_minor": 601, "amount": "6.01", "currency": "EUR"}));
+        assert_eq!(refused["available"], json!({"amount_minor": 600, "amount": "6.00", "currency": "EUR"}));
+        let balance = customer.get("/account/balance").await.ok();
+        assert_eq!(balance["current"]["amount_minor"], 600);
+        assert!(balance["last_debit_at"].is_string());
+        world.end().await;
+    }
+
+    async fn a_credit_that_makes_no_sense_is_refused(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        assert_eq!(credit(&admin, &customer.account_id, 0).await.invalid(), ["amount"]);
+        assert_eq!(credit(&admin, &uuid().to_string(), 100).await.invalid(), ["customer_id"]);
+        assert_eq!(credit(&admin, &admin.account_id, 100).await.invalid(), ["customer_id"]);
+        let body = json!({"customer_id": customer.account_id, "amount": {"amount_minor": 1, "currency": "USD"},
+                          "reason": "x"});
+        assert_eq!(admin.with_key(key()).post("/admin/credits", body).await.invalid(), ["amount.currency"]);
+        let body = json!({"customer_id": customer.account_id, "amount": eur(1), "reason": " "});
+        assert_eq!(admin.with_key(key()).post("/admin/credits", body).await.invalid(), ["reason"]);
+        world.end().await;
+    }
+
+    async fn a_credit_sent_twice_is_given_once(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        let body = json!({"customer_id": customer.account_id, "amount": eur(100), "reason": "Sorry"});
+        let admin = admin.with_key(key());
+        let first = admin.post("/admin/credits", body.clone()).await.expect(201);
+        assert_eq!(admin.post("/admin/credits", body).await.expect(201), first);
+        assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 100);
+        world.end().await;
+    }
+
+    async fn lines_are_paged_newest_first_while_others_arrive(db) {
+        let world = World::start(db).await;
+        let customer = world.customer("c@example.com").await;
+        for cents in 1..=5 {
+            world.top_up(&customer.account_id, cents).await;
+        }
+        let first = customer.get("/account/ledger?limit=2").await.ok();
+        world.top_up(&customer.account_id, 6).await;
+        let cursor = first["meta"]["next_cursor"].as_str().unwrap();
+        let second = customer.get(&format!("/account/ledger?limit=3&cursor={cursor}")).await.ok();
+        let amounts = |page: &Value| -> Vec<i64> {
+            page["data"].as_array().unwrap().iter().map(|line| line["amount"]["amount_minor"].as_i64().unwrap()).collect()
+        };
+        assert_eq!((amounts(&first), amounts(&second)), (vec![5, 4], vec![3, 2, 1]));
+        assert_eq!(second["meta"]["next_cursor"], Value::Null);
+        world.end().await;
+    }
+
+    async fn a_customer_sees_no_line_of_another(db) {
+        let world = World::start(db).await;
+        let (one, other) = (world.customer("one@example.com").await, world.customer("other@example.com").await);
+        world.top_up(&one.account_id, 100).await;
+        assert_eq!(other.get("/account/ledger").await.ok()["data"], json!([]));
+        assert_eq!(other.get("/account/balance").await.ok()["current"]["amount_minor"], 0);
+        world.end().await;
+    }
+
+    async fn the_team_sets_what_a_customer_must_leave(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        let path = format!("/admin/customers/{}/balance-limits", customer.account_id);
+        let limits = json!({"minimum": eur(-5000), "soft_warn_threshold": eur(10000)});
+        assert_eq!(admin.call(Method::PUT, &path, Some(limits.clone())).await.ok(), limits);
+        assert_eq!(admin.get(&path).await.ok(), limits);
+        let balance = customer.get("/account/balance").await.ok();
+        assert_eq!((&balance["minimum"], &balance["soft_warn_threshold"]), (&eur(-5000), &eur(10000)));
+        credit(&admin, &customer.account_id, -5000).await.expect(201);
+        credit(&admin, &customer.account_id, -1).await.problem(402, "balance.insufficient");
+        let dear = json!({"minimum": eur(100_000_001), "soft_warn_threshold": eur(0)});
+        assert_eq!(admin.call(Method::PUT, &path, Some(dear)).await.invalid(), ["minimum"]);
+        world.end().await;
+    }
+}

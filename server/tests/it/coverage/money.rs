@@ -1,0 +1,64 @@
+//! Examples of the rows about money and what accounts are told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
+use crate::notifications::tell;
+use crate::world::World;
+use crate::world::client::Session;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("PUT", "/account/auto-recharge", |world| Box::pin(async move {
+        let body = json!({
+            "enabled": false,
+            "threshold": {"amount_minor": 2500, "currency": "EUR"},
+            "recharge_amount": {"amount_minor": 5000, "currency": "EUR"},
+            "payment_method_id": null,
+        });
+        request(world.minted(Role::Customer).await, "/account/auto-recharge", body)
+    })),
+    ("PUT", "/account/low-balance-notify", |world| Box::pin(async move {
+        let body = json!({"enabled": true, "threshold_pct": 50});
+        request(world.minted(Role::Customer).await, "/account/low-balance-notify", body)
+    })),
+    ("POST", "/notifications/{id}/read", |world| Box::pin(async move {
+        let (session, path) = told(world).await;
+        bodiless(session.into_client(), &path)
+    })),
+    ("POST", "/notifications/read-all", |world| Box::pin(async move {
+        bodiless(told(world).await.0.into_client(), "/notifications/read-all")
+    })),
+    ("POST", "/admin/credits", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        let amount = json!({"amount_minor": 100, "currency": "EUR"});
+        let body = json!({"customer_id": customer, "amount": amount, "reason": "Sorry"});
+        request(world.minted(Role::Admin).await, "/admin/credits", body)
+    })),
+    ("GET", "/admin/customers/{id}/balance-limits", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/balance-limits"))
+    })),
+    ("PUT", "/admin/customers/{id}/balance-limits", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        let amount = json!({"amount_minor": 100, "currency": "EUR"});
+        let body = json!({"minimum": amount, "soft_warn_threshold": amount});
+        request(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/balance-limits"), body)
+    })),
+];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/notifications/{id}/read", |world| Box::pin(async move { told(world).await.1 })),
+];
+
+/// A customer with a notification, and the path on which it is marked as read.
+async fn told(world: &World) -> (Session, String) {
+    let session = world.customer(&fresh_email()).await;
+    tell(world, &session.account_id, "NL123456789B01").await;
+    let id = session.get("/notifications").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+    (session, format!("/notifications/{id}/read"))
+}

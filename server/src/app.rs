@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::outside::download::Links;
 use crate::outside::files::Files;
+use crate::outside::fx::Feed;
 use crate::outside::mail::{MailSettings, Mailer};
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
@@ -40,6 +41,8 @@ pub struct Inner {
     pub payments: Payments,
     pub files: Files,
     pub links: Links,
+    /// Where exchange rates come from, if anywhere.
+    pub fx: Option<Feed>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -77,6 +80,10 @@ impl App {
             url => MailSettings::Smtp { url: url.to_owned() },
         };
         let files = open_files(&settings, entropy, clock.now()).await?;
+        let fx = match settings.fx_url.clone() {
+            Some(url) => Some(Feed { http: http_client()?, url }),
+            None => None,
+        };
         let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
         let payments = match settings.payments {
             Provider::Sandbox => Payments::Sandbox(Sandbox {
@@ -99,6 +106,7 @@ impl App {
             mailer: Mailer::open(&mail, &settings.mail_from)?,
             files,
             links: Links::new(keys.clone()),
+            fx,
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

@@ -10,10 +10,11 @@ use tracing_subscriber::EnvFilter;
 use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
 use crate::config::{LogFormat, Settings};
-use crate::features::{bootstrap, letters, sessions, users};
+use crate::features::{bootstrap, fx, letters, sessions, users};
 use crate::http::openapi;
 use crate::keys::Keys;
 use crate::ledger::{self, Verified};
+use crate::outside;
 use crate::passwords::PasswordError;
 use crate::secrets::Secrets;
 use crate::{entropy, routes, serve};
@@ -106,8 +107,8 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
             Box::pin(async move {
                 let now = app.clock.now();
                 let made = bootstrap::create(conn, app, request, hash.clone(), now).await?;
-                if let Some((account, user)) = made {
-                    record(conn, app, "admin.bootstrap", account, user).await?;
+                if let Some(of) = made {
+                    record(conn, app, "admin.bootstrap", Some(of)).await?;
                 }
                 Ok::<_, crate::db::DbError>(made)
             })
@@ -130,7 +131,7 @@ pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
                 let now = app.clock.now();
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
                 let link = sessions::issue_magic_link(conn, app, user.id, now).await?;
-                record(conn, app, "session.link_issued", user.account_id, user.id).await?;
+                record(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
                 Ok::<_, crate::db::DbError>(Some(link))
             })
         })
@@ -144,15 +145,14 @@ async fn record(
     conn: &mut crate::db::Conn,
     app: &App,
     action: &'static str,
-    account: crate::values::AccountId,
-    user: crate::values::UserId,
+    of: Option<(crate::values::AccountId, crate::values::UserId)>,
 ) -> Result<(), crate::db::DbError> {
     let mut meta = Map::new();
     meta.insert("by".into(), "console".into());
     let entry = audit::Entry {
         action,
-        account_id: Some(account),
-        user_id: Some(user),
+        account_id: of.map(|(account, _)| account),
+        user_id: of.map(|(_, user)| user),
         actor: Some(Actor::System),
         ip: None,
         user_agent: None,
@@ -161,6 +161,23 @@ async fn record(
         meta,
     };
     audit::append(conn, &app.keys, app.entropy, app.clock.now(), &entry).await
+}
+
+/// Takes in exchange rates from a file of the European Central Bank's.
+pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let sheets = outside::fx::read(&text)?;
+    let app = App::open(settings).await?;
+    let db = app.db.clone();
+    let days = db.tx((app, sheets), |conn, (app, sheets)| {
+        Box::pin(async move {
+            let days = fx::import(conn, sheets).await?;
+            record(conn, app, "fx_rates.import", None).await?;
+            Ok::<_, crate::db::DbError>(days)
+        })
+    });
+    say(&format!("Imported the exchange rates of {} days.", days.await?));
+    Ok(())
 }
 
 pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {

@@ -37,6 +37,8 @@ pub struct Settings {
     pub sandbox_callbacks: sandbox::Callbacks,
     /// Origins that a payer may be sent back to; the public one unless given.
     pub return_origins: Vec<String>,
+    /// Where reference exchange rates are fetched from every day; nowhere unless given.
+    pub fx_url: Option<String>,
     pub cors_origins: Vec<String>,
     pub trusted_proxies: Vec<IpNet>,
     pub rate_limits: bool,
@@ -131,6 +133,7 @@ impl Settings {
             ),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
+            fx_url: read.checked("TRUNKLINE_FX_URL", "an http(s) URL", is_url),
             cors_origins: read
                 .list("TRUNKLINE_CORS_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             trusted_proxies: read.list("TRUNKLINE_TRUSTED_PROXIES", "addresses or networks", |text| {
@@ -310,6 +313,11 @@ impl Reading {
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', ' ']))
+}
+
+fn is_url(text: &str) -> bool {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && !host.contains(char::is_whitespace))
 }
 
 fn is_database_url(text: &str) -> bool {

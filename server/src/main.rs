@@ -40,6 +40,9 @@ enum Command {
     /// Prove the ledger.
     #[command(subcommand)]
     Ledger(Ledger),
+    /// Take exchange rates in.
+    #[command(subcommand)]
+    Fx(Fx),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -83,6 +86,15 @@ enum Ledger {
     Verify,
 }
 
+#[derive(Subcommand)]
+enum Fx {
+    /// Import a file of the European Central Bank's reference rates, of a day or of several.
+    Import {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -111,6 +123,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
+            Command::Fx(Fx::Import { file }) => cli::import_fx(settings, &file).await,
             Command::Openapi => cli::print_openapi(),
         }
     })

@@ -1,7 +1,7 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, kyb, notifications, onboarding,
+    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, kyb, notifications, onboarding,
     recharge, sessions, two_factor, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
@@ -191,6 +191,10 @@ pub fn table() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("balance_limits.update").problems(&[StateConflict]).under("Billing"),
         get("/admin/dunning", dunning::list, "Customers to speak to about money")
             .who(Team).limit(Limit::Reads).under("Billing"),
+        get("/admin/fx-rates", fx::show, "Exchange rates")
+            .who(Team).limit(Limit::Reads).under("Billing"),
+        put("/admin/fx-rates", fx::change, "Set the exchange rates of a day")
+            .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under("Billing"),
         post("/admin/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
             .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("Admin"),
         post("/admin/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")

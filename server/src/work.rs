@@ -1,7 +1,7 @@
 //! Every kind of job and every schedule.
 
 use crate::app::App;
-use crate::features::{cards, housekeeping, letters, orphans, recharge, sandbox, sessions, watch, webhooks};
+use crate::features::{cards, fx, housekeeping, letters, orphans, recharge, sandbox, sessions, watch, webhooks};
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
 
@@ -36,6 +36,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(watch::moved_job(context, payload)) },
         JobKind { kind: watch::RECHECK, run: |context, payload| Box::pin(watch::recheck_job(context, payload)) },
         JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
+        JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -45,6 +46,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
+        // The bank publishes at 16:00 in Frankfurt.
+        Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

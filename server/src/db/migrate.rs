@@ -51,6 +51,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0008_beta_decisions",
     "0009_notifications",
     "0010_recharge",
+    "0011_fx",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

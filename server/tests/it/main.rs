@@ -17,6 +17,7 @@ mod devices;
 mod downloads;
 mod engines;
 mod files;
+mod fx;
 mod jwt;
 mod kyb;
 mod ledger;

@@ -48,6 +48,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let body = json!({"minimum": amount, "soft_warn_threshold": amount});
         request(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/balance-limits"), body)
     })),
+    ("PUT", "/admin/fx-rates", |world| Box::pin(async move {
+        let body = json!({"base": "EUR", "date": "2024-01-02", "rates": {"USD": "1.0956"}});
+        request(world.minted(Role::Admin).await, "/admin/fx-rates", body)
+    })),
 ];
 
 #[rustfmt::skip]

@@ -176,7 +176,10 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
             Ok::<_, crate::db::DbError>(days)
         })
     });
-    say(&format!("Imported the exchange rates of {} days.", days.await?));
+    match days.await? {
+        1 => say("Imported the exchange rates of a day."),
+        days => say(&format!("Imported the exchange rates of {days} days.")),
+    }
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use trunkline::params;
 
 use crate::world::engines::both;
 
@@ -56,6 +57,20 @@ both! {
         assert!(link.starts_with("http://127.0.0.1:8080/magic-link#token="), "{link}");
         assert!(refused(&run(&["admin", "link", "--email", "bob@carrier.example"], "")).contains("no user has this email"));
         assert!(succeeded(&run(&["audit", "verify"], "")).contains("holds: 2 rows"));
+    }
+
+    async fn exchange_rates_are_imported_from_the_banks_file_and_no_other(db) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("eurofxref-daily.xml");
+        let run = |file: &Path| trunkline(&db.url, folder.path(), &["fx", "import", file.to_str().unwrap()], "");
+        std::fs::write(&file, "<Cube><Cube time='2026-11-13'><Cube currency='USD' rate='1.0832'/></Cube></Cube>").unwrap();
+        assert!(succeeded(&run(&file)).contains("of a day"));
+        let (date, rate): (String, i64) =
+            db.read().await.unwrap().one("SELECT date, rate FROM fx_rates", params![]).await.unwrap();
+        assert_eq!((date.as_str(), rate), ("2026-11-13", 1_083_200_000));
+        std::fs::write(&file, "<html>").unwrap();
+        assert!(refused(&run(&file)).contains("no file of the European Central Bank"));
+        assert!(refused(&run(&folder.path().join("absent"))).contains("absent"));
     }
 
     async fn migrating_twice_is_migrating_once(db) {

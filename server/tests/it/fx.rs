@@ -67,7 +67,7 @@ both! {
         let convert = async |day: &str| {
             let mut reader = app.db.read().await.unwrap();
             let rates = fx::rates_on(&mut reader, day.parse().unwrap()).await.unwrap().unwrap();
-            rates.convert(Money::from_minor(100_00, usd).unwrap(), Currency::EUR).unwrap()
+            rates.convert(Money::from_minor(10_000, usd).unwrap(), Currency::EUR).unwrap()
         };
         // Nothing is published on a Saturday: Friday's count.
         let saturday = convert("2026-11-14").await;

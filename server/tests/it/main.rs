@@ -15,6 +15,7 @@ mod coverage;
 mod crash;
 mod devices;
 mod downloads;
+mod dunning;
 mod engines;
 mod files;
 mod fx;

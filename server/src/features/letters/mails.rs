@@ -73,7 +73,7 @@ mails! {
     BalanceLow { balance: Money, threshold: Money, threshold_pct: i64 }
     templates "en/balance_low.html", "en/balance_low.txt";
     subject |mail, _| format!("Your balance is low: {}", mail.balance);
-    sample |_| BalanceLow { balance: euros(87_40), threshold: euros(104_12), threshold_pct: 20 };
+    sample |_| BalanceLow { balance: euros(8740), threshold: euros(10_412), threshold_pct: 20 };
 
     /// There is nothing left to spend.
     BalanceExhausted { balance: Money }
@@ -85,7 +85,7 @@ mails! {
     RechargeOff { amount: Money }
     templates "en/recharge_off.html", "en/recharge_off.txt";
     subject |_, _| "Auto-recharge was switched off".into();
-    sample |_| RechargeOff { amount: euros(100_00) };
+    sample |_| RechargeOff { amount: euros(10_000) };
 
     /// Documents were looked at and found good.
     DocumentsApproved { papers: Papers, note: Option<String> }

@@ -9,7 +9,7 @@ use trunkline::http::endpoint::Endpoint;
 use trunkline::routes;
 use trunkline::values::Role;
 
-use super::examples::{Request, example, needs_example, send};
+use super::examples::{Request, example, key, needs_example, send};
 use super::{name, unfounded};
 use crate::world::World;
 use crate::world::client::Answer;
@@ -72,18 +72,21 @@ both! {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.is_conditional()) {
             let mut request = example(&world, endpoint).await;
-            let caller = request.caller.clone();
-            request.caller = caller.header("If-Match", "\"a version that never was\"");
+            let caller = world.bearing(request.caller.token());
+            // Another version is another operation, and so has a key of its own.
+            let holding = |tag: &str| caller.with_key(key()).header("If-Match", tag);
+            request.caller = holding("\"a version that never was\"");
             let answer = send(&request, &endpoint.method).await;
             assert_eq!(answer.status, 412, "{}: {}", name(endpoint), answer.body);
             answer.problem(412, "precondition.failed");
 
             let tag = caller.get(&request.path).await.header("etag").map(str::to_owned);
             let Some(tag) = tag else { continue };
-            request.caller = caller.header("If-Match", &tag);
+            request.caller = holding(&tag);
             let changed = send(&request, &endpoint.method).await;
             assert_eq!(changed.status, endpoint.handler.status().as_u16(), "{}", name(endpoint));
             if caller.get(&request.path).await.header("etag") != Some(tag.as_str()) {
+                request.caller = holding(&tag);
                 send(&request, &endpoint.method).await.problem(412, "precondition.failed");
             }
         }

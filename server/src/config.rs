@@ -167,6 +167,16 @@ impl Settings {
         if self.return_origins.is_empty() { vec![self.public_url()] } else { self.return_origins.clone() }
     }
 
+    /// The address as a payer may be sent back to it, if its origin is one of those.
+    pub fn return_address(&self, address: &str) -> Option<String> {
+        let address = reqwest::Url::parse(address).ok()?;
+        let is_plain = address.username().is_empty() && address.password().is_none();
+        let origin = address.origin();
+        let origins = self.return_origins();
+        let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
+        (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| address.to_string())
+    }
+
     pub fn database_url(&self) -> String {
         let default = || format!("sqlite://{}", self.data_dir.join("trunkline.db").display());
         self.database_url.clone().unwrap_or_else(default)
@@ -390,6 +400,28 @@ mod tests {
             ("TRUNKLINE_RETURN_ORIGINS", "https://a.example/path"),
         ] {
             assert!(settings(&[(name, value)]).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_payer_is_sent_back_to_known_origins_only() {
+        let names = [("TRUNKLINE_RETURN_ORIGINS", "https://shop.example,http://127.0.0.1:3000")];
+        let settings = settings(&names).unwrap();
+        for good in ["https://shop.example/done?x=1", "https://SHOP.example:443/", "http://127.0.0.1:3000"] {
+            assert!(settings.return_address(good).is_some(), "{good}");
+        }
+        for bad in [
+            "http://shop.example/",
+            "https://shop.example.evil.example/",
+            "https://shop.example@evil.example/",
+            "https://me@shop.example/",
+            "https://shop.example:444/",
+            "javascript:alert(1)",
+            "//shop.example/",
+            "/done",
+            "",
+        ] {
+            assert_eq!(settings.return_address(bad), None, "{bad}");
         }
     }
 

@@ -18,7 +18,7 @@ use super::answer::{Answer, Rendered};
 use super::auth::Principal;
 use super::conditional;
 use super::endpoint::Endpoint;
-use super::idempotency::{self, Claim, Claimed, Snapshot};
+use super::idempotency::{self, Claim, Claimed, Mark, Snapshot};
 use super::problem::Problem;
 use crate::app::App;
 use crate::audit::{self, Actor, Outcome};
@@ -144,6 +144,11 @@ impl Call {
     /// The caller's key, which an endpoint that demands one always has.
     pub fn idempotency_key(&self) -> Result<Uuid, Problem> {
         self.claim().map(|claim| claim.key()).ok_or_else(Problem::idempotency_key_required)
+    }
+
+    /// What tells this request from every other of its caller to the same path.
+    pub fn mark(&self) -> Result<Mark, Problem> {
+        self.claim().map(|claim| claim.mark()).ok_or_else(Problem::idempotency_key_required)
     }
 
     /// Refuses in the answer's own form instead of with a problem. Only the audit row is written.

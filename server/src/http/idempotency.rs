@@ -67,6 +67,25 @@ impl Claim {
     pub fn key(&self) -> Uuid {
         self.key
     }
+
+    pub fn mark(&self) -> Mark {
+        Mark { key: self.key, body_digest: self.body_digest }
+    }
+}
+
+/// A caller's key and the body it came with: for work that is begun in one transaction and answered in another, and so
+/// has to know its own request again when a crash came between.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    pub key: Uuid,
+    pub body_digest: [u8; 32],
+}
+
+impl Mark {
+    /// Refuses another body under the same key.
+    pub fn expect_same(&self, digest: &[u8]) -> Result<(), Problem> {
+        if digest == self.body_digest { Ok(()) } else { Err(Problem::idempotency_conflict()) }
+    }
 }
 
 /// Takes the key for this transaction, or finds what it led to before.

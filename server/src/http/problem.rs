@@ -214,6 +214,11 @@ impl Problem {
         Problem::with_detail(Code::StateConflict, detail)
     }
 
+    /// Something else still needs the resource.
+    pub fn resource_in_use(detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem::with_detail(Code::ResourceInUse, detail)
+    }
+
     pub fn precondition_failed() -> Problem {
         Problem::with_detail(Code::PreconditionFailed, "The resource has changed since the version named in If-Match.")
     }

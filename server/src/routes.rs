@@ -2,13 +2,13 @@
 
 use crate::features::{
     accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, kyb, notifications, onboarding,
-    recharge, sessions, two_factor, watch, webhooks,
+    payments, recharge, sessions, two_factor, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
 use crate::http::problem::Code::{
-    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired,
-    TokenInvalid, ValidationFailed,
+    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, ResourceInUse, StateConflict,
+    TokenExpired, TokenInvalid, ValidationFailed,
 };
 use crate::limits::Limit;
 
@@ -131,6 +131,26 @@ pub fn table() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
             .under("Notifications"),
 
+        // Payments
+        post("/payments/topups", payments::top_up, "Begin to top up")
+            .who(Customer).limit(Limit::Writes).audit("topup.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Payments"),
+        get("/payments/topups", payments::list_topups, "Your top-ups")
+            .who(Customer).limit(Limit::Reads).under("Payments"),
+        get("/payments/topups/{id}", payments::show_topup, "A top-up, by its own id or the provider's")
+            .who(Customer).limit(Limit::Reads).under("Payments"),
+        get("/payments/methods", payments::list_methods, "Your saved cards")
+            .who(Customer).limit(Limit::Reads).under("Payments"),
+        post("/payments/methods", payments::add_method, "Begin to save a card")
+            .who(Customer).limit(Limit::Writes).audit("payment_method.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Payments"),
+        patch("/payments/methods/{id}", payments::update_method, "Make a card the default")
+            .who(Customer).limit(Limit::Writes).audit("payment_method.update").idempotent()
+            .problems(&[AccountNotActive, StateConflict]).under("Payments"),
+        delete("/payments/methods/{id}", payments::remove_method, "Remove a card")
+            .who(Customer).limit(Limit::Writes).audit("payment_method.remove").idempotent()
+            .problems(&[AccountNotActive, ResourceInUse]).under("Payments"),
+
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")
             .who(Anyone).limit(Limit::None).under("Files"),
@@ -195,6 +215,11 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Billing"),
         put("/admin/fx-rates", fx::change, "Set the exchange rates of a day")
             .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under("Billing"),
+        get("/admin/payments", payments::list_payments, "Payments of all customers")
+            .who(Team).limit(Limit::Reads).under("Admin payments"),
+        post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")
+            .who(Admin).limit(Limit::Writes).audit("payment.refund").idempotent()
+            .problems(&[BalanceInsufficient, StateConflict]).under("Admin payments"),
         post("/admin/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
             .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("Admin"),
         post("/admin/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")

@@ -1,7 +1,9 @@
 //! Every kind of job and every schedule.
 
 use crate::app::App;
-use crate::features::{cards, fx, housekeeping, letters, orphans, recharge, sandbox, sessions, watch, webhooks};
+use crate::features::{
+    cards, fx, housekeeping, letters, orphans, payments, recharge, sandbox, sessions, watch, webhooks,
+};
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
 
@@ -37,6 +39,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: watch::RECHECK, run: |context, payload| Box::pin(watch::recheck_job(context, payload)) },
         JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
+        JobKind { kind: payments::POLL, run: |context, payload| Box::pin(payments::poll_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -44,6 +47,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
+        Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.

@@ -52,6 +52,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0009_notifications",
     "0010_recharge",
     "0011_fx",
+    "0014_payments",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

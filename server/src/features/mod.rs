@@ -15,6 +15,7 @@ pub mod letters;
 pub mod notifications;
 pub mod onboarding;
 pub mod orphans;
+pub mod payments;
 pub mod recharge;
 pub mod sandbox;
 pub mod sessions;

@@ -4,8 +4,6 @@
 //! here unless it was told.
 
 use hyper::StatusCode;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use crate::app::App;
@@ -14,10 +12,10 @@ use crate::http::problem::Problem;
 use crate::http::response::Response;
 use crate::http::screen::{Form, Screen, Visit, page, see_other};
 use crate::jobs::{JobContext, JobError};
-use crate::outside::payments::sandbox::cards::{KNOWN, PAYS, Typed, pay};
+use crate::outside::payments::sandbox::cards::{KNOWN, PAYS, Typed, pay, year_and_month};
 use crate::outside::payments::sandbox::{Choice, Offer};
 use crate::outside::payments::{OrderState, Payments};
-use crate::values::Time;
+use crate::values::{Money, Time};
 
 pub use crate::outside::payments::sandbox::CALL_BACK;
 
@@ -82,15 +80,11 @@ fn typed(form: &Form, now: Time) -> Typed {
     }
 }
 
-fn year_and_month(now: Time) -> (i64, i64) {
-    let moment = Timestamp::from_millisecond(now.millis()).unwrap_or_default().to_zoned(TimeZone::UTC);
-    (i64::from(moment.year()), i64::from(moment.month()))
-}
-
 /// The form, or what became of the order. `wrong` is said of a form that was sent.
 fn checkout(visit: &Visit, offer: &Offer, wrong: Option<&str>) -> Result<Response, Problem> {
     let outcome = match offer.state {
         OrderState::Pending | OrderState::Processing => None,
+        OrderState::Completed if offer.amount.is_some() => Some("This is paid."),
         OrderState::Completed => Some("The card was accepted."),
         OrderState::Failed => Some("The card was declined."),
         OrderState::Cancelled => Some("Nobody paid, and this checkout is closed."),
@@ -101,12 +95,25 @@ fn checkout(visit: &Visit, offer: &Offer, wrong: Option<&str>) -> Result<Respons
         Some(outcome) => {
             html.raw("<p>").text(outcome).raw("</p><p><a href=\"").text(&offer.return_url).raw("\">Go back</a></p>");
         }
-        None => form(html, &typed(&visit.form, visit.app.clock.now()), wrong),
+        None => form(html, &typed(&visit.form, visit.app.clock.now()), &button(offer.amount), wrong),
     };
-    page(status, "Verify your card", content, &targets)
+    page(status, &title(offer.amount), content, &targets)
 }
 
-fn form(html: &mut Html, typed: &Typed, wrong: Option<&str>) {
+fn title(amount: Option<Money>) -> String {
+    amount.map_or_else(|| "Verify your card".to_owned(), |amount| format!("Top up by {}", priced(amount)))
+}
+
+fn button(amount: Option<Money>) -> String {
+    amount.map_or_else(|| "Verify the card".to_owned(), |amount| format!("Pay {}", priced(amount)))
+}
+
+/// As a till writes it: EUR 25.00.
+fn priced(amount: Money) -> String {
+    format!("{} {}", amount.currency(), amount.amount())
+}
+
+fn form(html: &mut Html, typed: &Typed, button: &str, wrong: Option<&str>) {
     html.raw("<p>This is a sandbox: no money moves. Do not type the number of a real card.</p>");
     if let Some(wrong) = wrong {
         html.raw("<p class=\"wrong\" role=\"alert\" id=\"wrong\">").text(wrong).raw("</p>");
@@ -120,7 +127,7 @@ fn form(html: &mut Html, typed: &Typed, wrong: Option<&str>) {
     html.raw("<div><label for=\"exp_year\">Year</label><input id=\"exp_year\" name=\"exp_year\" ");
     html.raw("inputmode=\"numeric\" maxlength=\"4\" value=\"");
     html.text(&typed.exp_year).raw("\"></div></div>");
-    html.raw("<button name=\"action\" value=\"pay\">Verify the card</button>");
+    html.raw("<button name=\"action\" value=\"pay\">").text(button).raw("</button>");
     html.raw("<button class=\"quiet\" name=\"action\" value=\"decline\">Be declined</button>");
     html.raw("<button class=\"quiet\" name=\"action\" value=\"cancel\">Walk away</button></form>");
     html.raw("<p class=\"hint\">Numbers to try:</p><table>");

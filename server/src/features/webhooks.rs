@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::audit::Actor;
 use crate::db::{Conn, DbError, params, sql};
-use crate::features::cards;
+use crate::features::{cards, payments};
 use crate::http::answer::{Answer, Rendered};
 use crate::http::call::{Call, Done};
 use crate::http::input::{Path, Signed};
@@ -117,7 +117,9 @@ pub async fn follow_up_job(context: JobContext<App>, payload: Value) -> Result<(
     let order = context.app.payments.order(id).await.map_err(|error| JobError::Failed(error.to_string()))?;
     // An order that the provider does not know is nobody's.
     let Some(order) = order else { return Ok(()) };
-    cards::settle(&context.app, order, Actor::Webhook).await.map_err(|problem| JobError::Failed(format!("{problem:?}")))
+    let failed = |problem| JobError::Failed(format!("{problem:?}"));
+    cards::settle(&context.app, order.clone(), Actor::Webhook).await.map_err(failed)?;
+    payments::settle(&context.app, order, Actor::Webhook).await.map_err(failed)
 }
 
 /// Forgets callbacks that no provider repeats any more.

@@ -196,6 +196,21 @@ id! {
     pub struct CardVerificationId = "pmv_";
 }
 
+id! {
+    /// Something we asked the payment provider for: a top-up, a charge, or a card to be saved.
+    pub struct PaymentId;
+}
+
+id! {
+    /// A saved card.
+    pub struct PaymentMethodId;
+}
+
+id! {
+    /// A payment, or a part of one, on its way back.
+    pub struct RefundId;
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -44,7 +44,8 @@ pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, SessionId, UserId, parse_uuid,
+    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, PaymentId, PaymentMethodId,
+    RefundId, SessionId, UserId, parse_uuid,
 };
 pub use locale::Locale;
 pub use money::{Money, MoneyError};

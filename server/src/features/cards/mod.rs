@@ -3,7 +3,8 @@
 //! `POST /me/card-setup` opens a verification and answers where to show the card (`setup`). What became of it is the
 //! provider's to say: a callback tells us to look, and a job looks by itself now and then (`settle`). Either way the
 //! order is fetched and the verification ends once, verified or failed, and onboarding hears of it. `rules` knows how a
-//! verification moves. `GET /me/payment-method` shows how far it is.
+//! verification moves. A card that was verified is saved among the payment methods. `GET /me/payment-method` shows how
+//! far it is.
 
 mod rules;
 mod settle;

@@ -1,7 +1,6 @@
-//! How a verification moves, and how often to ask for it.
+//! How a verification moves.
 
-use std::time::Duration;
-
+use crate::features::payments::PATIENCE;
 use crate::outside::payments::OrderState;
 use crate::values::{Time, text_enum};
 
@@ -25,12 +24,6 @@ impl CardStatus {
 /// How many verifications of one account may wait for their card at once: each is asked for again and again.
 pub const WAITING_AT_MOST: i64 = 10;
 
-/// How long a verification waits for its card.
-pub const PATIENCE: Duration = Duration::from_secs(24 * 3600);
-
-const SOONEST: Duration = Duration::from_secs(60);
-const LATEST: Duration = Duration::from_secs(30 * 60);
-
 /// Where the provider's word takes a verification begun then.
 pub fn next(status: CardStatus, order: OrderState, created_at: Time, now: Time) -> CardStatus {
     match (status, order) {
@@ -43,16 +36,10 @@ pub fn next(status: CardStatus, order: OrderState, created_at: Time, now: Time) 
     }
 }
 
-/// When to ask the provider again: often while the payer may still be at it, then less, and once when patience ends.
-pub fn next_poll(created_at: Time, now: Time) -> Time {
-    let pause = (now.since(created_at) / 4).clamp(SOONEST, LATEST);
-    let end = created_at.plus(PATIENCE);
-    let soon = now.plus(pause);
-    if now < end { soon.min(end) } else { soon }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -84,14 +71,6 @@ mod tests {
         #[test]
         fn after_a_day_every_verification_is_settled(status in status(), order in order()) {
             prop_assert!(next(status, order, BEGAN, BEGAN.plus(PATIENCE)).is_settled());
-        }
-
-        #[test]
-        fn the_next_look_is_soon_and_never_skips_the_end(seconds in 0u64..100_000) {
-            let now = BEGAN.plus(Duration::from_secs(seconds));
-            let again = next_poll(BEGAN, now);
-            prop_assert!(again > now && again <= now.plus(LATEST));
-            prop_assert!(now >= BEGAN.plus(PATIENCE) || again <= BEGAN.plus(PATIENCE));
         }
     }
 

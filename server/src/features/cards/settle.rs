@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::rules::{CardStatus, next, next_poll};
+use super::rules::{CardStatus, next};
 use super::store::{self, Open};
 use crate::app::App;
 use crate::audit::{self, Actor, Entry, Outcome};
 use crate::db::Conn;
 use crate::features::onboarding::{Event, happened};
+use crate::features::payments::{next_poll, save_card};
 use crate::http::problem::Problem;
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::payments::{Order, OrderState};
@@ -47,7 +48,10 @@ async fn apply(conn: &mut Conn, word: &Word) -> Result<(), Problem> {
         return Ok(());
     }
     let card = word.order.as_ref().and_then(|order| order.card.as_ref());
-    store::move_to(conn, word.id, status, card, word.now).await?;
+    store::move_to(conn, word.id, status, card.map(|saved| &saved.card), word.now).await?;
+    if let (CardStatus::Verified, Some(order)) = (status, &word.order) {
+        save_card(conn, word.app.entropy, known.account_id, known.provider, order, word.now).await?;
+    }
     let event = match status {
         CardStatus::Verified => Event::CardVerified,
         CardStatus::VerificationFailed => Event::CardFailed,

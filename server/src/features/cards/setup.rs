@@ -5,16 +5,17 @@
 //! together. A crash between the steps leaves a verification without an answer, which a retry with the same key finds
 //! and completes: the provider knows the reference and opens no second order.
 
-use super::rules::{WAITING_AT_MOST, next_poll};
+use super::rules::WAITING_AT_MOST;
 use super::store::{self, Beginning};
 use super::types::{CardSetupRequest, CardSetupResponse};
 use crate::db::Conn;
-use crate::features::onboarding::{self, Event, Prospect, happened};
+use crate::features::onboarding::{self, Event, happened};
+use crate::features::payments::{next_poll, payer};
 use crate::http::answer::Created;
 use crate::http::call::{Call, Done};
 use crate::http::input::OptionalBody;
 use crate::http::problem::Problem;
-use crate::outside::payments::CardCheck;
+use crate::outside::payments::{OrderRequest, Payer};
 use crate::values::CardVerificationId;
 
 pub async fn set_up(
@@ -31,16 +32,17 @@ pub async fn set_up(
         poll_at: next_poll(now, now),
         now,
     };
-    let (id, prospect) = app.db.tx(beginning, |conn, beginning| Box::pin(begin(conn, beginning))).await?;
+    let (id, payer) = app.db.tx(beginning, |conn, beginning| Box::pin(begin(conn, beginning))).await?;
     call.note("payment_method_id", id.to_string());
 
-    let check = CardCheck {
+    let order = OrderRequest {
         reference: id.to_string(),
-        customer_name: prospect.contact_name,
-        customer_email: prospect.contact_email,
+        amount: None,
+        payer,
+        save_card: true,
         return_url: format!("{}/", app.public_url),
     };
-    let checkout = app.payments.check_card(check).await.map_err(|error| {
+    let checkout = app.payments.open(order).await.map_err(|error| {
         tracing::warn!(%error, request_id = call.request_id, "the payment provider opened no order");
         Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
     })?;
@@ -57,7 +59,7 @@ pub async fn set_up(
 }
 
 /// An account that may not show a card is refused before the provider hears of it.
-async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Prospect), Problem> {
+async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Payer), Problem> {
     onboarding::must_be_active(conn, beginning.account_id).await?;
     onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
     if store::waiting(conn, beginning.account_id, beginning.request_key).await? >= WAITING_AT_MOST {
@@ -65,6 +67,6 @@ async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificati
             "{WAITING_AT_MOST} checkouts wait for a card already; answer one of them, or wait until they close."
         )));
     }
-    let prospect = onboarding::prospect(conn, beginning.account_id).await?.ok_or_else(Problem::not_found)?;
-    Ok((store::begin(conn, beginning).await?, prospect))
+    let payer = payer(conn, beginning.account_id, beginning.provider).await?;
+    Ok((store::begin(conn, beginning).await?, payer))
 }

@@ -2,8 +2,9 @@
 
 use uuid::Uuid;
 
-use super::rules::{CardStatus, PATIENCE};
+use super::rules::CardStatus;
 use crate::db::{Conn, DbError, params, row, sql};
+use crate::features::payments::PATIENCE;
 use crate::outside::payments::{Brand, Card, Checkout, Provider};
 use crate::values::{AccountId, CardVerificationId, Time};
 
@@ -95,6 +96,7 @@ pub async fn provider_called(conn: &mut Conn, provider: Provider, order_id: &str
 row! {
     pub struct Verification {
         pub account_id: AccountId,
+        pub provider: Provider,
         pub status: CardStatus,
         pub created_at: Time,
     }

@@ -46,6 +46,15 @@ pub async fn must_be_active(conn: &mut Conn, account: AccountId) -> Result<(), P
     }
 }
 
+/// Refuses what only an account that was let into the beta may do. A suspended one was, and still may.
+pub async fn must_be_let_in(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
+    match known.standing().beta {
+        AccountStatus::BetaApproved | AccountStatus::Live => Ok(()),
+        _ => Err(Problem::account_not_active("The account is not approved yet; it can be topped up once it is.")),
+    }
+}
+
 /// Moves an account by what happened to it. A move that the table does not have is refused.
 pub async fn happened(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
     store::lock(conn, account).await?;

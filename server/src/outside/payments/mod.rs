@@ -3,7 +3,8 @@
 //! A merchant's life with one is always the same. We open an order under a reference of ours and send the payer to its
 //! checkout. The provider then calls back, perhaps twice, late or never, and says little; so a callback is only a
 //! reason to fetch the order, which is the truth, and whoever waits for an order also asks now and then by itself.
-//! Opening an order again under the same reference leads to the same order, so a crash in between costs nothing.
+//! Whatever we ask for carries a reference of ours, and asking again under the same one leads to the same order, charge
+//! or refund; so a crash in between costs nothing.
 //!
 //! `sandbox` is the default: a provider of our own, in this process, for trying everything out without money.
 //! No call here may stand inside a transaction.
@@ -14,7 +15,7 @@ use std::fmt;
 
 use hyper::header::HeaderMap;
 
-use crate::values::{Email, Time, text_enum};
+use crate::values::{AccountId, Email, Money, Time, text_enum};
 
 use sandbox::Sandbox;
 
@@ -49,14 +50,56 @@ text_enum! {
     }
 }
 
-/// A card to be shown, not charged.
-pub struct CardCheck {
+impl OrderState {
+    /// Whether the order has come to its end.
+    pub const fn is_final(self) -> bool {
+        matches!(self, OrderState::Completed | OrderState::Failed | OrderState::Cancelled)
+    }
+}
+
+text_enum! {
+    /// Where a refund stands.
+    pub enum RefundState {
+        /// The banks are at it.
+        Pending = "pending",
+        Completed = "completed",
+        /// The provider refuses.
+        Failed = "failed",
+    }
+}
+
+/// Who pays.
+#[derive(Clone, Debug)]
+pub struct Payer {
+    pub account: AccountId,
+    pub name: String,
+    pub email: Email,
+    /// What the provider calls this payer, if it has met it before.
+    pub provider_customer: Option<String>,
+}
+
+/// An order to be paid at the provider's checkout.
+#[derive(Clone, Debug)]
+pub struct OrderRequest {
     /// Ours, and the same when we ask again.
     pub reference: String,
-    pub customer_name: String,
-    pub customer_email: Email,
+    /// Without one the card is only shown.
+    pub amount: Option<Money>,
+    pub payer: Payer,
+    /// Whether the provider keeps the card, for us to charge later.
+    pub save_card: bool,
     /// Where the payer goes afterwards.
     pub return_url: String,
+}
+
+/// A charge of a saved card while its holder is away.
+#[derive(Clone, Debug)]
+pub struct ChargeRequest {
+    /// Ours, and the same when we ask again.
+    pub reference: String,
+    pub amount: Money,
+    pub payer: Payer,
+    pub card_token: String,
 }
 
 /// An order that waits for its payer.
@@ -74,6 +117,14 @@ pub struct Card {
     pub exp_year: i64,
 }
 
+/// A card that the provider keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedCard {
+    /// What the provider calls it.
+    pub token: String,
+    pub card: Card,
+}
+
 /// An order as the provider knows it.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -81,8 +132,22 @@ pub struct Order {
     /// Ours, as we gave it.
     pub reference: String,
     pub state: OrderState,
-    /// The card it was paid with.
-    pub card: Option<Card>,
+    pub amount: Option<Money>,
+    /// What of it went back.
+    pub refunded: Option<Money>,
+    /// The card it was paid with, if the provider keeps it.
+    pub card: Option<SavedCard>,
+    /// What the provider calls the payer.
+    pub customer: Option<String>,
+    /// Why it failed.
+    pub decline: Option<String>,
+}
+
+/// A refund as the provider knows it.
+#[derive(Clone, Debug)]
+pub struct Refund {
+    pub id: String,
+    pub state: RefundState,
 }
 
 /// What a callback says: that something happened to an order.
@@ -121,10 +186,10 @@ impl Payments {
         }
     }
 
-    /// Opens an order that verifies a card, or finds the one opened under this reference before.
-    pub async fn check_card(&self, check: CardCheck) -> Result<Checkout, ProviderError> {
+    /// Opens an order, or finds the one opened under this reference before.
+    pub async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
         match self {
-            Payments::Sandbox(sandbox) => sandbox.check_card(check).await,
+            Payments::Sandbox(sandbox) => sandbox.open(request).await,
         }
     }
 
@@ -132,6 +197,34 @@ impl Payments {
     pub async fn order(&self, id: &str) -> Result<Option<Order>, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.order(id).await,
+        }
+    }
+
+    /// The order under this reference of ours, if it came to one.
+    pub async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.find(reference).await,
+        }
+    }
+
+    /// Charges a saved card, once for each reference. A card that is declined is a failed order, not an error.
+    pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.charge(request).await,
+        }
+    }
+
+    /// Sends money of a completed order back, once for each reference and never more than is left of it.
+    pub async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.refund(order_id, amount, reference).await,
+        }
+    }
+
+    /// Closes the checkout of an order that nobody has paid; any other order stays as it is.
+    pub async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.cancel(order_id).await,
         }
     }
 

@@ -1,7 +1,11 @@
 //! The test cards, and what is wrong with a card that is none.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
 use super::super::{Brand, Card};
 use super::Choice;
+use crate::values::Time;
 
 /// Pays, and stands in the form until another is typed.
 pub const PAYS: &str = "4242424242424242";
@@ -24,6 +28,12 @@ pub struct Typed {
     pub number: String,
     pub exp_month: String,
     pub exp_year: String,
+}
+
+/// What a card's end is held against.
+pub fn year_and_month(now: Time) -> (i64, i64) {
+    let moment = Timestamp::from_millisecond(now.millis()).unwrap_or_default().to_zoned(TimeZone::UTC);
+    (i64::from(moment.year()), i64::from(moment.month()))
 }
 
 /// What paying with this card comes to in this year and month, or what is wrong with it.

@@ -1,0 +1,118 @@
+//! Charging a saved card while its holder is away, as auto-recharge does.
+//!
+//! ```ignore
+//! // In the transaction that decides to charge; repeated with the same key it leads to the same payment.
+//! let payment = payments::claim_charge(conn, &app, &NewCharge { account, method, amount, key }, now).await?;
+//! // After it has committed, outside any transaction.
+//! let charged = payments::run_charge(&app, payment).await?;
+//! ```
+//!
+//! A charge that a crash or a silent provider leaves undone is finished by the poller; [`outcome`] tells how.
+
+use uuid::Uuid;
+
+use super::methods;
+use super::rules::{PaymentStatus, Purpose, next_poll};
+use super::settle::settle;
+use super::store::{self, NewPayment, PaymentRow};
+use super::topups::payer;
+use crate::app::App;
+use crate::audit::Actor;
+use crate::db::{Conn, DbError};
+use crate::http::idempotency::Mark;
+use crate::http::input::sha256;
+use crate::http::problem::Problem;
+use crate::outside::payments::{ChargeRequest, Order, ProviderError};
+use crate::values::{AccountId, Money, PaymentId, PaymentMethodId, Time};
+
+/// A charge to be.
+#[derive(Clone, Debug)]
+pub struct NewCharge {
+    pub account: AccountId,
+    /// The account's saved card.
+    pub method: PaymentMethodId,
+    pub amount: Money,
+    /// The caller's name for this charge: one payment for each.
+    pub key: Uuid,
+}
+
+/// How a charge stands. `Pending` means that the provider has not said; `Failed` and `Expired` that nothing was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charged {
+    pub payment: PaymentId,
+    pub status: PaymentStatus,
+    /// Why the card was declined.
+    pub decline: Option<String>,
+}
+
+impl From<PaymentRow> for Charged {
+    fn from(row: PaymentRow) -> Self {
+        Charged { payment: row.id, status: row.status, decline: row.decline }
+    }
+}
+
+/// Claims the payment and charges the card: both halves, for whoever has no transaction of its own.
+pub async fn charge(app: &App, charge: NewCharge) -> Result<Charged, Problem> {
+    let work = (app.clone(), charge);
+    let claim = app.db.tx(work, |conn, (app, charge)| Box::pin(claim_charge(conn, app, charge, app.clock.now())));
+    let payment = claim.await?;
+    run_charge(app, payment).await
+}
+
+/// Writes down that this card is to be charged. A card that is not the account's is 404.
+pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: Time) -> Result<PaymentId, Problem> {
+    let method = methods::lock(conn, charge.method).await?;
+    method.filter(|method| method.account_id == charge.account).ok_or_else(Problem::not_found)?;
+    let (method, amount) = (charge.method, charge.amount);
+    let mark = Mark { key: charge.key, body_digest: sha256(format!("{method} {amount}").as_bytes()) };
+    let new = NewPayment {
+        id: PaymentId::new(app.entropy.uuid(now)),
+        account_id: charge.account,
+        purpose: Purpose::Recharge,
+        provider: app.payments.provider(),
+        method_id: Some(method),
+        amount: Some(amount),
+        poll_at: next_poll(now, now),
+        mark,
+        now,
+    };
+    let payment = store::begin(conn, &new).await?;
+    new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
+    Ok(payment.id)
+}
+
+/// Charges the card of a claimed payment and settles it. Safe to repeat; a provider that does not answer is 503, and
+/// the payment is then finished by the poller.
+pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
+    let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
+    if payment.status != PaymentStatus::Pending {
+        return Ok(payment.into());
+    }
+    let order = send(app, &payment).await.map_err(|error| {
+        tracing::warn!(%error, payment = %id, "the payment provider charged no card");
+        Problem::unavailable("The payment provider does not answer.")
+    })?;
+    settle(app, order, Actor::System).await?;
+    outcome(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)
+}
+
+/// How a charge stands.
+pub async fn outcome(conn: &mut Conn, id: PaymentId) -> Result<Option<Charged>, DbError> {
+    Ok(store::find(conn, id).await?.map(Charged::from))
+}
+
+/// Asks the provider to charge the card of a payment, which it does once.
+pub(super) async fn send(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {
+    let mut reader = app.db.read().await?;
+    let (Some(method), Some(amount)) = (payment.method_id, payment.money()) else {
+        return Err(ProviderError(format!("{} charges no card", payment.id)));
+    };
+    let method = methods::find(&mut reader, method).await?.ok_or_else(|| ProviderError("the card is gone".into()))?;
+    let mut payer = payer(&mut reader, payment.account_id, payment.provider)
+        .await
+        .map_err(|problem| ProviderError(format!("{problem:?}")))?;
+    drop(reader);
+    payer.provider_customer = method.provider_customer;
+    let reference = payment.id.to_string();
+    app.payments.charge(ChargeRequest { reference, amount, payer, card_token: method.token }).await
+}

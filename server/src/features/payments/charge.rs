@@ -61,15 +61,21 @@ pub async fn charge(app: &App, charge: NewCharge) -> Result<Charged, Problem> {
 
 /// Writes down that this card is to be charged. A card that is not the account's is 404.
 pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: Time) -> Result<PaymentId, Problem> {
-    let method = methods::lock(conn, charge.method).await?;
-    method.filter(|method| method.account_id == charge.account).ok_or_else(Problem::not_found)?;
-    let (method, amount) = (charge.method, charge.amount);
+    let (provider, found) = (app.payments.provider(), methods::lock(conn, charge.method).await?);
+    let card = found.filter(|method| method.account_id == charge.account).ok_or_else(Problem::not_found)?;
+    if card.provider != provider {
+        return Err(Problem::state_conflict(format!(
+            "This card is kept by {}; payments go through {provider}.",
+            card.provider
+        )));
+    }
+    let (method, amount) = (card.id, charge.amount);
     let mark = Mark { key: charge.key, body_digest: sha256(format!("{method} {amount}").as_bytes()) };
     let new = NewPayment {
         id: PaymentId::new(app.entropy.uuid(now)),
         account_id: charge.account,
         purpose: Purpose::Recharge,
-        provider: app.payments.provider(),
+        provider,
         method_id: Some(method),
         amount: Some(amount),
         poll_at: next_poll(now, now),

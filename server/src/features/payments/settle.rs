@@ -142,9 +142,10 @@ async fn ask(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>
         Some(id) => app.payments.order(id).await?,
         None => app.payments.find(&payment.id.to_string()).await?,
     };
+    let unpaid = order.as_ref().is_none_or(|order| order.state == OrderState::Pending);
     match order {
-        // The charge that a crash came before. A late one is not made up for: nobody expects it any more.
-        None if payment.purpose == Purpose::Recharge && !late => charge::send(app, payment).await.map(Some),
+        // The charge that a crash cut off. A late one is not made up for: nobody expects it any more.
+        _ if unpaid && payment.purpose == Purpose::Recharge && !late => charge::send(app, payment).await.map(Some),
         // The checkout is closed first, so that whoever pays at the last moment either has paid or cannot.
         Some(order) if late && order.state == OrderState::Pending => {
             app.payments.cancel(&order.id).await?;

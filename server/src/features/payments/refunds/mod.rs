@@ -26,7 +26,7 @@ use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
 use crate::jobs::JobError;
 use crate::ledger::{self, Book, Entry, Kind, NewHold};
-use crate::outside::payments::{ProviderError, RefundState};
+use crate::outside::payments::{Provider, ProviderError, RefundState};
 use crate::values::{Money, PaymentId, RefundId, Time, UserId};
 use store::{RefundRow, RefundStatus};
 use types::{AdminPayment, AdminRefundCreate};
@@ -50,6 +50,7 @@ pub async fn create(
         id: RefundId::new(app.entropy.uuid(now)),
         payment_id,
         request,
+        provider: app.payments.provider(),
         requested_by: call.principal()?.user_id,
         mark: call.mark()?,
         now,
@@ -80,6 +81,7 @@ struct Claim {
     id: RefundId,
     payment_id: PaymentId,
     request: AdminRefundCreate,
+    provider: Provider,
     requested_by: UserId,
     mark: Mark,
     now: Time,
@@ -92,6 +94,9 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
     if let Some(known) = store::claimed(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
         claim.mark.expect_same(&known.request_digest)?;
         return Ok((known, payment));
+    }
+    if payment.provider != claim.provider {
+        return Err(Problem::state_conflict(format!("The payment went through {}.", payment.provider)));
     }
     let amount = refundable(&payment, claim.request.amount)?;
     if !payments::add_refunded(conn, payment.id, amount.nanos(), claim.now).await? {

@@ -17,6 +17,7 @@ use crate::outside::download::Links;
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
 use crate::outside::mail::{MailSettings, Mailer};
+use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::passwords::Passwords;
@@ -85,8 +86,12 @@ impl App {
             None => None,
         };
         let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
-        let payments = match settings.payments {
-            Provider::Sandbox => Payments::Sandbox(Sandbox {
+        let payments = match (settings.payments, &settings.revolut) {
+            (Provider::Revolut, Some(revolut)) => {
+                Payments::Revolut(Revolut::new(revolut, http_client()?, clock.clone()))
+            }
+            (Provider::Revolut, None) => return Err("Revolut needs its key and webhook secret".into()),
+            (Provider::Sandbox, _) => Payments::Sandbox(Sandbox {
                 db: db.clone(),
                 clock: clock.clone(),
                 entropy,

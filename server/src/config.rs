@@ -5,6 +5,7 @@
 //! others too, so there it is only pointed out.
 
 mod bucket;
+mod revolut;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -15,6 +16,7 @@ use ipnet::IpNet;
 
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
 use crate::outside::files::BucketSettings;
+use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
 
@@ -34,6 +36,8 @@ pub struct Settings {
     pub mail: String,
     pub mail_from: String,
     pub payments: Provider,
+    /// Present exactly when Revolut handles payments.
+    pub revolut: Option<RevolutSettings>,
     pub sandbox_callbacks: sandbox::Callbacks,
     /// Origins that a payer may be sent back to; the public one unless given.
     pub return_origins: Vec<String>,
@@ -111,6 +115,7 @@ impl Settings {
         let mut names = file;
         names.extend(environment);
         let mut read = Reading { names, faults: Vec::new() };
+        let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
         let settings = Settings {
             listen: read.parsed("TRUNKLINE_LISTEN", "an address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
             ops_listen: read.parsed("TRUNKLINE_OPS_LISTEN", "an address and port", ([127, 0, 0, 1], 9090).into()),
@@ -125,7 +130,8 @@ impl Settings {
             mail_from: read
                 .text("TRUNKLINE_MAIL_FROM")
                 .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
-            payments: read.parsed("TRUNKLINE_PAYMENTS", "sandbox", Provider::Sandbox),
+            payments,
+            revolut: read.revolut(payments),
             sandbox_callbacks: read.parsed(
                 "TRUNKLINE_SANDBOX_CALLBACKS",
                 "on, or any of drop, duplicate, delay and reorder with commas between",

@@ -6,9 +6,12 @@
 //! Whatever we ask for carries a reference of ours, and asking again under the same one leads to the same order, charge
 //! or refund; so a crash in between costs nothing.
 //!
-//! `sandbox` is the default: a provider of our own, in this process, for trying everything out without money.
+//! `sandbox` is the default: a provider of our own, in this process, for trying everything out without money. `revolut`
+//! is the Revolut Merchant API.
 //! No call here may stand inside a transaction.
 
+mod callback;
+pub mod revolut;
 pub mod sandbox;
 
 use std::fmt;
@@ -17,12 +20,14 @@ use hyper::header::HeaderMap;
 
 use crate::values::{AccountId, Email, Money, Time, text_enum};
 
+use revolut::Revolut;
 use sandbox::Sandbox;
 
 text_enum! {
     /// Who handles payments.
     pub enum Provider {
         Sandbox = "sandbox",
+        Revolut = "revolut",
     }
 }
 
@@ -177,12 +182,14 @@ impl std::error::Error for ProviderError {}
 #[derive(Clone)]
 pub enum Payments {
     Sandbox(Sandbox),
+    Revolut(Revolut),
 }
 
 impl Payments {
     pub fn provider(&self) -> Provider {
         match self {
             Payments::Sandbox(_) => Provider::Sandbox,
+            Payments::Revolut(_) => Provider::Revolut,
         }
     }
 
@@ -190,6 +197,7 @@ impl Payments {
     pub async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.open(request).await,
+            Payments::Revolut(revolut) => revolut.open(request).await,
         }
     }
 
@@ -197,6 +205,7 @@ impl Payments {
     pub async fn order(&self, id: &str) -> Result<Option<Order>, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.order(id).await,
+            Payments::Revolut(revolut) => revolut.order(id).await,
         }
     }
 
@@ -204,6 +213,7 @@ impl Payments {
     pub async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.find(reference).await,
+            Payments::Revolut(revolut) => revolut.find(reference).await,
         }
     }
 
@@ -211,6 +221,7 @@ impl Payments {
     pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.charge(request).await,
+            Payments::Revolut(revolut) => revolut.charge(request).await,
         }
     }
 
@@ -218,6 +229,7 @@ impl Payments {
     pub async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.refund(order_id, amount, reference).await,
+            Payments::Revolut(revolut) => revolut.refund(order_id, amount, reference).await,
         }
     }
 
@@ -225,6 +237,7 @@ impl Payments {
     pub async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.cancel(order_id).await,
+            Payments::Revolut(revolut) => revolut.cancel(order_id).await,
         }
     }
 
@@ -232,6 +245,7 @@ impl Payments {
     pub fn read_callback(&self, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.read_callback(headers, body, now),
+            Payments::Revolut(revolut) => revolut.read_callback(headers, body, now),
         }
     }
 }

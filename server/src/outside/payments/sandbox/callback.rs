@@ -1,15 +1,13 @@
 //! How the sandbox tells the merchant that an order has changed, and how the merchant knows it is the sandbox.
-//!
-//! A callback is thin: an event and an order. It is signed over the moment it was sent and the body to the byte.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use hyper::header::HeaderMap;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::callback::{self, signed};
 use super::super::{Forged, Notice, OrderState};
 use super::Sandbox;
 use crate::jobs::{JobError, Kind};
@@ -20,12 +18,8 @@ pub const CALL_BACK: Kind = Kind::new("sandbox.call_back");
 
 const SIGNATURE: &str = "sandbox-signature";
 const TIMESTAMP: &str = "sandbox-request-timestamp";
-/// How far a callback's moment may lie from ours, either way.
-const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 /// How long the merchant may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest order id or event of a callback.
-const NAME_LIMIT: usize = 100;
 
 /// How long a callback is held back that comes late or is overtaken.
 const HELD_BACK: Duration = Duration::from_secs(5 * 60);
@@ -90,36 +84,9 @@ pub fn sign(keys: &Keys, body: &[u8], at: Time) -> [(&'static str, String); 2] {
     [(SIGNATURE, format!("v1={}", HEXLOWER_PERMISSIVE.encode(&tag))), (TIMESTAMP, at.millis().to_string())]
 }
 
-fn signed(timestamp: &str, body: &[u8]) -> Vec<u8> {
-    [b"v1.", timestamp.as_bytes(), b".", body].concat()
-}
-
-#[derive(Deserialize)]
-struct Thin {
-    event: String,
-    order_id: String,
-}
-
 pub(super) fn read(keys: &Keys, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let (Some(signatures), Some(timestamp)) = (text(SIGNATURE), text(TIMESTAMP)) else {
-        return Err(Forged("unsigned"));
-    };
-    // Several signatures may stand side by side while a secret is being replaced.
-    let vouched = signatures.split(',').filter_map(|one| one.trim().strip_prefix("v1=")).any(|hex| {
-        let tag = HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
-        tag.is_ok_and(|tag| keys.mac_matches(Purpose::SandboxCallback, &signed(timestamp, body), &tag))
-    });
-    if !vouched {
-        return Err(Forged("bad_signature"));
-    }
-    let at = Time::from_millis(timestamp.parse().map_err(|_| Forged("bad_timestamp"))?);
-    if now.since(at).max(at.since(now)) > TOLERANCE {
-        return Err(Forged("stale"));
-    }
-    let Thin { event, order_id } = serde_json::from_slice(body).map_err(|_| Forged("unreadable"))?;
-    let is_sound = |text: &str| text.len() <= NAME_LIMIT && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_sound(&event) && is_sound(&order_id) { Ok(Notice { order_id, event }) } else { Err(Forged("unreadable")) }
+    let vouch = |message: &[u8], tag: &[u8]| keys.mac_matches(Purpose::SandboxCallback, message, tag);
+    callback::read((SIGNATURE, TIMESTAMP), headers, body, now, vouch)
 }
 
 /// What the job that calls back has to know.
@@ -145,6 +112,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
+    use super::super::super::callback::TOLERANCE;
     use super::*;
 
     const BODY: &[u8] = br#"{"event":"order_completed","order_id":"abc"}"#;

@@ -31,6 +31,7 @@ mod operations;
 mod orphans;
 mod pages;
 mod passwords;
+mod payments;
 mod pipeline;
 mod queue;
 mod recharge;

@@ -9,6 +9,7 @@ mod document;
 pub mod examples;
 mod money;
 mod onboarding;
+mod payments;
 mod recorded;
 
 use trunkline::http::endpoint::Endpoint;

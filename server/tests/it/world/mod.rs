@@ -23,6 +23,7 @@ pub mod payer;
 pub mod people;
 pub mod process;
 pub mod purse;
+pub mod revolut;
 pub mod s3;
 
 use std::collections::BTreeMap;

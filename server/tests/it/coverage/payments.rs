@@ -1,0 +1,60 @@
+//! Examples of the rows that move money: top-ups, saved cards and refunds.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
+use crate::payments::{begin_topup, euros, save_card, top_up};
+use crate::world::World;
+use crate::world::client::Session;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/payments/topups", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/payments/topups", euros(2_500))
+    })),
+    ("GET", "/payments/topups/{id}", |world| Box::pin(async move {
+        let customer = world.minted(Role::Customer).await;
+        let opened = begin_topup(&customer, 2_500).await;
+        bodiless(customer, &format!("/payments/topups/{}", text(&opened, "topup_id")))
+    })),
+    ("POST", "/payments/methods", |world| Box::pin(async move {
+        let return_url = format!("http://{}/cards", world.node.public);
+        request(world.minted(Role::Customer).await, "/payments/methods", json!({"return_url": return_url}))
+    })),
+    ("PATCH", "/payments/methods/{id}", |world| Box::pin(async move {
+        let (customer, path) = with_card(world).await;
+        request(customer.into_client(), &path, json!({"is_default": true}))
+    })),
+    ("DELETE", "/payments/methods/{id}", |world| Box::pin(async move {
+        let (customer, path) = with_card(world).await;
+        bodiless(customer.into_client(), &path)
+    })),
+    ("POST", "/admin/payments/{id}/refund", |world| Box::pin(async move {
+        let topup = top_up(world, &world.minted(Role::Customer).await, 2_500).await;
+        let path = format!("/admin/payments/{}/refund", text(&topup, "id"));
+        request(world.minted(Role::Admin).await, &path, json!({"reason": "goodwill"}))
+    })),
+];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/payments/topups/{id}", |world| Box::pin(async move {
+        let opened = begin_topup(&world.minted(Role::Customer).await, 2_500).await;
+        format!("/payments/topups/{}", text(&opened, "topup_id"))
+    })),
+    ("/payments/methods/{id}", |world| Box::pin(async move { with_card(world).await.1 })),
+];
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap()
+}
+
+/// A customer with a saved card, and where that is.
+async fn with_card(world: &World) -> (Session, String) {
+    let customer = world.customer(&fresh_email()).await;
+    let path = format!("/payments/methods/{}", text(&save_card(world, &customer, crate::payments::VISA).await, "id"));
+    (customer, path)
+}

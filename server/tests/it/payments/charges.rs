@@ -1,0 +1,101 @@
+//! Saved cards that are charged while their holders are away.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use trunkline::features::payments::{self, NewCharge, PaymentStatus};
+use trunkline::http::problem::Code;
+use trunkline::values::{Currency, Money};
+
+use super::{LATER_DECLINED, VISA, balance, count, exec, posted, save_card};
+use crate::cards::audited;
+use crate::world::World;
+use crate::world::client::Session;
+use crate::world::engines::{both, uuid};
+use crate::world::payer::fresh_key;
+
+fn charge(session: &Session, method: &Value) -> NewCharge {
+    NewCharge {
+        account: session.account_id.parse().unwrap(),
+        method: method["id"].as_str().unwrap().parse().unwrap(),
+        amount: Money::from_minor(5_000, Currency::EUR).unwrap(),
+        key: uuid(),
+    }
+}
+
+both! {
+    async fn a_saved_card_is_charged_once_however_often_it_is_asked_for(db) {
+        let world = World::start(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
+        let app = &world.node.app;
+        let charged = join_all((0..10).map(|_| payments::charge(app, charge.clone()))).await;
+        let charged: Vec<_> = charged.into_iter().map(Result::unwrap).collect();
+        assert!(charged.iter().all(|one| *one == charged[0] && one.status == PaymentStatus::Completed), "{charged:?}");
+        world.settle().await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 1);
+        assert_eq!(audited(db, "recharge.settle").await, [(Some("system".to_owned()), "success".to_owned())]);
+        let listed = cora.get("/payments/topups").await.ok();
+        assert_eq!((&listed["data"][0]["status"], &listed["data"][0]["amount_minor"]), (&json!("completed"), &json!(5000)));
+        let other = payments::charge(app, NewCharge { amount: Money::from_minor(1, Currency::EUR).unwrap(), ..charge }).await;
+        assert_eq!(other.unwrap_err().code(), Code::IdempotencyConflict);
+        world.end().await;
+    }
+
+    async fn a_card_that_is_declined_takes_nothing_and_says_why(db) {
+        let world = World::start(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let declining = charge(&cora, &save_card(&world, &cora, LATER_DECLINED).await);
+        let charged = payments::charge(&world.node.app, declining).await.unwrap();
+        assert_eq!((charged.status, charged.decline.as_deref()), (PaymentStatus::Failed, Some("card_declined")));
+        world.settle().await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (0, 0));
+        assert_eq!(cora.get("/payments/topups").await.ok()["data"][0]["status"], "failed");
+        world.end().await;
+    }
+
+    async fn a_charge_that_a_crash_cut_off_is_finished_by_the_poller(db) {
+        let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
+        let cora = world.customer("cora@customer.example").await;
+        save_card(&world, &cora, VISA).await;
+        world.advance(120).await;
+        let method = cora.get("/payments/methods").await.ok()["data"][0].clone();
+        let app = world.node.app.clone();
+        let claim = |charge: NewCharge| {
+            let app = app.clone();
+            async move {
+                let work = (app.clone(), charge);
+                let claim = app.db.tx(work, |conn, (app, charge)| {
+                    Box::pin(payments::claim_charge(conn, app, charge, app.clock.now()))
+                });
+                claim.await.unwrap()
+            }
+        };
+        // Before the provider heard of it, and after it had charged the card.
+        let (unheard, unanswered) = (claim(charge(&cora, &method)).await, claim(charge(&cora, &method)).await);
+        let busy = cora.with_key(fresh_key()).delete(&format!("/payments/methods/{}", method["id"].as_str().unwrap())).await;
+        busy.problem(409, "resource.in_use");
+        payments::run_charge(&app, unanswered).await.unwrap();
+        exec(db, "UPDATE payments SET status = 'pending', provider_order_id = NULL, poll_at = 0 WHERE status = 'completed' AND purpose = 'recharge'").await;
+        world.advance(120).await;
+        for payment in [unheard, unanswered] {
+            let outcome = payments::outcome(&mut app.db.read().await.unwrap(), payment).await.unwrap().unwrap();
+            assert_eq!(outcome.status, PaymentStatus::Completed);
+        }
+        assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
+        assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 2);
+        world.end().await;
+    }
+
+    async fn nobody_is_charged_with_the_card_of_another(db) {
+        let world = World::start(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let dora = world.customer("dora@customer.example").await;
+        let stolen = charge(&dora, &save_card(&world, &cora, VISA).await);
+        assert_eq!(payments::charge(&world.node.app, stolen).await.unwrap_err().code(), Code::NotFound);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE purpose = 'recharge'").await, 0);
+        world.end().await;
+    }
+}

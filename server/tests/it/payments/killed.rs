@@ -1,0 +1,137 @@
+//! The real program, killed at moments nobody chose while customers top up.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+use trunkline::db::DbError;
+use trunkline::entropy::Entropy;
+use trunkline::passwords::Passwords;
+use trunkline::values::{Role, Time};
+use uuid::Uuid;
+
+use super::{count, euros, posted};
+use crate::world::client::Client;
+use crate::world::engines::{TestDb, both};
+use crate::world::payer::fresh_key;
+use crate::world::process::{self, Process};
+use crate::world::{PASSWORD, people};
+
+const ROUNDS: u8 = 3;
+const CUSTOMERS: usize = 4;
+const SETTINGS: [(&str, &str); 2] = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
+
+/// What customers did before the power went.
+#[derive(Default)]
+struct Done {
+    /// How many top-ups were asked for.
+    asked: i64,
+    /// Requests that were not answered: who asked, under which key.
+    unanswered: Vec<(String, Uuid)>,
+    /// Orders whose checkout took the money.
+    paid: Vec<String>,
+}
+
+both! {
+    async fn whenever_the_program_is_killed_what_was_paid_is_credited_once(db) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let emails = customers(db).await;
+        let mut done = Done::default();
+        for _ in 0..ROUNDS {
+            let mut node = Process::serve(db, folder.path(), &SETTINGS);
+            let mut load = JoinSet::new();
+            for email in &emails {
+                let (caller, email) = (sign_in(&node, email).await, email.clone());
+                load.spawn(async move { top_up_again_and_again(&caller, email).await });
+            }
+            let [chance] = Entropy.bytes::<1>();
+            let rows = count(db, "SELECT COUNT(*) FROM audit_log").await + 20 + i64::from(chance) / 4;
+            while count(db, "SELECT COUNT(*) FROM audit_log").await < rows {
+                assert!(node.is_running());
+                tokio::task::yield_now().await;
+            }
+            node.kill();
+            for one in load.join_all().await {
+                done.asked += one.asked;
+                done.unanswered.extend(one.unanswered);
+                done.paid.extend(one.paid);
+            }
+        }
+        assert!(!done.paid.is_empty());
+
+        let node = Process::serve(db, folder.path(), &SETTINGS);
+        for (email, key) in &done.unanswered {
+            let again = sign_in(&node, email).await.with_key(*key);
+            again.post("/payments/topups", euros(1_000)).await.expect(201);
+        }
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, done.asked);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, done.asked);
+        // What the dead programs held is free when their leases end.
+        for _ in 0..3 {
+            node.advance(600).await;
+        }
+        let completed = count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE state = 'completed'").await;
+        assert!(usize::try_from(completed).unwrap() >= done.paid.len());
+        assert_eq!(posted(db).await, completed);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'completed'").await, completed);
+        for order in &done.paid {
+            let sql = "SELECT COUNT(*) FROM payments WHERE status = 'completed' AND provider_order_id = $1";
+            let (credited,): (i64,) = db.read().await.unwrap().one(sql, trunkline::params![order.as_str()]).await.unwrap();
+            assert_eq!(credited, 1, "{order} was paid");
+        }
+        drop(node);
+        for what in ["ledger", "audit"] {
+            let verified = process::run(db, folder.path(), &[], &[what, "verify"]);
+            assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+        }
+    }
+}
+
+/// Customers who can sign in.
+async fn customers(db: &TestDb) -> Vec<String> {
+    let emails: Vec<String> = (0..CUSTOMERS).map(|number| format!("customer{number}@example.com")).collect();
+    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
+    let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
+        Box::pin(async move {
+            for email in emails {
+                let account = people::live_account(conn, email, Time::from_millis(0)).await?;
+                people::user_of(conn, account, email, Role::Customer, Some(hash.clone()), Time::from_millis(0)).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    insert.await.unwrap();
+    emails
+}
+
+async fn sign_in(node: &Process, email: &str) -> Client {
+    let body = serde_json::json!({"email": email, "password": PASSWORD});
+    let session = node.anyone().post("/auth/sign-in", body).await.ok();
+    node.bearing(session["access_token"].as_str().unwrap())
+}
+
+/// Tops up and pays, one after another, until nobody answers any more.
+async fn top_up_again_and_again(caller: &Client, email: String) -> Done {
+    let mut done = Done::default();
+    let payer = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    loop {
+        let key = fresh_key();
+        done.asked += 1;
+        let request = caller.with_key(key).request(reqwest::Method::POST, "/payments/topups").json(&euros(1_000));
+        let answered = match request.send().await {
+            Ok(answer) => answer.json::<Value>().await.ok(),
+            Err(_) => None,
+        };
+        let Some(opened) = answered else {
+            done.unanswered.push((email, key));
+            break;
+        };
+        let Some(url) = opened["checkout_url"].as_str() else { break };
+        let form = payer.post(url).header("content-type", "application/x-www-form-urlencoded").body("action=pay");
+        match form.send().await {
+            Ok(answer) if answer.status() == 303 => done.paid.push(opened["topup_id"].as_str().unwrap().to_owned()),
+            _ => break,
+        }
+    }
+    done
+}

@@ -1,0 +1,188 @@
+//! Paying through Revolut, against a server that speaks its API.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trunkline::features::payments::{self, NewCharge, PaymentStatus};
+use trunkline::values::{Currency, Money};
+
+use super::{balance, begin_topup, count, euros, posted, topup};
+use crate::world::World;
+use crate::world::client::Session;
+use crate::world::engines::{both, uuid};
+use crate::world::payer::fresh_key;
+use crate::world::revolut::{RevolutServer, Trouble};
+
+/// Saves a card at the hosted checkout and answers it.
+async fn save_card(world: &World, revolut: &RevolutServer, session: &Session) -> Value {
+    let return_url = format!("http://{}/", world.node.public);
+    let opened =
+        session.with_key(fresh_key()).post("/payments/methods", json!({"return_url": return_url})).await.expect(201);
+    let order = opened["order_id"].as_str().unwrap();
+    revolut.pay(order);
+    revolut.tell(world, "ORDER_COMPLETED", order, world.node.app.clock.now()).await.ok();
+    world.settle().await;
+    session.get("/payments/methods").await.ok()["data"][0].clone()
+}
+
+fn charge(session: &Session, method: &Value) -> NewCharge {
+    NewCharge {
+        account: session.account_id.parse().unwrap(),
+        method: method["id"].as_str().unwrap().parse().unwrap(),
+        amount: Money::from_minor(5_000, Currency::EUR).unwrap(),
+        key: uuid(),
+    }
+}
+
+both! {
+    async fn a_top_up_through_revolut_is_credited_by_a_callback_or_without_one(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let opened = begin_topup(&cora, 2_500).await;
+        let id = opened["topup_id"].as_str().unwrap();
+        assert!(opened["checkout_url"].as_str().unwrap().starts_with(&format!("{}/payment-link/", revolut.url)));
+        let order = revolut.order(id);
+        assert_eq!((&order["amount"], &order["currency"], &order["capture_mode"]), (&json!(2500), &json!("EUR"), &json!("automatic")));
+        assert_eq!(order["merchant_order_data"]["reference"], topup(&cora, &opened).await["id"]);
+        for state in ["processing", "authorised"] {
+            revolut.set_state(id, state);
+            revolut.tell(&world, "ORDER_AUTHORISED", id, world.node.app.clock.now()).await.ok();
+            world.settle().await;
+            assert_eq!(topup(&cora, &opened).await["status"], "pending");
+        }
+        revolut.pay(id);
+        for _ in 0..3 {
+            revolut.tell(&world, "ORDER_COMPLETED", id, world.node.app.clock.now()).await.ok();
+        }
+        world.settle().await;
+        assert_eq!(topup(&cora, &opened).await["balance_after_minor"], 2_500);
+
+        let silent = begin_topup(&cora, 1_000).await;
+        revolut.pay(silent["topup_id"].as_str().unwrap());
+        world.advance(120).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (3_500, 2));
+        world.end().await;
+    }
+
+    async fn a_callback_counts_if_one_signature_is_right_and_its_moment_is_near(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let now = world.node.app.clock.now();
+        let near = now.minus(Duration::from_secs(290));
+        revolut.tell(&world, "ORDER_COMPLETED", "unheard-of", near).await.ok();
+        for (at, secret) in [(now, "wsk_another_secret"), (now.minus(Duration::from_secs(301)), "")] {
+            let told = match secret {
+                "" => revolut.tell(&world, "ORDER_FAILED", "unheard-of", at).await,
+                secret => revolut.tell_signed(&world, "ORDER_FAILED", "unheard-of", at, secret).await,
+            };
+            assert_eq!(told.expect(401), json!({"ok": false}));
+        }
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payment_callbacks").await, 1);
+        world.anyone().post("/webhooks/payments/sandbox", json!({})).await.problem(404, "not_found");
+        world.end().await;
+    }
+
+    async fn an_order_whose_answer_was_lost_is_found_again_by_its_reference(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let keyed = cora.with_key(fresh_key());
+        revolut.trouble(Trouble::LosesAnswer);
+        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
+        let opened = keyed.post("/payments/topups", euros(2_500)).await.expect(201);
+        let orders = revolut.orders("payment");
+        assert_eq!((orders.len(), &orders[0]["id"]), (1, &opened["topup_id"]));
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 1);
+        world.end().await;
+    }
+
+    async fn who_is_asked_to_wait_is_quiet_for_as_long(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let keyed = cora.with_key(fresh_key());
+        revolut.trouble(Trouble::AsksToWait(30));
+        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
+        let heard = revolut.requests();
+        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
+        assert_eq!(revolut.requests(), heard);
+        world.advance(31).await;
+        keyed.post("/payments/topups", euros(2_500)).await.expect(201);
+        world.end().await;
+    }
+
+    async fn a_saved_card_is_charged_once_and_a_refusal_ends_its_order(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let method = save_card(&world, &revolut, &cora).await;
+        assert_eq!((&method["brand"], &method["last4"], &method["exp_year"]), (&json!("mastercard"), &json!("4444"), &json!(2031)));
+        let app = &world.node.app;
+        let paid = charge(&cora, &method);
+        for _ in 0..3 {
+            assert_eq!(payments::charge(app, paid.clone()).await.unwrap().status, PaymentStatus::Completed);
+        }
+        assert_eq!((balance(db, &cora).await, revolut.orders("payment").len()), (5_000, 2));
+
+        let refusals = [
+            ("declined", Some("insufficient_funds"), "insufficient_funds"),
+            ("soft_declined", None, "soft_declined"),
+            ("authentication_challenge", None, "authentication_required"),
+        ];
+        for (state, reason, decline) in refusals {
+            revolut.next_charge(state, reason);
+            let charged = payments::charge(app, charge(&cora, &method)).await.unwrap();
+            assert_eq!((charged.status, charged.decline.as_deref()), (PaymentStatus::Failed, Some(decline)));
+        }
+        let cancelled = revolut.orders("payment").iter().filter(|order| order["state"] == "cancelled").count();
+        assert_eq!((balance(db, &cora).await, cancelled), (5_000, 3));
+        world.end().await;
+    }
+
+    async fn a_charge_whose_answer_was_lost_or_late_is_settled_by_the_poller(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let method = save_card(&world, &revolut, &cora).await;
+        let app = &world.node.app;
+        // The order's answer is lost, then the payment's; then the bank takes its time.
+        revolut.trouble(Trouble::LosesAnswer);
+        assert!(payments::charge(app, charge(&cora, &method)).await.is_err());
+        world.advance(120).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        revolut.next_charge("authorisation_started", None);
+        let slow = payments::charge(app, charge(&cora, &method)).await.unwrap();
+        assert_eq!(slow.status, PaymentStatus::Pending);
+        for order in revolut.orders("payment").iter().filter(|order| order["state"] == "processing") {
+            revolut.set_state(order["id"].as_str().unwrap(), "completed");
+        }
+        world.advance(120).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
+        assert_eq!(revolut.orders("payment").len(), 3);
+        world.end().await;
+    }
+
+    async fn a_refund_is_an_order_of_its_own_and_is_made_once(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
+        let opened = begin_topup(&cora, 10_000).await;
+        revolut.pay(opened["topup_id"].as_str().unwrap());
+        world.advance(120).await;
+        let path = format!("/admin/payments/{}/refund", topup(&cora, &opened).await["id"].as_str().unwrap());
+        let part = |cents: i64| json!({"reason": "goodwill", "amount": {"amount_minor": cents, "currency": "EUR"}});
+        let keyed = admin.with_key(fresh_key());
+        revolut.trouble(Trouble::LosesAnswer);
+        keyed.post(&path, part(4_000)).await.problem(503, "service.unavailable");
+        assert_eq!(keyed.post(&path, part(4_000)).await.ok()["refunded"]["amount_minor"], 4_000);
+        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (1, 6_000));
+        revolut.trouble(Trouble::LosesAnswer);
+        admin.with_key(fresh_key()).post(&path, part(1_000)).await.problem(503, "service.unavailable");
+        world.advance(120).await;
+        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (2, 5_000));
+        world.end().await;
+    }
+}

@@ -1,0 +1,329 @@
+//! A server that speaks as much of the Revolut Merchant API as a merchant like us hears of it, with troubles on demand.
+//!
+//! Orders hold their attempts to pay; an attempt that is declined leaves its order waiting for another. Neither orders
+//! nor payments know idempotency keys, refunds do. Lists show outlines. Codes and shapes are those of version
+//! 2026-04-20.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use aws_lc_rs::hmac;
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+use trunkline::values::Time;
+
+use super::World;
+use super::client::Answer;
+use super::engines::{TestDb, uuid};
+
+const KEY: &str = "sk_test_0123456789abcdefghijklmnopqrstuvwxyz";
+const WEBHOOK_SECRET: &str = "wsk_test_0123456789abcdefghijklmnopqrstuv";
+const VERSION: &str = "2026-04-20";
+
+pub struct RevolutServer {
+    pub url: String,
+    books: Arc<Mutex<Books>>,
+    task: JoinHandle<()>,
+}
+
+/// What goes wrong with the next request that changes something.
+pub enum Trouble {
+    /// It is done, and the answer is lost.
+    LosesAnswer,
+    /// It is not done: too many requests.
+    AsksToWait(u32),
+}
+
+#[derive(Default)]
+struct Books {
+    orders: BTreeMap<String, Value>,
+    customers: BTreeMap<String, Vec<Value>>,
+    refund_keys: BTreeMap<String, String>,
+    /// What a charge of a saved card comes to: a payment's state and its reason.
+    charges: VecDeque<(&'static str, Option<&'static str>)>,
+    troubles: VecDeque<Trouble>,
+    requests: usize,
+}
+
+impl RevolutServer {
+    pub async fn start() -> RevolutServer {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let books = Arc::new(Mutex::new(Books::default()));
+        let task = tokio::spawn(serve(listener, books.clone()));
+        RevolutServer { url, books, task }
+    }
+
+    /// A world that pays here.
+    pub async fn world(&self, db: &TestDb) -> World {
+        let settings = [
+            ("TRUNKLINE_PAYMENTS", "revolut"),
+            ("TRUNKLINE_REVOLUT_KEY", KEY),
+            ("TRUNKLINE_REVOLUT_WEBHOOK_SECRET", WEBHOOK_SECRET),
+            ("TRUNKLINE_REVOLUT_URL", self.url.as_str()),
+            ("TRUNKLINE_RATE_LIMITS", "off"),
+        ];
+        World::with(db, &settings).await
+    }
+
+    pub fn order(&self, id: &str) -> Value {
+        self.books.lock().unwrap().orders[id].clone()
+    }
+
+    /// All orders of a type, in no order.
+    pub fn orders(&self, kind: &str) -> Vec<Value> {
+        self.books.lock().unwrap().orders.values().filter(|order| order["type"] == kind).cloned().collect()
+    }
+
+    /// How many requests have come so far.
+    pub fn requests(&self) -> usize {
+        self.books.lock().unwrap().requests
+    }
+
+    pub fn trouble(&self, trouble: Trouble) {
+        self.books.lock().unwrap().troubles.push_back(trouble);
+    }
+
+    /// Decides what the next charge of a saved card comes to; by default it goes through.
+    pub fn next_charge(&self, state: &'static str, reason: Option<&'static str>) {
+        self.books.lock().unwrap().charges.push_back((state, reason));
+    }
+
+    pub fn set_state(&self, id: &str, state: &str) {
+        self.books.lock().unwrap().orders.get_mut(id).unwrap()["state"] = json!(state);
+    }
+
+    /// What a payer does at the hosted checkout: after one attempt that is declined, it pays. A card that is only shown
+    /// is saved.
+    pub fn pay(&self, id: &str) {
+        let mut books = self.books.lock().unwrap();
+        let order = books.orders.get_mut(id).unwrap();
+        let mut method = json!({
+            "type": "card", "card_brand": "mastercard", "card_last_four": "4444", "card_expiry": "07/31",
+        });
+        let declined = json!({
+            "id": uuid(), "state": "declined", "decline_reason": "insufficient_funds", "payment_method": method.clone(),
+        });
+        let customer = order["customer"]["id"].as_str().unwrap().to_owned();
+        let mut saved = None;
+        if order["amount"] == 0 {
+            let card = json!({
+                "id": uuid(), "type": "card", "saved_for": "merchant", "brand": "mastercard", "last_four": "4444",
+                "expiry_month": 7, "expiry_year": 2031,
+            });
+            method["id"] = card["id"].clone();
+            saved = Some(card);
+        }
+        let captured = json!({"id": uuid(), "state": "captured", "payment_method": method});
+        order["payments"] = json!([declined, captured]);
+        order["state"] = json!("completed");
+        books.customers.entry(customer).or_default().extend(saved);
+    }
+
+    /// Tells a world of an event, signed as of a moment by the secret and, during a rotation, by its successor.
+    pub async fn tell(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
+        self.tell_signed(world, event, order_id, at, WEBHOOK_SECRET).await
+    }
+
+    pub async fn tell_signed(&self, world: &World, event: &str, order_id: &str, at: Time, secret: &str) -> Answer {
+        let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"}).to_string();
+        let message = format!("v1.{}.{body}", at.millis());
+        let sign = |secret: &str| {
+            let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), message.as_bytes());
+            format!("v1={}", HEXLOWER.encode(tag.as_ref()))
+        };
+        let signatures = format!("{},{}", sign("wsk_the_next_secret"), sign(secret));
+        let anyone = world.anyone();
+        let request = anyone
+            .request(Method::POST, "/webhooks/payments/revolut")
+            .header("Revolut-Signature", signatures)
+            .header("Revolut-Request-Timestamp", at.millis().to_string())
+            .header("content-type", "application/json");
+        anyone.send(request.body(body)).await
+    }
+}
+
+impl Drop for RevolutServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, books: Arc<Mutex<Books>>) {
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let mut connections = JoinSet::new();
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        let (books, url) = (books.clone(), url.clone());
+        let answer = service_fn(move |request| {
+            let (books, url) = (books.clone(), url.clone());
+            async move { Ok::<_, Infallible>(answer(&books, &url, request).await) }
+        });
+        connections.spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), answer));
+    }
+}
+
+type Said = (u16, Value);
+
+fn refusal(status: u16, code: &str) -> Said {
+    (status, json!({"code": code, "message": "as the documentation says", "timestamp": 1_721_049_596_461i64}))
+}
+
+async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    let (head, body) = request.into_parts();
+    let body: Value = serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap_or(Value::Null);
+    let header = |name: &str| head.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+    let mut books = books.lock().unwrap();
+    books.requests += 1;
+    let changes = head.method == Method::POST;
+    let trouble = if changes { books.troubles.pop_front() } else { None };
+    if let Some(Trouble::AsksToWait(seconds)) = trouble {
+        let response = Response::builder().status(429).header("Retry-After", seconds);
+        return response.body(Full::from(refusal(429, "too_many_requests").1.to_string())).unwrap();
+    }
+    let (mut status, mut said) = if header("authorization") != Some(format!("Bearer {KEY}")) {
+        refusal(401, "unauthenticated")
+    } else if header("revolut-api-version").as_deref() != Some(VERSION) {
+        refusal(400, "bad_request")
+    } else {
+        let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
+        let query = head.uri.query().unwrap_or_default().as_bytes();
+        let query: BTreeMap<String, String> = form_urlencoded::parse(query).into_owned().collect();
+        books.handle(url, &head.method, &path, &query, &body, header("idempotency-key"))
+    };
+    if let Some(Trouble::LosesAnswer) = trouble {
+        (status, said) = refusal(502, "bad_gateway");
+    }
+    Response::builder().status(status).body(Full::from(said.to_string())).unwrap()
+}
+
+impl Books {
+    fn handle(
+        &mut self,
+        url: &str,
+        method: &Method,
+        path: &[&str],
+        query: &BTreeMap<String, String>,
+        body: &Value,
+        key: Option<String>,
+    ) -> Said {
+        match (method.as_str(), path) {
+            ("POST", ["api", "orders"]) => self.create(url, body),
+            ("GET", ["api", "orders"]) => self.list(&query["merchant_order_data_reference"]),
+            ("GET", ["api", "orders", id]) => {
+                self.orders.get(*id).map_or_else(|| refusal(404, "not_found"), |order| (200, order.clone()))
+            }
+            ("POST", ["api", "orders", id, "payments"]) => self.charge(id, body),
+            ("POST", ["api", "orders", id, "cancel"]) => self.cancel(id),
+            ("POST", ["api", "orders", id, "refund"]) => self.refund(id, body, key),
+            ("GET", ["api", "customers", id, "payment-methods"]) => {
+                assert_eq!(query["only_merchant"], "true");
+                let methods = self.customers.get(*id).cloned().unwrap_or_default();
+                (200, json!({"payment_methods": methods}))
+            }
+            _ => refusal(404, "not_found"),
+        }
+    }
+
+    fn create(&mut self, url: &str, body: &Value) -> Said {
+        let known = [
+            "amount",
+            "currency",
+            "customer",
+            "merchant_order_data",
+            "redirect_url",
+            "capture_mode",
+            "expire_pending_after",
+        ];
+        let fields = body.as_object().unwrap();
+        if fields.keys().any(|field| !known.contains(&field.as_str())) || body["amount"].as_u64().is_none() {
+            return refusal(400, "bad_request");
+        }
+        // An address alone makes another customer each time.
+        let customer = match body["customer"]["id"].as_str() {
+            Some(id) if !self.customers.contains_key(id) => return refusal(404, "customer_not_found"),
+            Some(id) => id.to_owned(),
+            None => uuid().to_string(),
+        };
+        self.customers.entry(customer.clone()).or_default();
+        let (id, token) = (uuid().to_string(), uuid());
+        let order = json!({
+            "id": id, "token": token, "type": "payment", "state": "pending", "amount": body["amount"],
+            "currency": body["currency"], "merchant_order_data": body["merchant_order_data"],
+            "customer": {"id": customer}, "capture_mode": body["capture_mode"], "redirect_url": body["redirect_url"],
+            "checkout_url": format!("{url}/payment-link/{token}"),
+        });
+        self.orders.insert(id, order.clone());
+        (201, order)
+    }
+
+    fn list(&self, reference: &str) -> Said {
+        let found = self.orders.values().filter(|order| order["merchant_order_data"]["reference"] == reference);
+        let outline = |order: &Value| json!({"id": order["id"], "type": order["type"], "state": order["state"]});
+        (200, json!({"orders": found.map(outline).collect::<Vec<_>>()}))
+    }
+
+    fn charge(&mut self, id: &str, body: &Value) -> Said {
+        let Some(order) = self.orders.get_mut(id) else { return refusal(404, "not_found") };
+        let saved = &body["saved_payment_method"];
+        let methods = &self.customers[order["customer"]["id"].as_str().unwrap()];
+        if order["state"] != "pending" || saved["initiator"] != "merchant" || saved["type"] != "card" {
+            return refusal(422, "invalid_state");
+        }
+        if !methods.iter().any(|method| method["id"] == saved["id"]) {
+            return refusal(422, "payment_method_not_found");
+        }
+        let (state, reason) = self.charges.pop_front().unwrap_or(("completed", None));
+        let payment = json!({"id": uuid(), "order_id": id, "state": state, "decline_reason": reason});
+        order["payments"] = json!([payment]);
+        order["state"] = match state {
+            "completed" => json!("completed"),
+            "authorisation_started" | "authentication_challenge" => json!("processing"),
+            _ => json!("pending"),
+        };
+        (200, payment)
+    }
+
+    fn cancel(&mut self, id: &str) -> Said {
+        let Some(order) = self.orders.get_mut(id) else { return refusal(404, "not_found") };
+        if order["state"] == "completed" || order["state"] == "cancelled" {
+            return refusal(422, "invalid_state");
+        }
+        order["state"] = json!("cancelled");
+        (200, order.clone())
+    }
+
+    fn refund(&mut self, id: &str, body: &Value, key: Option<String>) -> Said {
+        if let Some(known) = key.as_ref().and_then(|key| self.refund_keys.get(key)) {
+            return (201, self.orders[known].clone());
+        }
+        let Some(order) = self.orders.get_mut(id) else { return refusal(404, "not_found") };
+        let amount = body["amount"].as_i64().unwrap();
+        let refunded = order["refunded_amount"].as_i64().unwrap_or(0) + amount;
+        let fits = refunded <= order["amount"].as_i64().unwrap();
+        if order["state"] != "completed" || order["currency"] != body["currency"] || !fits {
+            return refusal(422, "refund_not_allowed");
+        }
+        order["refunded_amount"] = json!(refunded);
+        let refund_id = uuid().to_string();
+        let refund = json!({
+            "id": refund_id, "type": "refund", "state": "completed", "amount": amount, "currency": body["currency"],
+            "merchant_order_data": body["merchant_order_data"], "related_order_id": id,
+        });
+        self.orders.insert(refund_id.clone(), refund.clone());
+        self.refund_keys.extend(key.map(|key| (key, refund_id)));
+        (201, refund)
+    }
+}

@@ -6,8 +6,10 @@ use uuid::Uuid;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::payments::{self, Charged, NewCharge, PaymentStatus};
+use crate::http::problem::Code;
 use crate::jobs::JobError;
-use crate::values::{AccountId, Money};
+use crate::values::{AccountId, Money, PaymentMethodId};
 
 /// A payment that nobody has to be there for.
 #[derive(Clone, Debug)]
@@ -38,12 +40,23 @@ pub trait Cards: Sync {
 pub struct SavedCards;
 
 impl Cards for SavedCards {
-    async fn charge(&self, _: &App, charge: &Charge) -> Result<Outcome, JobError> {
-        Err(JobError::Hopeless(format!("there is no card {}", charge.payment_method)))
+    async fn charge(&self, app: &App, charge: &Charge) -> Result<Outcome, JobError> {
+        let Charge { id: key, account, payment_method, amount } = charge.clone();
+        let new = NewCharge { account, method: PaymentMethodId::new(payment_method), amount, key };
+        match payments::charge(app, new).await {
+            Ok(Charged { status: PaymentStatus::Completed, .. }) => Ok(Outcome::Paid),
+            Ok(Charged { status: PaymentStatus::Pending, .. }) => Ok(Outcome::Pending),
+            Ok(Charged { decline, .. }) => Ok(Outcome::Declined { reason: decline }),
+            Err(problem) if problem.code() == Code::NotFound => {
+                Ok(Outcome::Declined { reason: Some("the card was taken away".into()) })
+            }
+            Err(problem) => Err(JobError::Failed(format!("{problem:?}"))),
+        }
     }
 }
 
 /// Whether the account has saved this card.
-pub async fn is_own(_: &mut Conn, _: AccountId, _: Uuid) -> Result<bool, DbError> {
-    Ok(false)
+pub async fn is_own(conn: &mut Conn, account: AccountId, card: Uuid) -> Result<bool, DbError> {
+    let found = payments::find_method(conn, PaymentMethodId::new(card)).await?;
+    Ok(found.is_some_and(|method| method.account_id == account))
 }

@@ -15,6 +15,7 @@ use trunkline::values::AccountId;
 use uuid::Uuid;
 
 use crate::coverage::examples::key;
+use crate::payments::{LATER_DECLINED, VISA, balance, save_card};
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::{both, uuid};
@@ -114,6 +115,40 @@ both! {
         world.top_up(&customer.account_id, 5000).await;
         attempt(&world, &customer, &till).await;
         assert_eq!(till.amounts(), ["50.00 EUR"]);
+        world.end().await;
+    }
+
+    async fn a_balance_below_its_threshold_is_refilled_from_the_saved_card(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        let card = save_card(&world, &customer, VISA).await;
+        let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
+                            "payment_method_id": card["id"]});
+        assert_eq!(put(&customer, wanted.clone()).await.ok(), wanted);
+        world.settle().await;
+        assert_eq!(balance(db, &customer).await, 5000);
+        let told = customer.get("/notifications").await.ok();
+        assert_eq!(told["data"][0]["code"], "topup.completed");
+        assert_eq!(told["data"].as_array().unwrap().len(), 1);
+        world.end().await;
+    }
+
+    async fn a_card_that_is_declined_later_is_tried_twice_and_no_more(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        let card = save_card(&world, &customer, LATER_DECLINED).await;
+        let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
+                            "payment_method_id": card["id"]});
+        put(&customer, wanted).await.ok();
+        world.settle().await;
+        world.advance(3601).await;
+        world.top_up(&customer.account_id, 100).await;
+        world.settle().await;
+        assert_eq!(balance(db, &customer).await, 100);
+        assert_eq!(customer.get(PATH).await.ok()["enabled"], false);
+        let told = customer.get("/notifications").await.ok();
+        let failures = told["data"].as_array().unwrap().iter().filter(|one| one["code"] == "recharge.failed").count();
+        assert_eq!(failures, 2);
         world.end().await;
     }
 

@@ -11,6 +11,7 @@ use super::store::{self, PaymentRow};
 use crate::app::App;
 use crate::audit::{self, Actor, Outcome};
 use crate::db::Conn;
+use crate::features::notifications::{TopupCompleted, TopupFailed, notify};
 use crate::features::onboarding::{Event, happened};
 use crate::http::problem::Problem;
 use crate::jobs::{JobContext, JobError, Kind};
@@ -61,8 +62,10 @@ async fn apply(conn: &mut Conn, word: &Word) -> Result<(), Problem> {
     }
     let decline = word.order.as_ref().and_then(|order| order.decline.as_deref());
     store::move_to(conn, word.id, status, decline, word.now).await?;
-    if let (PaymentStatus::Completed, Some(order)) = (status, &word.order) {
-        complete(conn, word, &payment, order).await?;
+    match (status, &word.order) {
+        (PaymentStatus::Completed, Some(order)) => complete(conn, word, &payment, order).await?,
+        (PaymentStatus::Failed | PaymentStatus::Expired, _) => tell_of_failure(conn, word, &payment, decline).await?,
+        _ => {}
     }
     let entry = audit_entry(word, &payment, status);
     audit::append(conn, &word.app.keys, word.app.entropy, word.now, &entry).await?;
@@ -83,7 +86,23 @@ async fn complete(conn: &mut Conn, word: &Word, payment: &PaymentRow, order: &Or
     let entry = Entry::credit(account, ledger::Kind::Topup, payment.id.to_string(), &[(Book::Clearing, amount)])?;
     let posted = ledger::credit(conn, app.entropy, &entry.noting(note), now).await?;
     store::keep_balance(conn, payment.id, posted.balance_after).await?;
+    let news = TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };
+    notify(conn, app.entropy, account, &news, now).await?;
     happened(conn, account, Event::ToppedUp, now).await
+}
+
+/// A charge of a saved card is told of by who asked for it.
+async fn tell_of_failure(
+    conn: &mut Conn,
+    word: &Word,
+    payment: &PaymentRow,
+    decline: Option<&str>,
+) -> Result<(), Problem> {
+    if let (Purpose::Topup, Some(amount)) = (payment.purpose, payment.money()) {
+        let news = TopupFailed { topup_id: payment.id.uuid(), amount, reason: decline.map(str::to_owned) };
+        notify(conn, word.app.entropy, payment.account_id, &news, word.now).await?;
+    }
+    Ok(())
 }
 
 fn audit_entry(word: &Word, payment: &PaymentRow, status: PaymentStatus) -> audit::Entry {

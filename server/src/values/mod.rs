@@ -34,6 +34,7 @@ mod text_enum;
 mod text_form;
 mod time;
 mod time_wire;
+mod vat_id;
 mod words;
 
 pub use crate::{id, text_enum};
@@ -55,6 +56,7 @@ pub use stored::Stored;
 pub use text::{Secret, Text};
 pub use time::Time;
 pub use time_wire::{Date, Rfc3339, UnixMillis, UnixSeconds};
+pub use vat_id::{VatId, is_in_union};
 pub use words::Words;
 
 use text_form::TextForm;

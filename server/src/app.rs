@@ -20,6 +20,7 @@ use crate::outside::mail::{MailSettings, Mailer};
 use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
+use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::passwords::Passwords;
 use crate::secrets::Secrets;
 use crate::tokens::Tokens;
@@ -40,6 +41,7 @@ pub struct Inner {
     pub limits: Limits,
     pub mailer: Mailer,
     pub payments: Payments,
+    pub vies: Vies,
     pub files: Files,
     pub links: Links,
     /// Where exchange rates come from, if anywhere.
@@ -61,6 +63,8 @@ impl Deref for App {
 
 /// How long another service may take to be reached.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Member states are slow to answer VIES.
+const VIES_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Why the service cannot start.
 pub type StartError = Box<dyn std::error::Error + Send + Sync>;
@@ -105,6 +109,7 @@ impl App {
         Ok(App(Arc::new(Inner {
             public_url,
             payments,
+            vies: open_vies(&settings)?,
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
             passwords: Passwords::new(entropy),
@@ -132,6 +137,19 @@ fn http_client() -> Result<reqwest::Client, StartError> {
     let roots = trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     Ok(client.tls_certs_only(roots).connect_timeout(CONNECT_TIMEOUT).build()?)
+}
+
+fn open_vies(settings: &Settings) -> Result<Vies, StartError> {
+    let tax = &settings.tax;
+    Ok(match tax.checks {
+        VatChecks::Offline => Vies::Offline,
+        VatChecks::Vies => Vies::Online(Rest {
+            http: http_client()?,
+            url: tax.vies_url.clone(),
+            requester: tax.seller.vat_id.clone(),
+            timeout: VIES_TIMEOUT,
+        }),
+    })
 }
 
 async fn open_files(settings: &Settings, entropy: Entropy, now: Time) -> Result<Files, StartError> {

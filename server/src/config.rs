@@ -6,6 +6,7 @@
 
 mod bucket;
 mod revolut;
+mod tax;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,6 +20,7 @@ use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
+pub use tax::{Seller, TaxSettings};
 
 const SECRET_BYTES_AT_LEAST: usize = 32;
 
@@ -49,6 +51,7 @@ pub struct Settings {
     pub quotas: Vec<(Limit, Quota)>,
     /// What a business has to hand in to be verified.
     pub kyb_required_docs: Vec<DocKind>,
+    pub tax: TaxSettings,
     pub test_clock: bool,
     pub log: LogFormat,
     /// Which events are logged, such as `info` or `trunkline=debug`.
@@ -148,6 +151,7 @@ impl Settings {
             rate_limits: read.switch("TRUNKLINE_RATE_LIMITS", true),
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
+            tax: read.tax(),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),

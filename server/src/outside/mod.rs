@@ -3,8 +3,8 @@
 //! `mail` delivers a letter, to a folder by default and over SMTP in earnest. `files` keeps what was uploaded or
 //! produced under the hash of its content, and `sniff` tells by its bytes what it is. `download` signs the links under
 //! which a file may be fetched for a while. `payments` speaks to whoever handles cards, `fx` to whoever publishes
-//! exchange rates. No call here stands inside a transaction: a caller claims and commits first, calls the outside, and
-//! records the outcome.
+//! exchange rates, and `vies` to whoever knows VAT ids. No call here stands inside a transaction: a caller claims and
+//! commits first, calls the outside, and records the outcome.
 
 pub mod download;
 mod durable;
@@ -13,3 +13,4 @@ pub mod fx;
 pub mod mail;
 pub mod payments;
 pub mod sniff;
+pub mod vies;

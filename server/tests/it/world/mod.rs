@@ -25,6 +25,7 @@ pub mod process;
 pub mod purse;
 pub mod revolut;
 pub mod s3;
+pub mod vies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

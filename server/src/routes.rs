@@ -2,7 +2,7 @@
 
 use crate::features::{
     accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, kyb, notifications, onboarding,
-    payments, recharge, sessions, two_factor, watch, webhooks,
+    payments, recharge, sessions, two_factor, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -150,6 +150,14 @@ pub fn table() -> Vec<Endpoint> {
         delete("/payments/methods/{id}", payments::remove_method, "Remove a card")
             .who(Customer).limit(Limit::Writes).audit("payment_method.remove").idempotent()
             .problems(&[AccountNotActive, ResourceInUse]).under("Payments"),
+
+        // VAT
+        get("/account/vat", vat::show, "What is known of your VAT id")
+            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("VAT"),
+        post("/account/vat/check", vat::check, "Have your VAT id checked")
+            .who(Customer).limit(Limit::Writes).audit("vat.check").problems(&[NotFound, StateConflict]).under("VAT"),
+        post("/account/vat/proof-documents", vat::upload_proof, "Hand in a paper about your VAT")
+            .who(Customer).limit(Limit::Writes).audit("vat.upload_proof").problems(&[NotFound, StateConflict]).under("VAT"),
 
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, fx, housekeeping, letters, orphans, payments, recharge, sandbox, sessions, watch, webhooks,
+    cards, fx, housekeeping, letters, orphans, payments, recharge, sandbox, sessions, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -40,6 +40,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
         JobKind { kind: payments::POLL, run: |context, payload| Box::pin(payments::poll_job(context, payload)) },
+        JobKind { kind: vat::CHECK, run: |context, payload| Box::pin(vat::check_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -52,6 +53,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
+        Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

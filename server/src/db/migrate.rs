@@ -52,6 +52,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0009_notifications",
     "0010_recharge",
     "0011_fx",
+    "0012_vat",
     "0014_payments",
 ];
 

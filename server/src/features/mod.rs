@@ -21,5 +21,6 @@ pub mod sandbox;
 pub mod sessions;
 pub mod two_factor;
 pub mod users;
+pub mod vat;
 pub mod watch;
 pub mod webhooks;

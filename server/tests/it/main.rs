@@ -43,5 +43,6 @@ mod story;
 mod suspension;
 mod two_factor;
 mod uploads;
+mod vat;
 mod watch;
 mod world;

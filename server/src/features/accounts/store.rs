@@ -119,3 +119,48 @@ pub async fn update(conn: &mut Conn, account: &AccountRow) -> Result<(), DbError
     .await?;
     Ok(())
 }
+
+row! {
+    /// What decides about an account's VAT and stands on its invoices.
+    #[derive(Clone)]
+    pub struct TaxStanding {
+        pub company_name: String,
+        pub country: Country,
+        pub postal_address: Option<Address>,
+        pub invoice_address: Option<Address>,
+        pub vat_id: Option<String>,
+        pub vat_status: VatStatus,
+    }
+}
+
+impl TaxStanding {
+    /// Where the company is, as it said when it signed up; its address counts only where it did not say.
+    pub fn established_in(&self) -> Country {
+        let by_address = || self.postal_address.as_ref().map_or(Country::UNKNOWN, |address| address.country);
+        if self.country == Country::UNKNOWN { by_address() } else { self.country }
+    }
+}
+
+pub async fn tax_standing(conn: &mut Conn, id: AccountId) -> Result<Option<TaxStanding>, DbError> {
+    conn.opt(sql!("SELECT ", TaxStanding::COLS, " FROM accounts WHERE id = $1"), params![id]).await
+}
+
+/// Moves the status of the id that was seen, unless id or status have changed since.
+pub async fn move_vat_status(
+    conn: &mut Conn,
+    id: AccountId,
+    seen: &TaxStanding,
+    to: VatStatus,
+    now: Time,
+) -> Result<bool, DbError> {
+    let moved = conn
+        .exec(
+            sql!(
+                "UPDATE accounts SET vat_status = $4, updated_at = CASE WHEN vat_status = $4 THEN updated_at ELSE $5 END
+                 WHERE id = $1 AND vat_status = $3 AND COALESCE(vat_id, '') = COALESCE($2, '')"
+            ),
+            params![id, seen.vat_id, seen.vat_status, to, now],
+        )
+        .await?;
+    Ok(moved == 1)
+}

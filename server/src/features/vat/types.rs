@@ -1,0 +1,25 @@
+//! VAT over the wire.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::features::accounts::VatStatus;
+use crate::values::Rfc3339;
+
+/// What is known of an account's VAT id.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "VatStatus")]
+pub struct VatStanding {
+    pub status: VatStatus,
+    pub vat_id: Option<String>,
+    /// When this id was last looked at, by whoever knows.
+    pub last_checked_at: Option<Rfc3339>,
+    /// The papers that were handed in, oldest first.
+    pub proof_documents: Vec<Uuid>,
+}
+
+/// A paper needs nothing beside its file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProofForm {}

@@ -1,0 +1,207 @@
+//! What is known of a VAT id, and how it comes to be known.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trunkline::db::Db;
+use trunkline::outside::vies::{Rest, Verdict};
+use trunkline::params;
+use trunkline::values::Role;
+
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::{TestDb, both};
+use crate::world::form::{Form, pdf};
+use crate::world::vies::{Reply, ViesServer, invalid, refuses, valid};
+
+const GERMAN: &str = "DE136695976";
+const DAY: u64 = 24 * 3600;
+
+async fn with_vies(db: &TestDb, vies: &ViesServer) -> World {
+    let settings = [
+        ("TRUNKLINE_VAT_CHECKS", "vies"),
+        ("TRUNKLINE_VIES_URL", vies.url.as_str()),
+        ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90"),
+    ];
+    World::with(db, &settings).await
+}
+
+/// A customer who says this is its VAT id.
+async fn customer_with(world: &World, vat_id: &str) -> Client {
+    let customer = world.minted(Role::Customer).await;
+    customer.patch("/account", json!({"vat_id": vat_id})).await.ok();
+    customer
+}
+
+/// Asks for a check and answers the standing once it has run.
+async fn checked(world: &World, customer: &Client) -> Value {
+    ask(customer).await.expect(202);
+    world.settle().await;
+    customer.get("/account/vat").await.ok()
+}
+
+async fn ask(customer: &Client) -> crate::world::client::Answer {
+    customer.send(customer.request(reqwest::Method::POST, "/account/vat/check")).await
+}
+
+async fn status(db: &Db) -> String {
+    let sql = "SELECT vat_status FROM accounts WHERE vat_id IS NOT NULL";
+    db.read().await.unwrap().one::<(String,)>(sql, &[]).await.unwrap().0
+}
+
+both! {
+    async fn without_anyone_to_ask_an_id_that_could_be_one_stays_pending_and_another_is_invalid(db) {
+        let world = World::start(db).await;
+        let customer = customer_with(&world, "de 136 695 976").await;
+        let before = customer.get("/account/vat").await.ok();
+        assert_eq!(before["status"], "not_verified");
+        assert_eq!((&before["last_checked_at"], &before["proof_documents"]), (&Value::Null, &json!([])));
+        let asked = ask(&customer).await.expect(202);
+        assert_eq!(asked["status"], "pending");
+        let plausible = checked(&world, &customer).await;
+        assert_eq!((&plausible["status"], &plausible["vat_id"]), (&json!("pending"), &json!("de 136 695 976")));
+        assert!(plausible["last_checked_at"].is_string());
+
+        customer.patch("/account", json!({"vat_id": "DE136695975"})).await.ok();
+        let changed = customer.get("/account/vat").await.ok();
+        assert_eq!((&changed["status"], &changed["last_checked_at"]), (&json!("not_verified"), &Value::Null));
+        assert_eq!(checked(&world, &customer).await["status"], "invalid");
+        world.end().await;
+    }
+
+    async fn there_is_nothing_to_check_without_an_id_or_for_who_is_exempt(db) {
+        let world = World::start(db).await;
+        let customer = world.minted(Role::Customer).await;
+        ask(&customer).await.problem(409, "state.conflict");
+        customer.patch("/account", json!({"vat_id": GERMAN})).await.ok();
+        let exempt = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE accounts SET vat_status = 'exempt'", &[])));
+        exempt.await.unwrap();
+        ask(&customer).await.problem(409, "state.conflict");
+        assert_eq!(customer.get("/account/vat").await.ok()["status"], "exempt");
+        world.end().await;
+    }
+
+    async fn what_vies_says_counts_and_its_proof_is_kept(db) {
+        let vies = ViesServer::start(valid()).await;
+        let world = with_vies(db, &vies).await;
+        let customer = customer_with(&world, GERMAN).await;
+        assert_eq!(checked(&world, &customer).await["status"], "valid");
+        let asked = json!({
+            "countryCode": "DE", "vatNumber": "136695976", "requesterMemberStateCode": "NL",
+            "requesterNumber": "123456782B90",
+        });
+        assert_eq!(vies.asked(), [asked]);
+        let sql = "SELECT request_identifier, name, is_valid FROM vat_checks";
+        let (proof, name, is_valid): (String, String, bool) = db.read().await.unwrap().one(sql, &[]).await.unwrap();
+        assert_eq!((proof.as_str(), name.as_str(), is_valid), ("WAPIAAAAZhK3m9Qb", "Kunde GmbH", true));
+
+        vies.answers(invalid());
+        assert_eq!(checked(&world, &customer).await["status"], "invalid");
+        let sql = "SELECT COUNT(*) FROM audit_log WHERE action = 'vat.checked'";
+        assert_eq!(db.read().await.unwrap().one::<(i64,)>(sql, &[]).await.unwrap().0, 2);
+        world.end().await;
+    }
+
+    async fn an_outage_is_no_answer_and_is_asked_about_again(db) {
+        let vies = ViesServer::start(refuses("MS_UNAVAILABLE")).await;
+        let world = with_vies(db, &vies).await;
+        let customer = customer_with(&world, GERMAN).await;
+        let standing = checked(&world, &customer).await;
+        assert_eq!((&standing["status"], &standing["last_checked_at"]), (&json!("pending"), &Value::Null));
+        let troubles =
+            [refuses("MS_MAX_CONCURRENT_REQ"), Reply::Says(503, "<html>Down for maintenance</html>".to_owned())];
+        for trouble in troubles {
+            let before = vies.asked().len();
+            vies.answers(trouble);
+            world.advance(DAY).await;
+            assert!(vies.asked().len() > before);
+            assert_eq!(status(db).await, "pending");
+        }
+        vies.answers(valid());
+        world.advance(DAY).await;
+        assert_eq!(status(db).await, "valid");
+        world.end().await;
+    }
+
+    async fn a_valid_id_is_looked_at_every_month_and_stays_valid_through_an_outage(db) {
+        let vies = ViesServer::start(valid()).await;
+        let world = with_vies(db, &vies).await;
+        let customer = customer_with(&world, GERMAN).await;
+        checked(&world, &customer).await;
+        world.advance(20 * DAY).await;
+        assert_eq!(vies.asked().len(), 1);
+        vies.answers(refuses("TIMEOUT"));
+        world.advance(11 * DAY).await;
+        assert_eq!(vies.asked().len(), 2);
+        assert_eq!(status(db).await, "valid");
+        vies.answers(invalid());
+        world.advance(DAY).await;
+        assert_eq!(status(db).await, "invalid");
+        let asked = vies.asked().len();
+        world.advance(60 * DAY).await;
+        assert_eq!(vies.asked().len(), asked, "what is invalid is not asked about again");
+        world.end().await;
+    }
+
+    async fn a_check_that_was_overtaken_by_another_id_says_nothing_about_it(db) {
+        let vies = ViesServer::start(refuses("MS_UNAVAILABLE")).await;
+        let world = with_vies(db, &vies).await;
+        let customer = customer_with(&world, GERMAN).await;
+        checked(&world, &customer).await;
+        customer.patch("/account", json!({"vat_id": "EL094259216"})).await.ok();
+        vies.answers(valid());
+        assert_eq!(checked(&world, &customer).await["status"], "valid");
+        assert_eq!(vies.asked().last().unwrap()["countryCode"], "EL");
+        world.end().await;
+    }
+
+    async fn papers_are_kept_and_wait_for_somebody_to_look_at_them(db) {
+        let world = World::start(db).await;
+        let customer = world.minted(Role::Customer).await;
+        let path = "/account/vat/proof-documents";
+        let refused = Form::default().file("file", "proof.exe", b"MZ not a paper").post(&customer, path).await;
+        assert_eq!(refused.invalid(), ["file"]);
+        let paper = Form::default().file("file", "proof.pdf", &pdf("")).post(&customer, path).await.expect(201);
+        assert_eq!(paper["status"], "pending");
+        assert_eq!(paper["proof_documents"].as_array().unwrap().len(), 1);
+        // The sweep of files that no row names leaves it alone.
+        world.advance(3 * DAY).await;
+        let files = std::fs::read_dir(world.data_folder().join("files")).unwrap().count();
+        assert!(files > 1, "the paper is gone");
+        let stranger = world.minted(Role::Customer).await;
+        assert_eq!(stranger.get("/account/vat").await.ok()["proof_documents"], json!([]));
+        world.end().await;
+    }
+
+    async fn only_so_many_papers_are_taken(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.minted(Role::Customer).await;
+        for number in 0..20 {
+            let form = Form::default().file("file", "proof.pdf", &pdf(&format!("/N {number}")));
+            form.post(&customer, "/account/vat/proof-documents").await.expect(201);
+        }
+        let form = Form::default().file("file", "proof.pdf", &pdf("/One /More"));
+        form.post(&customer, "/account/vat/proof-documents").await.problem(409, "state.conflict");
+        let (kept,): (i64,) = db.read().await.unwrap().one("SELECT COUNT(*) FROM vat_proofs", params![]).await.unwrap();
+        assert_eq!(kept, 20);
+        world.end().await;
+    }
+}
+
+/// A client of the stand-in whose patience is short.
+fn rest(url: &str) -> Rest {
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    Rest { http, url: url.to_owned(), requester: None, timeout: Duration::from_millis(200) }
+}
+
+#[tokio::test]
+async fn who_never_answers_or_is_not_there_has_said_nothing() {
+    let id = GERMAN.parse().unwrap();
+    let silent = ViesServer::start(Reply::Silence).await;
+    assert!(matches!(rest(&silent.url).check(&id).await, Verdict::Unknown(_)));
+    assert!(matches!(rest("http://127.0.0.1:1/rest-api").check(&id).await, Verdict::Unknown(_)));
+    let endless = ViesServer::start(Reply::Says(200, format!("\"{}\"", "x".repeat(100_000)))).await;
+    assert!(matches!(rest(&endless.url).check(&id).await, Verdict::Unknown(_)));
+}

@@ -1,8 +1,8 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, kyb, notifications, onboarding,
-    payments, recharge, sessions, two_factor, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, invoices, kyb, notifications,
+    onboarding, payments, recharge, sessions, two_factor, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -159,6 +159,14 @@ pub fn table() -> Vec<Endpoint> {
         post("/account/vat/proof-documents", vat::upload_proof, "Hand in a paper about your VAT")
             .who(Customer).limit(Limit::Writes).audit("vat.upload_proof").problems(&[NotFound, StateConflict]).under("VAT"),
 
+        // Invoices
+        get("/invoices", invoices::list, "Your invoices")
+            .who(Customer).limit(Limit::Reads).under("Invoices"),
+        get("/invoices/{id}", invoices::show, "An invoice")
+            .who(Customer).limit(Limit::Reads).under("Invoices"),
+        get("/invoices/{id}/pdf", invoices::pdf, "A fresh link to an invoice's document")
+            .who(Customer).limit(Limit::Reads).under("Invoices"),
+
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")
             .who(Anyone).limit(Limit::None).under("Files"),
@@ -228,6 +236,12 @@ pub fn table() -> Vec<Endpoint> {
         post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")
             .who(Admin).limit(Limit::Writes).audit("payment.refund").idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under("Admin payments"),
+        get("/admin/invoices", invoices::list_all, "Everybody's invoices")
+            .who(Team).limit(Limit::Reads).under("Billing"),
+        post("/admin/invoices/{id}/void", invoices::void, "Declare an unpaid invoice void")
+            .who(Admin).limit(Limit::Writes).audit("invoice.void").idempotent().problems(&[StateConflict]).under("Billing"),
+        post("/admin/invoices/{id}/credit", invoices::credit, "Take an invoice back with a credit note")
+            .who(Admin).limit(Limit::Writes).audit("invoice.credit").idempotent().problems(&[StateConflict]).under("Billing"),
         post("/admin/2fa/enroll", two_factor::enroll, "Begin to set up a second factor")
             .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound]).under("Admin"),
         post("/admin/2fa/confirm", two_factor::confirm, "Confirm the second factor with its first code")

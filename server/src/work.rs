@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, fx, housekeeping, letters, orphans, payments, recharge, sandbox, sessions, vat, watch, webhooks,
+    cards, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -41,6 +41,16 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
         JobKind { kind: payments::POLL, run: |context, payload| Box::pin(payments::poll_job(context, payload)) },
         JobKind { kind: vat::CHECK, run: |context, payload| Box::pin(vat::check_job(context, payload)) },
+        JobKind {
+            kind: invoices::CLOSE_MONTHS,
+            run: |context, payload| Box::pin(invoices::close_months_job(context, payload)),
+        },
+        JobKind { kind: invoices::ISSUE, run: |context, payload| Box::pin(invoices::issue_job(context, payload)) },
+        JobKind {
+            kind: invoices::DOCUMENT,
+            run: |context, payload| Box::pin(invoices::document_job(context, payload)),
+        },
+        JobKind { kind: invoices::SETTLE, run: |context, payload| Box::pin(invoices::settle_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -54,6 +64,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
+        Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
+        Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

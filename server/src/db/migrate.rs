@@ -53,6 +53,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0010_recharge",
     "0011_fx",
     "0012_vat",
+    "0013_invoices",
     "0014_payments",
 ];
 

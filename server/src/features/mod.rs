@@ -10,6 +10,7 @@ pub mod downloads;
 pub mod dunning;
 pub mod fx;
 pub mod housekeeping;
+pub mod invoices;
 pub mod kyb;
 pub mod letters;
 pub mod notifications;

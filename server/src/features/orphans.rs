@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::{compliance, vat};
+use crate::features::{compliance, invoices, vat};
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::files::{ContentHash, FilesError};
 
@@ -27,6 +27,11 @@ type Names = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<b
 /// Every feature whose rows name files.
 const NAMED_BY: [Names; 2] =
     [|conn, hash| Box::pin(compliance::names_file(conn, hash)), |conn, hash| Box::pin(vat::names_file(conn, hash))];
+const NAMED_BY: [Names; 3] = [
+    |conn, hash| Box::pin(compliance::names_file(conn, hash)),
+    |conn, hash| Box::pin(invoices::names_file(conn, hash)),
+    |conn, hash| Box::pin(vat::names_file(conn, hash)),
+];
 
 pub async fn sweep_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let files = &context.app.files;

@@ -37,7 +37,7 @@ pub use entry::Entry;
 pub use error::LedgerError;
 pub use hold::{Hold, HoldState, NewHold, capture, expire, forget_holds, hold, release, renew};
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
-pub use read::{Balance, Line, Sum, balance, book_total, find, lines, spend, sums};
+pub use read::{Balance, Line, Sum, balance, book_total, customers_between, find, first_day, lines, spend, sums};
 pub use verify::{Customer, Fault, Verified, verify};
 pub use watch::{MOVED, Moved, balance_held_still, set_low_water, tell};
 

@@ -218,3 +218,34 @@ pub async fn book_total(
         .await?;
     Ok(Money::from_nanos(nanos, currency))
 }
+
+/// The first UTC day on which anything moved.
+pub async fn first_day(conn: &mut Conn) -> Result<Option<Time>, DbError> {
+    let (day,): (Option<i64>,) = conn.one(sql!("SELECT MIN(day) FROM ledger_days"), params![]).await?;
+    Ok(day.map(|day| Time::from_millis(day.saturating_mul(DAY_MILLIS))))
+}
+
+/// Customers who were sold something, or had something put right, from the UTC day of `from` up to but not with the day
+/// of `to`; in the order of their ids, and after the given one.
+pub async fn customers_between(
+    conn: &mut Conn,
+    from: Time,
+    to: Time,
+    after: Option<(AccountId, Currency)>,
+    limit: i64,
+) -> Result<Vec<(AccountId, Currency)>, DbError> {
+    let account = after.map_or(AccountId::new(uuid::Uuid::nil()), |(account, _)| account);
+    let currency = after.map_or("", |(_, currency)| currency.code());
+    conn.all(
+        sql!(
+            "SELECT b.account_id, b.currency FROM ledger_balances b
+             WHERE (b.account_id, b.currency) > ($1, $2) AND EXISTS (
+                 SELECT 1 FROM ledger_days d
+                 WHERE d.account_id = b.account_id AND d.currency = b.currency AND d.day >= $3 AND d.day < $4
+                   AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'correction'))
+             ORDER BY b.account_id, b.currency LIMIT $5"
+        ),
+        params![account, currency, day_of(from), day_of(to), limit],
+    )
+    .await
+}

@@ -19,6 +19,7 @@ mod dunning;
 mod engines;
 mod files;
 mod fx;
+mod invoices;
 mod jwt;
 mod kyb;
 mod ledger;

@@ -1,0 +1,182 @@
+//! The document of an invoice or credit note: all that it says, and its making.
+//!
+//! What it says is put down once, at the issue, and kept with the row. The bytes follow from it alone, so a document
+//! that is made again is the same document. Who writes the PDF is known only here.
+
+mod paper;
+
+use bytes::Bytes;
+use futures_util::stream;
+use serde::{Deserialize, Serialize};
+
+use super::lines::{self, Line};
+use super::month::Month;
+use crate::config::{Seller, TaxSettings};
+use crate::features::accounts::{Address, TaxStanding};
+use crate::features::vat::{Category, Decision, Rate};
+use crate::outside::files::{ContentHash, Files, FilesError};
+use crate::values::{Currency, Date, Invalid, Money, MoneyError, Stored};
+
+/// No invoice comes near.
+const SIZE_AT_MOST: u64 = 16 * 1024 * 1024;
+
+pub const CONTENT_TYPE: &str = "application/pdf";
+
+/// Everything that a document says. Amounts are whole minor units.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Facts {
+    pub number: String,
+    /// The invoice that a credit note takes back.
+    pub credits: Option<Credited>,
+    pub issue_date: Date,
+    pub due_date: Date,
+    pub supply_first: Date,
+    pub supply_last: Date,
+    pub currency: Currency,
+    pub seller: Party,
+    pub buyer: Party,
+    pub lines: Vec<FactLine>,
+    pub category: Category,
+    pub rate: Rate,
+    pub net: i64,
+    pub vat: i64,
+    /// What of the total the balance had covered at the issue.
+    pub paid: i64,
+    pub note: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Credited {
+    pub number: String,
+    pub issue_date: Date,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Party {
+    pub name: String,
+    pub street: Vec<String>,
+    pub postal_code: String,
+    pub city: String,
+    pub country: String,
+    /// Absent where the document must not name one.
+    pub vat_id: Option<String>,
+    pub registration: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FactLine {
+    pub description: String,
+    pub net: i64,
+}
+
+impl Stored for Facts {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        serde_json::from_str(&raw).map_err(|error| Invalid(error.to_string().into()))
+    }
+}
+
+/// What an invoice is made from.
+pub struct Draft<'d> {
+    pub tax: &'d TaxSettings,
+    pub buyer: &'d TaxStanding,
+    pub month: Month,
+    pub lines: &'d [Line],
+    pub decision: Decision,
+    pub net: Money,
+    pub vat: Money,
+}
+
+impl Facts {
+    pub fn of_invoice(draft: &Draft<'_>, number: String, dates: (Date, Date), paid: bool) -> Result<Facts, MoneyError> {
+        let amounts = lines::stated(draft.lines, draft.net)?;
+        let lines = draft.lines.iter().zip(amounts);
+        let (net, vat) = (draft.net.minor(), draft.vat.minor());
+        // What is outside the scope of VAT names no VAT ids.
+        let names_ids = draft.decision.category != Category::OutsideScope;
+        Ok(Facts {
+            number,
+            credits: None,
+            issue_date: dates.0,
+            due_date: dates.1,
+            supply_first: Date::from(draft.month.start()),
+            supply_last: draft.month.last_day(),
+            currency: draft.net.currency(),
+            seller: seller(&draft.tax.seller, draft.tax.home.code(), names_ids),
+            buyer: buyer(draft.buyer, names_ids),
+            lines: lines.map(|(line, net)| FactLine { description: line.description.clone(), net }).collect(),
+            category: draft.decision.category,
+            rate: draft.decision.rate,
+            net,
+            vat,
+            paid: if paid { net.saturating_add(vat) } else { 0 },
+            note: None,
+        })
+    }
+
+    /// The document that takes this one back, in full.
+    pub fn credited(&self, number: String, issue_date: Date, reason: &str) -> Facts {
+        Facts {
+            number,
+            credits: Some(Credited { number: self.number.clone(), issue_date: self.issue_date }),
+            issue_date,
+            due_date: issue_date,
+            paid: self.net.saturating_add(self.vat),
+            note: Some(reason.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// How its file is called.
+    pub fn file_name(&self) -> String {
+        let what = if self.credits.is_some() { "credit-note" } else { "invoice" };
+        format!("{what}-{}.pdf", self.number)
+    }
+
+    pub fn why_no_vat(&self) -> Option<&'static str> {
+        match self.category {
+            Category::Standard => None,
+            Category::ReverseCharge => Some("Reverse charge: the customer accounts for the VAT."),
+            Category::OutsideScope => Some("Outside the scope of VAT of the European Union."),
+            Category::Exempt => Some("Exempt from VAT."),
+        }
+    }
+}
+
+fn seller(seller: &Seller, country: &str, names_ids: bool) -> Party {
+    Party {
+        name: seller.name.clone(),
+        street: Vec::from_iter((!seller.street.is_empty()).then(|| seller.street.clone())),
+        postal_code: seller.postal_code.clone(),
+        city: seller.city.clone(),
+        country: country.to_owned(),
+        vat_id: seller.vat_id.as_ref().filter(|_| names_ids).map(ToString::to_string),
+        registration: seller.registration.clone(),
+    }
+}
+
+fn buyer(buyer: &TaxStanding, names_ids: bool) -> Party {
+    let address: Option<&Address> = buyer.invoice_address.as_ref().or(buyer.postal_address.as_ref());
+    let lines = address.map(|address| std::iter::once(&address.line1).chain(&address.line2));
+    let country = address.map_or(buyer.established_in(), |address| address.country);
+    Party {
+        name: buyer.company_name.clone(),
+        street: lines.into_iter().flatten().map(ToString::to_string).collect(),
+        postal_code: address.map(|address| address.postal_code.to_string()).unwrap_or_default(),
+        city: address.map(|address| address.city.to_string()).unwrap_or_default(),
+        country: country.code().to_owned(),
+        vat_id: buyer.vat_id.clone().filter(|_| names_ids),
+        registration: None,
+    }
+}
+
+/// Makes the document and puts it into the store, where it may already be.
+pub async fn store(files: &Files, facts: &Facts) -> Result<ContentHash, FilesError> {
+    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from(paper::pdf(facts)))]);
+    Ok(files.put(content, SIZE_AT_MOST).await?.hash)
+}

@@ -1,0 +1,128 @@
+//! What the team does with invoices: declares them void, or takes them back with a credit note.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::customer::{Position, page, position};
+use super::issue::{ledger_problem, order_document};
+use super::refused;
+use super::rules::{self, InvoiceStatus, Move};
+use super::store::{self, CreditNoteRow, InvoiceRow, Series, Wanted};
+use super::types::{AdminInvoice, Invoice, InvoiceAction, InvoiceId};
+use crate::app::App;
+use crate::db::Conn;
+use crate::http::answer::Json;
+use crate::http::call::{Call, Done, Read, Tx};
+use crate::http::input::{Body, Path};
+use crate::http::page::{Listing, Page};
+use crate::http::problem::Problem;
+use crate::ledger::{self, Book, Entry, Kind};
+use crate::values::{AccountId, Date, Money, Time};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    status: Option<InvoiceStatus>,
+    #[serde(default)]
+    customer_id: Option<AccountId>,
+}
+
+pub async fn list_all(mut read: Read, listing: Listing<Filters, Position>) -> Result<Page<AdminInvoice>, Problem> {
+    let (app, now) = (read.call.app.clone(), read.call.now);
+    let wanted = Wanted { account: listing.filters.customer_id, status: listing.filters.status };
+    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+    listing.page(rows, position, |(invoice, note)| shown(&app, invoice, note, now))
+}
+
+fn shown(app: &App, row: InvoiceRow, note: Option<CreditNoteRow>, now: Time) -> AdminInvoice {
+    let (customer_id, reason) = (row.account_id.uuid(), row.reason.clone());
+    AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, reason }
+}
+
+async fn view(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> Result<Json<AdminInvoice>, Problem> {
+    let invoice = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
+    let note = store::find_credit_note(conn, id).await?;
+    Ok(Json(shown(app, invoice, note, now)))
+}
+
+/// Declares an unpaid invoice void; its VAT goes back to the balance.
+pub async fn void(
+    call: Call,
+    Path(id): Path<InvoiceId>,
+    Body(action): Body<InvoiceAction>,
+) -> Result<Done<Json<AdminInvoice>>, Problem> {
+    call.note("invoice", id.to_string());
+    call.commit((id, action), |tx, (id, action)| {
+        Box::pin(async move {
+            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let invoice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
+            give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, invoice.vat)], &action.reason).await?;
+            store::end(tx, *id, status, &action.reason).await?;
+            view(tx, &app, *id, now).await
+        })
+    })
+    .await
+}
+
+/// Takes an invoice back in full: net and VAT go back to the balance, and a document of its own says so.
+pub async fn credit(
+    call: Call,
+    Path(id): Path<InvoiceId>,
+    Body(action): Body<InvoiceAction>,
+) -> Result<Done<Json<AdminInvoice>>, Problem> {
+    call.note("invoice", id.to_string());
+    call.commit((id, action), |tx, (id, action)| {
+        Box::pin(async move {
+            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let invoice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let status = rules::apply(invoice.status, Move::Credit).map_err(refused)?;
+            if !invoice.total().is_positive() {
+                return Err(Problem::state_conflict("The invoice asks for nothing, so nothing can be credited."));
+            }
+            let parts = [(Book::Refunds, invoice.subtotal), (Book::Vat, invoice.vat)];
+            give_back(tx, &invoice, Kind::CreditNote, &parts, &action.reason).await?;
+            store::end(tx, *id, status, &action.reason).await?;
+            insert_note(tx, &invoice, &action.reason).await?;
+            order_document(tx, &app, Series::CreditNote, *id, now).await?;
+            view(tx, &app, *id, now).await
+        })
+    })
+    .await
+}
+
+/// Posts what the customer gets back, in nanos from each book.
+async fn give_back(
+    tx: &mut Tx<'_>,
+    invoice: &InvoiceRow,
+    kind: Kind,
+    parts: &[(Book, i64)],
+    reason: &str,
+) -> Result<(), Problem> {
+    let (call, now) = (tx.call.clone(), tx.call.now);
+    let parts: Vec<(Book, Money)> =
+        parts.iter().filter(|(_, nanos)| *nanos != 0).map(|(book, nanos)| (*book, invoice.money(*nanos))).collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let entry = Entry::credit(invoice.account_id, kind, invoice.id.to_string(), &parts).map_err(ledger_problem)?;
+    let entry = entry.noting(format!("{}: {reason}", invoice.number)).by(call.principal()?.user_id);
+    ledger::credit(tx, call.app.entropy, &entry, now).await.map_err(ledger_problem)?;
+    Ok(())
+}
+
+async fn insert_note(tx: &mut Tx<'_>, invoice: &InvoiceRow, reason: &str) -> Result<(), Problem> {
+    let now = tx.call.now;
+    let issue_date = Date::from(now);
+    let number = store::next_number(tx, Series::CreditNote, issue_date).await?;
+    let note = CreditNoteRow {
+        invoice_id: invoice.id,
+        facts: invoice.facts.credited(number.clone(), issue_date, reason),
+        number,
+        issue_date,
+        content_hash: None,
+        created_at: now,
+    };
+    Ok(store::insert_credit_note(tx, &note).await?)
+}

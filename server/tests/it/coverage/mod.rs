@@ -4,6 +4,7 @@
 //! place where it has to say how it is called.
 
 mod access;
+mod billing;
 mod conditions;
 mod document;
 pub mod examples;

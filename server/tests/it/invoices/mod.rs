@@ -4,6 +4,7 @@
 
 mod documents;
 mod issuing;
+mod killed;
 mod taking_back;
 mod year;
 

@@ -76,10 +76,14 @@ impl Process {
         Client::new(self.http.clone(), self.public.clone(), Some(token.to_owned()))
     }
 
+    /// What the operations port answers to whoever knows the switch secret.
+    pub fn operations(&self) -> Client {
+        Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()))
+    }
+
     /// Moves the time forward; everything that fell due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
-        let ops = Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()));
-        ops.post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
+        self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -25,8 +25,6 @@ const BATCH: usize = 500;
 type Names = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows name files.
-const NAMED_BY: [Names; 2] =
-    [|conn, hash| Box::pin(compliance::names_file(conn, hash)), |conn, hash| Box::pin(vat::names_file(conn, hash))];
 const NAMED_BY: [Names; 3] = [
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),
     |conn, hash| Box::pin(invoices::names_file(conn, hash)),

@@ -17,6 +17,11 @@ impl Country {
     pub const fn code(self) -> &'static str {
         self.0
     }
+
+    /// What it is called in English.
+    pub fn name(self) -> &'static str {
+        rust_iso3166::from_alpha2(self.0).map_or(self.0, |known| known.name)
+    }
 }
 
 impl TextForm for Country {

@@ -3,7 +3,7 @@
 //! What it says is put down once, at the issue, and kept with the row. The bytes follow from it alone, so a document
 //! that is made again is the same document. Who writes the PDF is known only here.
 
-mod paper;
+mod facturx;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -14,7 +14,8 @@ use super::month::Month;
 use crate::config::{Seller, TaxSettings};
 use crate::features::accounts::{Address, TaxStanding};
 use crate::features::vat::{Category, Decision, Rate};
-use crate::outside::files::{ContentHash, Files, FilesError};
+use crate::http::problem::Problem;
+use crate::outside::files::{ContentHash, Files};
 use crate::values::{Currency, Date, Invalid, Money, MoneyError, Stored};
 
 /// No invoice comes near.
@@ -176,7 +177,10 @@ fn buyer(buyer: &TaxStanding, names_ids: bool) -> Party {
 }
 
 /// Makes the document and puts it into the store, where it may already be.
-pub async fn store(files: &Files, facts: &Facts) -> Result<ContentHash, FilesError> {
-    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from(paper::pdf(facts)))]);
+pub async fn store(files: &Files, facts: &Facts) -> Result<ContentHash, Problem> {
+    let facts = facts.clone();
+    // Setting the text takes a while, during which others want to run.
+    let made = tokio::task::spawn_blocking(move || facturx::pdf(&facts)).await.map_err(Problem::internal)?;
+    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from(made.map_err(Problem::internal)?))]);
     Ok(files.put(content, SIZE_AT_MOST).await?.hash)
 }

@@ -113,8 +113,7 @@ pub async fn document_job(context: JobContext<App>, payload: Value) -> Result<()
     };
     drop(reader);
     let facts = facts.ok_or_else(|| hopeless("there is no such document"))?;
-    let hash =
-        document::store(&context.app.files, &facts).await.map_err(|error| JobError::Failed(error.to_string()))?;
+    let hash = document::store(&context.app.files, &facts).await.map_err(failed)?;
     let made = (context.clone(), series, invoice, hash);
     let written = context.db.tx(made, |conn, (context, series, invoice, hash)| {
         Box::pin(async move {

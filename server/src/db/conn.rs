@@ -21,7 +21,7 @@ pub struct Conn {
 
 enum Engine {
     Sqlite(Box<Connection>),
-    Postgres(Session),
+    Postgres(Box<Session>),
     /// The connection has gone back to where it came from.
     Gone,
 }
@@ -38,7 +38,7 @@ impl Conn {
     }
 
     pub(super) fn postgres(session: Session, purpose: Purpose) -> Conn {
-        Conn { engine: Engine::Postgres(session), purpose, failed: false, lost_race: false }
+        Conn { engine: Engine::Postgres(Box::new(session)), purpose, failed: false, lost_race: false }
     }
 
     pub fn is_sqlite(&self) -> bool {
@@ -213,7 +213,7 @@ impl Conn {
 
     pub(super) fn into_session(self) -> Option<Session> {
         match self.engine {
-            Engine::Postgres(session) => Some(session),
+            Engine::Postgres(session) => Some(*session),
             Engine::Sqlite(_) | Engine::Gone => None,
         }
     }

@@ -145,6 +145,7 @@ both! {
         world.top_up(&customer.account_id, 100).await;
         world.settle().await;
         assert_eq!(balance(db, &customer).await, 100);
+        let customer = world.sign_in("c@example.com").await;
         assert_eq!(customer.get(PATH).await.ok()["enabled"], false);
         let told = customer.get("/notifications").await.ok();
         let failures = told["data"].as_array().unwrap().iter().filter(|one| one["code"] == "recharge.failed").count();

@@ -17,6 +17,7 @@ use super::{DOCUMENT, refused};
 use crate::app::App;
 use crate::audit::{self, Actor, Entry as AuditEntry, Outcome};
 use crate::db::Conn;
+use crate::features::notifications::{InvoiceIssued, notify};
 use crate::features::vat::{self, Decision};
 use crate::http::problem::Problem;
 use crate::jobs::{self, NewJob};
@@ -135,6 +136,13 @@ pub fn ledger_problem(error: LedgerError) -> Problem {
 
 async fn follow_up(conn: &mut Conn, order: &Order, invoice: &InvoiceRow, decision: Decision) -> Result<(), Problem> {
     order_document(conn, &order.app, Series::Invoice, invoice.id, order.now).await?;
+    let news = InvoiceIssued {
+        invoice_id: invoice.id.uuid(),
+        number: invoice.number.clone(),
+        total: invoice.total().into(),
+        due_date: invoice.due_date,
+    };
+    notify(conn, order.app.entropy, invoice.account_id, &news, order.now).await?;
     let meta = [
         ("invoice", invoice.id.to_string()),
         ("number", invoice.number.clone()),

@@ -110,7 +110,7 @@ news! {
     InvoiceIssued = "invoice.issued", Info {
         invoice_id: Uuid,
         number: String,
-        total: Money,
+        total: ExactMoney,
         due_date: Date,
     }
 

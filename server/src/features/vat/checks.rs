@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::audit::{self, Actor, Entry, Outcome};
 use crate::db::{Conn, DbError};
 use crate::features::accounts::{self, TaxStanding, VatStatus};
+use crate::features::notifications::{VatInvalid, VatValid, notify};
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::vies::Verdict;
 use crate::values::{AccountId, Time, VatId};
@@ -93,6 +94,12 @@ async fn take_word(conn: &mut Conn, word: &Word) -> Result<(), DbError> {
     keep(conn, word).await?;
     if status == standing.vat_status {
         return Ok(());
+    }
+    let (entropy, vat_id) = (word.app.entropy, word.vat_id.clone());
+    match status {
+        VatStatus::Valid => notify(conn, entropy, word.account, &VatValid { vat_id }, word.now).await?,
+        VatStatus::Invalid => notify(conn, entropy, word.account, &VatInvalid { vat_id }, word.now).await?,
+        VatStatus::NotVerified | VatStatus::Pending | VatStatus::Exempt => {}
     }
     let entry = audit_entry(word, &standing, status);
     audit::append(conn, &word.app.keys, word.app.entropy, word.now, &entry).await

@@ -98,7 +98,7 @@ pub struct OrderRequest {
 }
 
 /// A charge of a saved card while its holder is away.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ChargeRequest {
     /// Ours, and the same when we ask again.
     pub reference: String,
@@ -123,11 +123,17 @@ pub struct Card {
 }
 
 /// A card that the provider keeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct SavedCard {
-    /// What the provider calls it.
+    /// What the provider calls it; whoever has our key can charge it by that.
     pub token: String,
     pub card: Card,
+}
+
+impl fmt::Debug for SavedCard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SavedCard").field("card", &self.card).finish_non_exhaustive()
+    }
 }
 
 /// An order as the provider knows it.

@@ -9,11 +9,11 @@ use trunkline::features::payments::{self, NewCharge, PaymentStatus};
 use trunkline::values::{Currency, Money};
 
 use super::{balance, begin_topup, count, euros, posted, topup};
-use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};
 use crate::world::payer::fresh_key;
 use crate::world::revolut::{RevolutServer, Trouble};
+use crate::world::{ADMIN_EMAIL, World};
 
 /// Saves a card at the hosted checkout and answers it.
 async fn save_card(world: &World, revolut: &RevolutServer, session: &Session) -> Value {
@@ -183,6 +183,14 @@ both! {
         admin.with_key(fresh_key()).post(&path, part(1_000)).await.problem(503, "service.unavailable");
         world.advance(120).await;
         assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (2, 5_000));
+        // Claimed, and never heard of: the money is held until the poller asks again.
+        revolut.trouble(Trouble::AsksToWait(5));
+        let admin = world.sign_in(ADMIN_EMAIL).await;
+        admin.with_key(fresh_key()).post(&path, part(500)).await.problem(503, "service.unavailable");
+        let held = "SELECT CAST(SUM(held) AS BIGINT) FROM ledger_balances";
+        assert_eq!((balance(db, &cora).await, count(db, held).await), (5_000, 5_000_000_000));
+        world.advance(120).await;
+        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await, count(db, held).await), (3, 4_500, 0));
         world.end().await;
     }
 }

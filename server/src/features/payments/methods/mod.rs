@@ -80,7 +80,10 @@ pub async fn save(
     order: &Order,
     now: Time,
 ) -> Result<(), DbError> {
-    let Some(saved) = &order.card else { return Ok(()) };
+    let Some(saved) = &order.card else {
+        tracing::warn!(order_id = order.id, %account, "the payment provider kept no card");
+        return Ok(());
+    };
     store::lock_account(conn, account).await?;
     let id = PaymentMethodId::new(entropy.uuid(now));
     let method = MethodRow {

@@ -5,7 +5,7 @@ use crate::outside::payments::{Brand, Provider};
 use crate::values::{AccountId, PaymentMethodId, Time};
 
 row! {
-    #[derive(Clone, Debug)]
+    #[derive(Clone)]
     pub struct MethodRow {
         pub id: PaymentMethodId,
         pub account_id: AccountId,

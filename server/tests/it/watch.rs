@@ -124,10 +124,12 @@ both! {
         for _ in 0..31 {
             world.advance(DAY).await;
         }
-        // Nothing was used in 30 days, so 20.00 is plenty; after 17.00 more it is not.
+        // Meanwhile the month was invoiced, whose 37.80 of VAT used the balance up. Topped up to 20.00, that is plenty while
+        // nothing was used in 30 days; after 17.00 more it is not.
+        world.top_up(&customer.account_id, 3780).await;
         let customer = world.sign_in("c@example.com").await;
         world.use_up(&customer.account_id, 1700).await;
-        assert_eq!(told(&customer).await, ["balance.low", "balance.low"]);
+        assert_eq!(told(&customer).await, ["balance.low", "invoice.issued", "balance.exhausted", "balance.low"]);
         world.end().await;
     }
 

@@ -47,8 +47,8 @@ Ours and its yardstick ran in the same minute on the same machine, taking turns.
 the least and the most in brackets; the ratio is taken round by round. Rates differ between machines, ratios hardly do,
 so a limit is set on the ratio wherever there is a yardstick. `make bench` fails when a limit is missed.
 
-- **Requests.** The release binary on SQLite, rate limits off: the account is read anew for every request, the token's
-  row whenever something was committed since, and once a second. The yardstick is a bare axum handler from
+- **Requests.** The release binary on SQLite, rate limits off: a token's row and the account are read anew for
+  every request. The yardstick is a bare axum handler from
   `Json<Value>` to `Json<Value>`, sent the document that `/v1/me` answers. Harder, and without a limit: a handler that
   reads nothing and answers that document. The load comes from one thread of ours over kept connections: it needs no
   installation, and notices an answer that is not a 200.

@@ -36,7 +36,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         Ok(vec![
             line("from exec on an empty folder to the first `/readyz`", ready, 3, " s", Limit::AtMost(1.0, " s")),
             line("memory at rest, a second after start", at_rest, 1, " MiB", Limit::AtMost(60.0, " MiB")),
-            line("memory after a sign-in and 1,000 `GET /v1/me`", after_load, 1, " MiB", Limit::AtMost(96.0, " MiB")),
+            line("memory after a sign-in and 1,000 `GET /v1/me`", after_load, 1, " MiB", Limit::AtMost(60.0, " MiB")),
         ])
     })
 }

@@ -76,15 +76,6 @@ impl Db {
         matches!(self.0, Engine::Postgres(_))
     }
 
-    /// How often this process has committed: a number seen twice means that it changed nothing in between. `None`
-    /// where other nodes commit too.
-    pub fn commits(&self) -> Option<u64> {
-        match &self.0 {
-            Engine::Sqlite(sqlite) => Some(sqlite.writer.commits()),
-            Engine::Postgres(_) => None,
-        }
-    }
-
     pub async fn ping(&self) -> Result<()> {
         self.read().await?.one::<(i64,)>(crate::sql!("SELECT CAST(1 AS BIGINT)"), &[]).await?;
         Ok(())

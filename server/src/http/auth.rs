@@ -1,8 +1,4 @@
-//! Who is calling: the bearer token, checked against its row.
-
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+//! Who is calling: the bearer token, checked against its row on every request.
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
@@ -10,7 +6,7 @@ use uuid::Uuid;
 use super::problem::Problem;
 use crate::app::App;
 use crate::db::{Conn, params, row, sql};
-use crate::tokens::{AccessClaims, Scope, TokenError};
+use crate::tokens::{Scope, TokenError};
 use crate::values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
 
 /// Who may call an endpoint.
@@ -87,63 +83,15 @@ row! {
     }
 }
 
-/// Tells callers by their token. While nothing was committed since a token's row was read, the row is not read again.
-#[derive(Default)]
-pub struct Callers(RwLock<HashMap<Uuid, Known>>);
-
-struct Known {
-    claims: Arc<AccessClaims>,
-    principal: Arc<Principal>,
-    /// What the database had committed when the row was read, and when that was.
-    commits: u64,
-    read_at: Time,
-}
-
-impl Callers {
-    /// As many are remembered; then all are forgotten, which costs each one reading.
-    const AT_MOST: usize = 4096;
-    /// A command at the console commits from a process of its own, which is heard of no later than this.
-    const FRESH: Duration = Duration::from_secs(1);
-
-    /// The caller named by the `Authorization` header.
-    pub async fn identify(&self, app: &App, headers: &HeaderMap, now: Time) -> Result<Arc<Principal>, Problem> {
-        let claims = app.tokens.read_access(bearer(headers)?, now).map_err(|error| match error {
-            TokenError::Expired => {
-                Problem::token_expired("The access token is past its time; refresh it at POST /v1/auth/refresh.")
-            }
-            TokenError::Invalid => Problem::token_invalid("The access token is not one of ours."),
-        })?;
-        // Asked before the row is read: a commit that comes between makes what we remember too old, never too new.
-        let commits = app.db.commits();
-        if let Some(principal) = commits.and_then(|commits| self.find(&claims, commits, now)) {
-            return Ok(principal);
+/// The caller named by the `Authorization` header.
+pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: Time) -> Result<Principal, Problem> {
+    let token = bearer(headers)?;
+    let claims = app.tokens.read_access(token, now).map_err(|error| match error {
+        TokenError::Expired => {
+            Problem::token_expired("The access token is past its time; refresh it at POST /v1/auth/refresh.")
         }
-        let principal = Arc::new(read_principal(&mut *app.db.read().await?, &claims).await?);
-        if let Some(commits) = commits {
-            self.remember(Known { claims, principal: principal.clone(), commits, read_at: now });
-        }
-        Ok(principal)
-    }
-
-    fn find(&self, claims: &Arc<AccessClaims>, commits: u64, now: Time) -> Option<Arc<Principal>> {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get(&claims.jti)?;
-        let is_same = Arc::ptr_eq(&known.claims, claims);
-        let is_fresh = known.commits == commits && now >= known.read_at && now.since(known.read_at) < Callers::FRESH;
-        (is_same && is_fresh).then(|| known.principal.clone())
-    }
-
-    fn remember(&self, caller: Known) {
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= Callers::AT_MOST {
-            known.clear();
-        }
-        known.insert(caller.claims.jti, caller);
-    }
-}
-
-/// Whom a token's row names, if both are still in force.
-async fn read_principal(conn: &mut Conn, claims: &AccessClaims) -> Result<Principal, Problem> {
+        TokenError::Invalid => Problem::token_invalid("The access token is not one of ours."),
+    })?;
     let live: Option<LiveToken> = conn
         .opt(
             sql!(

@@ -40,7 +40,7 @@ pub struct Inner {
     pub path: String,
     pub ip: IpAddr,
     pub user_agent: Option<String>,
-    pub principal: Option<Arc<Principal>>,
+    pub principal: Option<Principal>,
     pub if_match: Option<String>,
     claim: Mutex<Option<Claim>>,
     notes: Mutex<Notes>,
@@ -87,7 +87,7 @@ pub struct Origin {
 }
 
 impl Call {
-    pub fn new(origin: Origin, principal: Option<Arc<Principal>>) -> Call {
+    pub fn new(origin: Origin, principal: Option<Principal>) -> Call {
         let Origin { app, endpoint, now, request_id, path, ip, user_agent, if_match } = origin;
         let (claim, notes) = (Mutex::default(), Mutex::default());
         Call(Arc::new(Inner {
@@ -107,7 +107,7 @@ impl Call {
 
     /// The caller. A handler of an endpoint for everyone has none.
     pub fn principal(&self) -> Result<&Principal, Problem> {
-        self.principal.as_deref().ok_or_else(|| Problem::token_invalid("This needs a signed-in user."))
+        self.principal.as_ref().ok_or_else(|| Problem::token_invalid("This needs a signed-in user."))
     }
 
     /// Counts the request against a limit that only the handler can know the subject of.

@@ -11,7 +11,7 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NO
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
-use super::auth::{Callers, Who};
+use super::auth::{Who, authenticate};
 use super::call::{Call, Origin};
 use super::endpoint::{Endpoint, Idempotency};
 use super::handler::Committed;
@@ -33,7 +33,6 @@ pub struct Service {
     router: Router,
     cors: headers::Cors,
     request_ids: headers::RequestIds,
-    callers: Callers,
     /// One permit a request; none left means the request is turned away at once.
     running: tokio::sync::Semaphore,
 }
@@ -43,7 +42,7 @@ impl Service {
         let cors = headers::Cors::new(&app.settings.cors_origins);
         let running = tokio::sync::Semaphore::new(app.settings.requests_at_once);
         let request_ids = headers::RequestIds::new(app.entropy);
-        Arc::new(Service { app, router, cors, request_ids, callers: Callers::default(), running })
+        Arc::new(Service { app, router, cors, request_ids, running })
     }
 
     /// Answers one request. Never fails and never panics: whatever goes wrong becomes a problem.
@@ -148,22 +147,31 @@ impl Service {
         let if_none_match = inbound.head.headers.get(IF_NONE_MATCH).cloned();
 
         // A connection is never held while waiting for another, which counting or recording may take: under load all
-        // would be held by those who wait.
+        // would be held by those who wait. Where counting waits for nothing, the one that told the caller also reads.
+        let mut reader = None;
         let principal = if endpoint.who == Who::Anyone {
             self.limit(endpoint.limit, Subject::ip(origin.ip), now, standing).await?;
             None
         } else {
-            let principal = self.callers.identify(&self.app, &inbound.head.headers, now).await?;
+            let mut conn = self.app.db.read().await?;
+            let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
+            reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
             self.limit(endpoint.limit, Subject::user(principal.user_id), now, standing).await?;
             Some(principal)
         };
         let call = Call::new(origin, principal);
         let outcome = match admit(&call, &inbound.head.headers) {
             Ok(()) => {
-                let conn = if endpoint.changes() { None } else { Some(self.app.db.read().await?) };
+                let conn = match reader {
+                    None if !endpoint.changes() => Some(self.app.db.read().await?),
+                    reader => reader,
+                };
                 endpoint.handler.run(call.clone(), conn, inbound).await
             }
-            Err(problem) => Err(problem),
+            Err(problem) => {
+                drop(reader);
+                Err(problem)
+            }
         };
         match outcome {
             Ok(committed) => {

@@ -7,8 +7,6 @@
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -26,25 +24,17 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 pub(crate) struct Writer {
     queue: mpsc::Sender<Box<dyn Job>>,
     wait: Duration,
-    commits: Arc<AtomicU64>,
 }
 
 impl Writer {
     pub(super) fn start(conn: Conn, options: &DbOptions) -> Result<Writer> {
         let (queue, jobs) = mpsc::channel(options.queue);
         let group = options.group;
-        let commits = Arc::new(AtomicU64::new(0));
-        let counter = commits.clone();
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(conn, jobs, group, &counter))
+            .spawn(move || write(conn, jobs, group))
             .map_err(DbError::other)?;
-        Ok(Writer { queue, wait: options.wait, commits })
-    }
-
-    /// Commits so far. A commit is counted before anybody hears of it.
-    pub(crate) fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Acquire)
+        Ok(Writer { queue, wait: options.wait })
     }
 
     /// Runs `body` in a transaction. Once it is in the queue it runs to its end, whoever still listens.
@@ -115,7 +105,7 @@ fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     }
 }
 
-fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Box<dyn Job>>, limit: usize, commits: &AtomicU64) {
+fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Box<dyn Job>>, limit: usize) {
     while let Some(first) = jobs.blocking_recv() {
         let mut group = Vec::new();
         let written = write_group(&mut conn, first, &mut jobs, &mut group, limit);
@@ -124,7 +114,6 @@ fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Box<dyn Job>>, limit: usize, c
             // Fails when SQLite has already undone the transaction by itself, which is as good.
             let _ = sql(&conn, "ROLLBACK");
         }
-        commits.fetch_add(1, Ordering::Release);
         for job in group {
             job.answer(written.as_ref().err().map(again));
         }

@@ -103,7 +103,8 @@ pub fn table() -> Vec<Endpoint> {
         get("/account", accounts::show, "Your account")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Account"),
         patch("/account", accounts::update, "Change your account")
-            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound]).under("Account"),
+            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound, AccountNotActive])
+            .under("Account"),
 
         // Money
         get("/account/balance", balance::show, "Your balance")

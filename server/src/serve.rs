@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use crate::app::{App, StartError};
 use crate::config::Settings;
 use crate::features::sandbox;
+use crate::http::endpoint::Endpoint;
 use crate::http::headers::RequestIds;
 use crate::http::pipeline::Service;
 use crate::http::router::{BASE, Document, Router};
@@ -41,10 +42,7 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
 }
 
 /// The same with another table, for tests of the pipeline itself.
-pub async fn start_with(
-    settings: &mut Settings,
-    table: Vec<crate::http::endpoint::Endpoint>,
-) -> Result<Running, StartError> {
+pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
     let public = bind(settings.listen).await?;
     let ops = bind(settings.ops_listen).await?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
@@ -91,18 +89,28 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
 }
 
 /// The table, and the pages beside it.
-fn router(app: &App, table: Vec<crate::http::endpoint::Endpoint>) -> Result<Router, StartError> {
-    let mut description = openapi::describe(&table);
-    let policy = HeaderValue::from_str(reference::content_security_policy())?;
-    let json = serde_json::to_vec(&description)?;
-    // The page is read here, so its examples lead here.
-    description["servers"][0]["url"] = format!("{}{BASE}", app.public_url).into();
+fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
+    let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
     let mut documents = vec![
-        ("/v1/openapi.json", Document::new("application/json", None, json)),
-        ("/docs", Document::new("text/html; charset=utf-8", Some(policy), reference::render(&description))),
+        ("/v1/openapi.json", description(table.clone())),
+        ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
     documents.extend(pages::documents()?);
-    Ok(Router::new(table, documents, sandbox::screens(&app.payments))?)
+    Ok(Router::new(&table, documents, sandbox::screens(&app.payments))?)
+}
+
+fn description(table: Arc<[Arc<Endpoint>]>) -> Document {
+    Document::new("application/json", None, move || openapi::describe(table.iter().map(Arc::as_ref)).to_string())
+}
+
+fn reference_page(table: Arc<[Arc<Endpoint>]>, public_url: String) -> Result<Document, StartError> {
+    let policy = HeaderValue::from_str(reference::content_security_policy())?;
+    Ok(Document::new("text/html; charset=utf-8", Some(policy), move || {
+        let mut description = openapi::describe(table.iter().map(Arc::as_ref));
+        // The page is read here, so its examples lead here.
+        description["servers"][0]["url"] = format!("{public_url}{BASE}").into();
+        reference::render(&description)
+    }))
 }
 
 impl Running {

@@ -1,4 +1,4 @@
-//! The pages that mails link to. Each spends its token by a POST, only when a person asks for it.
+//! The front page, and the pages that mails link to. Those spend their token by a POST, only when a person asks for it.
 //!
 //! A page is one document: markup with its style and its script inside, which the policy admits by their hashes and
 //! nothing else. The token stands in the URL's fragment, which no browser sends, so a GET can neither see nor spend it.
@@ -17,7 +17,8 @@ struct Page {
     script: &'static str,
 }
 
-const PAGES: [Page; 2] = [
+const PAGES: [Page; 3] = [
+    Page { path: "/", markup: include_str!("index.html"), script: "" },
     Page {
         path: "/reset-password",
         markup: include_str!("reset_password.html"),

@@ -1,4 +1,4 @@
-//! The pages that mails link to, as a browser fetches them.
+//! The front page and the pages that mails link to, as a browser fetches them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -28,6 +28,16 @@ fn policy(answer: &Answer) -> Vec<&str> {
 }
 
 both! {
+    async fn who_comes_back_from_a_payment_or_a_mail_finds_a_page_that_leads_on(db) {
+        let world = World::start(db).await;
+        let (visitor, url) = visitor(&world);
+        let answer = visitor.get(&url("/")).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/html; charset=utf-8")));
+        assert!(std::str::from_utf8(&answer.bytes).unwrap().contains(r#"href="/docs""#));
+        assert_eq!(visitor.get(&url("/docs")).await.status, 200);
+        world.end().await;
+    }
+
     async fn a_page_of_a_mail_is_answered_without_a_token_and_kept_by_no_cache(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);

@@ -133,6 +133,22 @@ both! {
         world.end().await;
     }
 
+    async fn the_card_that_refills_a_balance_stays_until_another_does_or_none(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        let card = save_card(&world, &customer, VISA).await;
+        let mut wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
+                                "payment_method_id": card["id"]});
+        put(&customer, wanted.clone()).await.ok();
+        world.settle().await;
+        let its_path = format!("/payments/methods/{}", card["id"].as_str().unwrap());
+        customer.with_key(key()).delete(&its_path).await.problem(409, "resource.in_use");
+        wanted["enabled"] = json!(false);
+        put(&customer, wanted).await.ok();
+        customer.with_key(key()).delete(&its_path).await.expect(204);
+        world.end().await;
+    }
+
     async fn a_card_that_is_declined_later_is_tried_twice_and_no_more(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;

@@ -136,6 +136,11 @@ pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<
             if method.is_default && store::count(tx, method.account_id).await? > 1 {
                 return Err(Problem::resource_in_use("This card is the default; make another one the default first."));
             }
+            if store::refills(tx, &method).await? {
+                return Err(Problem::resource_in_use(
+                    "Auto-recharge takes its money from this card; choose another one there, or switch it off, first.",
+                ));
+            }
             if store::is_being_charged(tx, *id).await? {
                 return Err(Problem::resource_in_use("This card is being charged; try again in a few minutes."));
             }

@@ -132,6 +132,15 @@ pub async fn is_being_charged(conn: &mut Conn, id: PaymentMethodId) -> Result<bo
     Ok(pending > 0)
 }
 
+/// Whether a balance refills itself from this card.
+pub async fn refills(conn: &mut Conn, method: &MethodRow) -> Result<bool, DbError> {
+    let sql = sql!(
+        "SELECT EXISTS (SELECT 1 FROM auto_recharges WHERE account_id = $1 AND payment_method_id = $2 AND enabled)"
+    );
+    let (refills,) = conn.one(sql, params![method.account_id, method.id]).await?;
+    Ok(refills)
+}
+
 pub async fn remove(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM payment_methods WHERE id = $1"), params![id]).await?;
     Ok(())

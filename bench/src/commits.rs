@@ -68,7 +68,7 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
 
 fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let server = runtime.block_on(Server::prepare(SCHEMA))?;
-    let mut options: DbOptions = server.url.parse()?;
+    let mut options: DbOptions = server.database.url.parse()?;
     options.connections = TASKS;
     let db = runtime.block_on(Db::open(&options))?;
     let customers = runtime.block_on(Customers::prepare(&db))?;
@@ -81,7 +81,7 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     }
     drop(customers);
     drop(db);
-    runtime.block_on(server.forget())?;
+    runtime.block_on(server.database.forget())?;
     let what = "guarded debits, PostgreSQL: through `Db`, beside pgbench's TPC-B";
     let plain = Line::beside(what, plain, yardstick.clone(), Some(Limit::AtLeast(1.0, "×")));
     let what = "ledger debits, PostgreSQL, beside the same";

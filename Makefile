@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench openapi rust nextest aiosmtpd invoice-readers
+.PHONY: help run test check bench faults openapi rust nextest aiosmtpd invoice-readers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ check: rust ## formatting, lints, and the rules of the house on layout and depen
 
 bench: rust ## the measurements of docs/benchmarks.md
 	bench/run $(ARGS)
+
+faults: rust ## kill the service 200 times on each database amid payments, and prove that nothing was lost (ARGS="--kills 20 --seed 7 sqlite")
+	bench/run faults $(ARGS)
 
 openapi: rust ## write openapi.json anew
 	@trap 'rm -f openapi.json.new' EXIT; \

@@ -1,13 +1,16 @@
-//! Guarded debits, each a durable transaction, asked for by 32 tasks at once: one of two statements, which tells what the
-//! storage layer is worth, and the ledger's own, which is what a call costs.
+//! Guarded debits, each a durable transaction, asked for by 32 clients at once: one of two statements, which tells what
+//! the storage layer is worth, and the ledger's own, which is what a call costs.
 //!
-//! Both stand beside the same yardstick. On SQLite it is the two statements straight on one connection with a commit
-//! each, so the ratio tells what sharing commits is worth. On PostgreSQL it is pgbench's TPC-B-like script (five
-//! statements) on the same server.
+//! On SQLite the clients share commits, and the yardstick has an fsync for each debit: the two statements straight on
+//! one connection, and for the ledger the same debits through a layer that may put only one into a commit. What sharing
+//! is worth depends on what an fsync costs, so bare ones are counted too. On PostgreSQL the yardstick is pgbench's
+//! TPC-B-like script (five statements) on the same server. Everybody takes turns.
 
 mod ledger;
 mod pgbench;
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,8 +26,9 @@ use crate::{Outcome, ROUNDS};
 use ledger::Customers;
 use pgbench::Server;
 
-pub const TASKS: usize = 32;
+const CLIENTS: usize = 32;
 const ROUND: Duration = Duration::from_secs(3);
+const SYNCING: Duration = Duration::from_millis(500);
 const WALLETS: i64 = 1000;
 const AMOUNT: i64 = 3;
 
@@ -45,47 +49,70 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
 
 fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let folder = TempDir::new_in(work)?;
-    let shared_file = folder.path().join("shared.db");
-    connect(&shared_file)?.execute_batch(SCHEMA)?;
-    let options: DbOptions = format!("sqlite://{}", shared_file.display()).parse()?;
-    let db = runtime.block_on(Db::open(&options))?;
-    let customers = runtime.block_on(Customers::prepare(&db))?;
+    let shared = runtime.block_on(sqlite_db(&folder.path().join("shared.db"), None))?;
+    let each = runtime.block_on(sqlite_db(&folder.path().join("each.db"), Some(1)))?;
+    let customers = runtime.block_on(Customers::prepare(&shared))?;
+    let customers_each = runtime.block_on(Customers::prepare(&each))?;
     let single = connect(&folder.path().join("single.db"))?;
     single.execute_batch(SCHEMA)?;
 
     let (ids, mut next_id) = (Arc::new(AtomicI64::new(0)), 0);
-    let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut plain, mut plain_each) = (Vec::new(), Vec::new());
+    let (mut posted, mut posted_each, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        plain.push(runtime.block_on(through_db(&db, &ids))?);
-        yardstick.push(one_commit_each(&single, &mut next_id)?);
-        posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
+        plain.push(runtime.block_on(through_db(&shared, &ids))?);
+        plain_each.push(one_commit_each(&single, &mut next_id)?);
+        posted.push(runtime.block_on(through_ledger(&shared, &customers, &ids))?);
+        posted_each.push(runtime.block_on(through_ledger(&each, &customers_each, &ids))?);
+        syncs.push(bare_syncs(&folder.path().join("synced"))?);
     }
-    let what = "guarded debits, SQLite: through `Db`, beside a commit each";
-    let plain = Line::beside(what, plain, yardstick.clone(), Some(Limit::AtLeast(5.0, "×")));
-    let what = "ledger debits, SQLite, beside the same";
-    Ok(vec![plain, Line::beside(what, posted, yardstick, Some(Limit::AtLeast(1.0, "×")))])
+    let beside = |what, ours: &[f64], yardstick, limit| Line::beside(what, ours.to_vec(), yardstick, limit);
+    Ok(vec![
+        beside(
+            "debits of two statements from 32 clients, SQLite, sharing commits, beside an fsync for each",
+            &plain,
+            plain_each,
+            Some(Limit::AtLeast(5.0, "×")),
+        ),
+        beside(
+            "guarded ledger debits from 32 clients, SQLite, sharing commits, beside an fsync for each",
+            &posted,
+            posted_each,
+            Some(Limit::AtLeast(10.0, "×")),
+        ),
+        beside("the same beside bare fsyncs of 4 KiB, one after another", &posted, syncs, None),
+    ])
+}
+
+/// A database whose commits hold no more than `group` transactions, if that is given.
+async fn sqlite_db(file: &Path, group: Option<usize>) -> Outcome<Db> {
+    connect(file)?.execute_batch(SCHEMA)?;
+    let mut options: DbOptions = format!("sqlite://{}", file.display()).parse()?;
+    options.group = group.unwrap_or(options.group);
+    Ok(Db::open(&options).await?)
 }
 
 fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let server = runtime.block_on(Server::prepare(SCHEMA))?;
-    let mut options: DbOptions = server.url.parse()?;
-    options.connections = TASKS;
+    let mut options: DbOptions = server.database.url.parse()?;
+    options.connections = CLIENTS;
     let db = runtime.block_on(Db::open(&options))?;
     let customers = runtime.block_on(Customers::prepare(&db))?;
     let ids = Arc::new(AtomicI64::new(0));
     let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         plain.push(runtime.block_on(through_db(&db, &ids))?);
-        yardstick.push(server.pgbench(TASKS, ROUND)?);
+        yardstick.push(server.pgbench(CLIENTS, ROUND)?);
         posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
     }
     drop(customers);
     drop(db);
-    runtime.block_on(server.forget())?;
-    let what = "guarded debits, PostgreSQL: through `Db`, beside pgbench's TPC-B";
-    let plain = Line::beside(what, plain, yardstick.clone(), Some(Limit::AtLeast(1.0, "×")));
-    let what = "ledger debits, PostgreSQL, beside the same";
-    Ok(vec![plain, Line::beside(what, posted, yardstick, Some(Limit::AtLeast(0.5, "×")))])
+    runtime.block_on(server.database.forget())?;
+    let limit = Some(Limit::AtLeast(1.0, "×"));
+    let what = "debits of two statements from 32 clients, PostgreSQL, beside pgbench's TPC-B";
+    let plain = Line::beside(what, plain, yardstick.clone(), limit);
+    let what = "guarded ledger debits from 32 clients, PostgreSQL, beside the same";
+    Ok(vec![plain, Line::beside(what, posted, yardstick, limit)])
 }
 
 /// Transactions of two statements a second, through the service's own layer.
@@ -111,7 +138,7 @@ where
 {
     let begun = Instant::now();
     let mut tasks = JoinSet::new();
-    for _ in 0..TASKS {
+    for _ in 0..CLIENTS {
         let (debit, ids) = (debit.clone(), ids.clone());
         tasks.spawn(async move {
             let mut done = 0_u32;
@@ -157,6 +184,19 @@ fn one_commit_each(connection: &Connection, next_id: &mut i64) -> rusqlite::Resu
         let balance: i64 = connection.prepare_cached(DEBIT)?.query_row([wallet, AMOUNT], |row| row.get(0))?;
         connection.prepare_cached(POST)?.execute([id, wallet, AMOUNT, balance])?;
         connection.prepare_cached("COMMIT")?.execute([])?;
+        done += 1;
+    }
+    Ok(f64::from(done) / begun.elapsed().as_secs_f64())
+}
+
+/// How often a second the disk can be told to keep a page, by somebody who waits each time.
+fn bare_syncs(path: &Path) -> std::io::Result<f64> {
+    let mut file = File::create(path)?;
+    let begun = Instant::now();
+    let mut done = 0_u32;
+    while begun.elapsed() < SYNCING {
+        file.write_all(&[0x5A; 4096])?;
+        file.sync_data()?;
         done += 1;
     }
     Ok(f64::from(done) / begun.elapsed().as_secs_f64())

@@ -83,9 +83,17 @@ pub fn get(path: &str, token: Option<&str>) -> Vec<u8> {
 }
 
 pub fn post(path: &str, header: &str, body: &serde_json::Value) -> Vec<u8> {
-    let body = body.to_string();
+    send("application/json", path, header, &body.to_string())
+}
+
+/// The form of a page, sent by a browser.
+pub fn submit(path: &str, fields: &str) -> Vec<u8> {
+    send("application/x-www-form-urlencoded", path, "", fields)
+}
+
+fn send(media_type: &str, path: &str, header: &str, body: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{header}Content-Length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n{header}Content-Length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()

@@ -52,10 +52,11 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
   `Json<Value>` to `Json<Value>`, sent the document that `/v1/me` answers. Harder, and without a limit: a handler that
   reads nothing and answers that document. The load comes from one thread of ours over kept connections: it needs no
   installation, and notices an answer that is not a 200.
-- **Commits.** A debit is one guarded `UPDATE … RETURNING` and one `INSERT`, on disk before it counts. On SQLite 32 tasks
-  share commits, and the yardstick is the same two statements with a commit each. On PostgreSQL the yardstick is
-  pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server. A ledger
-  debit does more: a guarded balance, a transaction with two postings, and the sums of its day.
+- **Commits.** Debits on disk before they count, from 32 clients. The plain one is a guarded `UPDATE … RETURNING` and an
+  `INSERT`. The ledger's is what a call costs: a guarded balance, a transaction that is posted once, two postings, and
+  the sums of its day. On SQLite the clients share commits, and the yardstick is the same work with an fsync for each;
+  how much that is worth depends on the disk, whose bare fsyncs stand beside. On PostgreSQL the yardstick is pgbench's
+  TPC-B-like script, five statements, with 32 clients and prepared statements on the same server.
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
   bodies of 1 GiB. Meanwhile a normal client asks as before.

@@ -1,11 +1,14 @@
 //! Measures the service beside a yardstick, both in one run and taking turns, so that what counts is a ratio which a
 //! busy or slow machine bends little. `bench/run` builds and starts this; see docs/benchmarks.md for the outcome.
+//! `bench faults` measures nothing: it kills the service again and again, and proves that nothing was lost.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to a person")]
 
 mod commits;
 mod echo;
+mod faults;
 mod http;
 mod machine;
+mod postgres;
 mod report;
 mod requests;
 mod service;
@@ -39,15 +42,12 @@ const MEASUREMENTS: [Measurement; 5] = [
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.as_slice() {
-        [command, document] if command == "echo" => serve_echo(document).map(|()| true),
+        [command, document] if command == "echo" => serve_echo(document),
+        [command, options @ ..] if command == "faults" => find_faults(options),
         chosen => measure(chosen),
     };
     match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => {
-            eprintln!("A limit was missed.");
-            ExitCode::FAILURE
-        }
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench: {error}");
             ExitCode::FAILURE
@@ -59,12 +59,25 @@ fn serve_echo(document: &str) -> Outcome<()> {
     echo::serve(serde_json::from_str(document)?)
 }
 
-/// Runs what was chosen, or everything and then writes the page. Answers whether every limit held.
-fn measure(chosen: &[String]) -> Outcome<bool> {
+fn find_faults(options: &[String]) -> Outcome<()> {
+    let found = faults::find(&work_folder()?, &options.try_into()?)?;
+    println!("{}", faults::table(&found));
+    found
+        .into_iter()
+        .find_map(|findings| findings.fault)
+        .map_or(Ok(()), |fault| Err(format!("a fault: {fault}").into()))
+}
+
+fn work_folder() -> Outcome<PathBuf> {
+    Ok(PathBuf::from(std::env::var("BENCH_DIR").map_err(|_| "run me as bench/run")?))
+}
+
+/// Runs what was chosen, or everything and then writes the page.
+fn measure(chosen: &[String]) -> Outcome<()> {
     if let Some(unknown) = chosen.iter().find(|name| !MEASUREMENTS.iter().any(|(known, _)| known == name)) {
         return Err(format!("there is no measurement {unknown}").into());
     }
-    let work = PathBuf::from(std::env::var("BENCH_DIR").map_err(|_| "run me as bench/run")?);
+    let work = work_folder()?;
     let machine = machine::describe()?;
     let mut report = Report::default();
     for (name, measure) in MEASUREMENTS {
@@ -77,7 +90,7 @@ fn measure(chosen: &[String]) -> Outcome<bool> {
     if chosen.is_empty() {
         std::fs::write("docs/benchmarks.md", machine::page(&machine, &report)?)?;
     }
-    Ok(report.holds())
+    if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
 }
 
 /// Runs on this thread alone, which leaves the other cores to what is measured.

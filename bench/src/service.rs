@@ -1,4 +1,4 @@
-//! The release binary as a child process with a data folder of its own, bootstrapped and signed in over HTTP.
+//! The program beside us as a child process with a data folder of its own, bootstrapped and signed in over HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -13,8 +13,9 @@ use crate::Outcome;
 use crate::http::{Client, get, post};
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-benchmark-0123456789";
-const EMAIL: &str = "admin@carrier.example";
-const PASSWORD: &str = "correct horse battery staple";
+pub const ADMIN: &str = "admin@carrier.example";
+/// Everybody's.
+pub const PASSWORD: &str = "correct horse battery staple";
 
 pub struct Service {
     pub public: SocketAddr,
@@ -29,15 +30,9 @@ impl Service {
     pub async fn start(work: &Path) -> Outcome<Service> {
         let folder = TempDir::new_in(work)?;
         let started = Instant::now();
+        let anywhere = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
         let mut process = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
-            // Only these: a name that the service does not know would be refused.
-            command
-                .env_clear()
-                .env("TRUNKLINE_DATA_DIR", folder.path())
-                .env("TRUNKLINE_LISTEN", "127.0.0.1:0")
-                .env("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")
-                .env("TRUNKLINE_RATE_LIMITS", "off")
-                .env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN);
+            configure(command, folder.path()).envs(anywhere);
         })?;
         let public = process.address_after("API")?;
         let ops = process.address_after("Operations")?;
@@ -50,19 +45,8 @@ impl Service {
 
     /// Makes the first admin and answers its access token.
     pub async fn sign_in(&self) -> Outcome<String> {
-        let mut client = Client::connect(self.public).await?;
-        let admin = json!({
-            "legal_name": "Carrier BV", "contact_name": "Ada Admin", "contact_email": EMAIL, "password": PASSWORD,
-        });
-        let header = format!("X-Bootstrap-Token: {BOOTSTRAP_TOKEN}\r\n");
-        let made = client.send(&post("/v1/admin/bootstrap", &header, &admin)).await?;
-        if made.status != 201 {
-            return Err(format!("bootstrap: {}", String::from_utf8_lossy(&made.body)).into());
-        }
-        let sign_in = post("/v1/auth/sign-in", "", &json!({"email": EMAIL, "password": PASSWORD}));
-        let session: Value = serde_json::from_slice(&client.send(&sign_in).await?.body)?;
-        let token = session["access_token"].as_str().ok_or("sign-in gave no access token")?;
-        Ok(token.to_owned())
+        bootstrap(self.public).await?;
+        sign_in(self.public, ADMIN).await
     }
 
     /// Memory in RAM, in MiB.
@@ -80,6 +64,34 @@ impl Service {
         let value = text.lines().find_map(|line| line.strip_prefix("trunkline_connections "));
         Ok(value.ok_or("no count of connections")?.parse()?)
     }
+}
+
+/// Gives a command the settings that every service of ours has, and no others: a name that it does not know would be
+/// refused.
+pub fn configure<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    command.env_clear().env("TRUNKLINE_DATA_DIR", folder);
+    command.env("TRUNKLINE_RATE_LIMITS", "off").env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN)
+}
+
+/// Makes the first admin.
+pub async fn bootstrap(public: SocketAddr) -> Outcome<()> {
+    let admin = json!({
+        "legal_name": "Carrier BV", "contact_name": "Ada Admin", "contact_email": ADMIN, "password": PASSWORD,
+    });
+    let header = format!("X-Bootstrap-Token: {BOOTSTRAP_TOKEN}\r\n");
+    let made = Client::connect(public).await?.send(&post("/v1/admin/bootstrap", &header, &admin)).await?;
+    if made.status != 201 {
+        return Err(format!("bootstrap: {}", String::from_utf8_lossy(&made.body)).into());
+    }
+    Ok(())
+}
+
+/// The access token of a new session.
+pub async fn sign_in(public: SocketAddr, email: &str) -> Outcome<String> {
+    let sign_in = post("/v1/auth/sign-in", "", &json!({"email": email, "password": PASSWORD}));
+    let session: Value = serde_json::from_slice(&Client::connect(public).await?.send(&sign_in).await?.body)?;
+    let token = session["access_token"].as_str().ok_or("sign-in gave no access token")?;
+    Ok(token.to_owned())
 }
 
 /// A child that prints where it listens, and does not outlive us.
@@ -114,8 +126,8 @@ impl Process {
 }
 
 impl Drop for Process {
+    /// Ends it as a power cut would.
     fn drop(&mut self) {
-        // Whatever it held is in a folder that goes too.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,38 +1,26 @@
-//! A database of our own on the PostgreSQL server at hand, and pgbench in it.
+//! pgbench in a database of ours.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use tokio_postgres::NoTls;
-
 use crate::Outcome;
+use crate::postgres::Database;
 
 /// Branches of TPC-B: more than clients, or they wait for each other's rows.
 const SCALE: usize = 50;
 
 pub struct Server {
-    /// Of the database that both sides use; plain, so that TLS weighs on neither.
-    pub url: String,
-    maintenance_url: String,
-    database: String,
+    /// What both sides use.
+    pub database: Database,
     program: PathBuf,
 }
 
 impl Server {
     pub async fn prepare(schema: &str) -> Outcome<Server> {
-        let given = std::env::var("TRUNKLINE_TEST_POSTGRES").map_err(|_| "run me as bench/run")?;
-        let database = format!("trunkline_bench_{}", std::process::id());
-        let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
         let folder = std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default();
-        let server = Server {
-            url: format!("{base}/{database}?sslmode=disable"),
-            maintenance_url: format!("{given}?sslmode=disable"),
-            program: PathBuf::from(folder).join("pgbench"),
-            database,
-        };
-        run(&server.maintenance_url, &format!("CREATE DATABASE {}", server.database)).await?;
-        run(&server.url, schema).await?;
+        let server = Server { database: Database::create().await?, program: PathBuf::from(folder).join("pgbench") };
+        server.database.run(schema).await?;
         server.start(&["--initialize", "--quiet", "--scale", &SCALE.to_string()])?;
         Ok(server)
     }
@@ -57,22 +45,10 @@ impl Server {
     }
 
     fn start(&self, arguments: &[&str]) -> Outcome<Output> {
-        let output = Command::new(&self.program).args(arguments).arg(&self.url).output()?;
+        let output = Command::new(&self.program).args(arguments).arg(&self.database.url).output()?;
         if !output.status.success() {
             return Err(format!("pgbench: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
         Ok(output)
     }
-
-    pub async fn forget(self) -> Outcome<()> {
-        run(&self.maintenance_url, &format!("DROP DATABASE {} WITH (FORCE)", self.database)).await
-    }
-}
-
-async fn run(url: &str, text: &str) -> Outcome<()> {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-    let connection = tokio::spawn(connection);
-    client.batch_execute(text).await?;
-    drop(client);
-    Ok(connection.await??)
 }

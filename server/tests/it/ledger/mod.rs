@@ -4,6 +4,7 @@
 
 mod faults;
 mod holds;
+mod killed;
 mod posting;
 mod properties;
 mod races;

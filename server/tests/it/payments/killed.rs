@@ -4,18 +4,16 @@
 
 use serde_json::Value;
 use tokio::task::JoinSet;
-use trunkline::db::DbError;
 use trunkline::entropy::Entropy;
-use trunkline::passwords::Passwords;
-use trunkline::values::{Role, Time};
+use trunkline::values::Role;
 use uuid::Uuid;
 
 use super::{count, euros, posted};
 use crate::world::client::Client;
-use crate::world::engines::{TestDb, both};
+use crate::world::engines::both;
 use crate::world::payer::fresh_key;
+use crate::world::people::{self, Person};
 use crate::world::process::{self, Process};
-use crate::world::{PASSWORD, people};
 
 const ROUNDS: u8 = 3;
 const CUSTOMERS: usize = 4;
@@ -35,13 +33,13 @@ struct Done {
 both! {
     async fn whenever_the_program_is_killed_what_was_paid_is_credited_once(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let emails = customers(db).await;
+        let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
         let mut done = Done::default();
         for _ in 0..ROUNDS {
             let mut node = Process::serve(db, folder.path(), &SETTINGS);
             let mut load = JoinSet::new();
-            for email in &emails {
-                let (caller, email) = (sign_in(&node, email).await, email.clone());
+            for Person { email, .. } in &customers {
+                let (caller, email) = (node.sign_in(email).await, email.clone());
                 load.spawn(async move { top_up_again_and_again(&caller, email).await });
             }
             let [chance] = Entropy.bytes::<1>();
@@ -61,7 +59,7 @@ both! {
 
         let node = Process::serve(db, folder.path(), &SETTINGS);
         for (email, key) in &done.unanswered {
-            let again = sign_in(&node, email).await.with_key(*key);
+            let again = node.sign_in(email).await.with_key(*key);
             again.post("/payments/topups", euros(1_000)).await.expect(201);
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, done.asked);
@@ -85,29 +83,6 @@ both! {
             assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
         }
     }
-}
-
-/// Customers who can sign in.
-async fn customers(db: &TestDb) -> Vec<String> {
-    let emails: Vec<String> = (0..CUSTOMERS).map(|number| format!("customer{number}@example.com")).collect();
-    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
-    let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
-        Box::pin(async move {
-            for email in emails {
-                let account = people::live_account(conn, email, Time::from_millis(0)).await?;
-                people::user_of(conn, account, email, Role::Customer, Some(hash.clone()), Time::from_millis(0)).await?;
-            }
-            Ok::<_, DbError>(())
-        })
-    });
-    insert.await.unwrap();
-    emails
-}
-
-async fn sign_in(node: &Process, email: &str) -> Client {
-    let body = serde_json::json!({"email": email, "password": PASSWORD});
-    let session = node.anyone().post("/auth/sign-in", body).await.ok();
-    node.bearing(session["access_token"].as_str().unwrap())
 }
 
 /// Tops up and pays, one after another, until nobody answers any more.

@@ -3,12 +3,40 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use trunkline::db::{Conn, DbError};
+use trunkline::entropy::Entropy;
 use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
 use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
 use trunkline::features::users::{self, NewUser};
+use trunkline::passwords::Passwords;
 use trunkline::values::{AccountId, Role, Time, UserId};
 
-use super::engines::uuid;
+use super::PASSWORD;
+use super::engines::{TestDb, uuid};
+
+/// Somebody who can sign in with the password of everybody.
+#[derive(Clone)]
+pub struct Person {
+    pub account: AccountId,
+    pub email: String,
+}
+
+/// People of this role, each of an account of its own.
+pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
+    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
+    let people = db.tx((role, count, hash), |conn, (role, count, hash)| {
+        Box::pin(async move {
+            let (mut people, now) = (Vec::new(), Time::from_millis(0));
+            for number in 0..*count {
+                let email = format!("{}{number}@example.com", role.as_str());
+                let account = live_account(conn, &email, now).await?;
+                user_of(conn, account, &email, *role, Some(hash.clone()), now).await?;
+                people.push(Person { account, email });
+            }
+            Ok::<_, DbError>(people)
+        })
+    });
+    people.await.unwrap()
+}
 
 /// A customer's account, live and approved.
 pub async fn live_account(conn: &mut Conn, email: &str, now: Time) -> Result<AccountId, DbError> {

@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serde_json::json;
 
+use super::PASSWORD;
 use super::client::Client;
 use super::engines::TestDb;
 
@@ -74,6 +75,12 @@ impl Process {
 
     pub fn bearing(&self, token: &str) -> Client {
         Client::new(self.http.clone(), self.public.clone(), Some(token.to_owned()))
+    }
+
+    /// Somebody who has signed in just now.
+    pub async fn sign_in(&self, email: &str) -> Client {
+        let session = self.anyone().post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.ok();
+        self.bearing(session["access_token"].as_str().unwrap())
     }
 
     /// What the operations port answers to whoever knows the switch secret.

@@ -1,0 +1,42 @@
+//! Chance that a seed settles (SplitMix64).
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+#[derive(Clone)]
+pub struct Chance(u64);
+
+impl Chance {
+    pub const fn new(seed: u64) -> Chance {
+        Chance(seed)
+    }
+
+    /// One of several that share a seed.
+    pub fn of(seed: u64, number: usize) -> Chance {
+        let mut parent = Chance::new(seed ^ (number as u64 + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93));
+        Chance(parent.next())
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to less than `end`, which is small enough for the bias not to matter.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    pub fn up_to(&mut self, most: Duration) -> Duration {
+        most.mul_f64(self.below(10_000) as f64 / 10_000.0)
+    }
+
+    /// An Idempotency-Key.
+    pub fn key(&mut self) -> Uuid {
+        let random = (u128::from(self.next()) << 64) | u128::from(self.next());
+        uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid()
+    }
+}

@@ -1,0 +1,68 @@
+//! Customers that may top up, put straight into the database before the service first runs.
+
+use trunkline::clock::Clock;
+use trunkline::db::{Conn, Db, DbError, DbOptions};
+use trunkline::entropy::Entropy;
+use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
+use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
+use trunkline::features::users::{self, NewUser};
+use trunkline::passwords::Passwords;
+use trunkline::values::{AccountId, Role, Time, UserId};
+
+use crate::Outcome;
+use crate::service::PASSWORD;
+
+const CUSTOMERS: usize = 8;
+
+#[derive(Clone)]
+pub struct Customer {
+    pub id: AccountId,
+    pub email: String,
+}
+
+struct New {
+    email: String,
+    password_hash: String,
+    now: Time,
+}
+
+pub async fn make(database_url: &str) -> Outcome<Vec<Customer>> {
+    let options: DbOptions = database_url.parse()?;
+    let db = Db::open(&options).await?;
+    db.migrate().await?;
+    let password_hash = Passwords::new(Entropy).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
+    let mut customers = Vec::new();
+    for number in 0..CUSTOMERS {
+        let email = format!("customer{number}@example.com");
+        let new = New { email: email.clone(), password_hash: password_hash.clone(), now: Clock::system().now() };
+        customers.push(Customer { id: db.tx(new, |conn, new| Box::pin(insert(conn, new))).await?, email });
+    }
+    Ok(customers)
+}
+
+async fn insert(conn: &mut Conn, New { email, password_hash, now }: &New) -> Result<AccountId, DbError> {
+    let account = NewAccount {
+        id: AccountId::new(Entropy.uuid(*now)),
+        company_name: "Customer GmbH".parse().map_err(DbError::other)?,
+        trading_name: None,
+        country: "NL".parse().map_err(DbError::other)?,
+        contact_name: "Cora Customer".into(),
+        contact_email: email.parse().map_err(DbError::other)?,
+        contact_phone: None,
+    };
+    accounts::insert(conn, &account, *now).await?;
+    let (beta, onboarding) = (AccountStatus::Live, OnboardingStatus::Approved);
+    let standing = Standing { beta, onboarding, suspended_from: None };
+    let beginning = Beginning { standing, is_carrier: false, expected_volume: None };
+    onboarding::begin(conn, account.id, &beginning, *now).await?;
+    let user = NewUser {
+        id: UserId::new(Entropy.uuid(*now)),
+        account_id: account.id,
+        email: email.parse().map_err(DbError::other)?,
+        name: "Cora Customer".into(),
+        roles: vec![Role::Customer].into(),
+        password_hash: Some(password_hash.clone()),
+    };
+    users::insert_if_new(conn, &user, *now).await?;
+    Ok(account.id)
+}

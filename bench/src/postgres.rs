@@ -1,0 +1,40 @@
+//! A database of our own on the PostgreSQL server at hand.
+
+use tokio_postgres::NoTls;
+
+use crate::Outcome;
+
+pub struct Database {
+    /// Plain, so that TLS weighs on nobody.
+    pub url: String,
+    maintenance_url: String,
+    name: String,
+}
+
+impl Database {
+    pub async fn create() -> Outcome<Database> {
+        let given = std::env::var("TRUNKLINE_TEST_POSTGRES").map_err(|_| "run me as bench/run")?;
+        let name = format!("trunkline_bench_{}", std::process::id());
+        let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
+        let (url, maintenance_url) = (format!("{base}/{name}?sslmode=disable"), format!("{given}?sslmode=disable"));
+        let database = Database { url, maintenance_url, name };
+        run(&database.maintenance_url, &format!("CREATE DATABASE {}", database.name)).await?;
+        Ok(database)
+    }
+
+    pub async fn run(&self, text: &str) -> Outcome<()> {
+        run(&self.url, text).await
+    }
+
+    pub async fn forget(self) -> Outcome<()> {
+        run(&self.maintenance_url, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await
+    }
+}
+
+async fn run(url: &str, text: &str) -> Outcome<()> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    let connection = tokio::spawn(connection);
+    client.batch_execute(text).await?;
+    drop(client);
+    Ok(connection.await??)
+}

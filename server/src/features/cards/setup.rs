@@ -62,11 +62,14 @@ pub async fn set_up(
 async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Payer), Problem> {
     onboarding::must_be_active(conn, beginning.account_id).await?;
     onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
-    if store::waiting(conn, beginning.account_id, beginning.request_key).await? >= WAITING_AT_MOST {
+    let payer = payer(conn, beginning.account_id, beginning.provider).await?;
+    let id = store::begin(conn, beginning).await?;
+    // Who tries again has a place already, though others may have taken the last one at the same moment.
+    let is_new = id == beginning.id;
+    if is_new && store::waiting(conn, beginning.account_id, beginning.request_key).await? >= WAITING_AT_MOST {
         return Err(Problem::state_conflict(format!(
             "{WAITING_AT_MOST} checkouts wait for a card already; answer one of them, or wait until they close."
         )));
     }
-    let payer = payer(conn, beginning.account_id, beginning.provider).await?;
-    Ok((store::begin(conn, beginning).await?, payer))
+    Ok((id, payer))
 }

@@ -102,13 +102,15 @@ pub async fn open_checkout(
 
 async fn begin(conn: &mut Conn, new: &NewPayment, admit: Admission) -> Result<(PaymentId, Payer), Problem> {
     admit(conn, new.account_id).await?;
-    if store::waiting(conn, new.account_id, new.mark.key).await? >= WAITING_AT_MOST {
+    let payer = payer(conn, new.account_id, new.provider).await?;
+    let payment = store::begin(conn, new).await?;
+    // Who tries again has a place already, though others may have taken the last one at the same moment.
+    let is_new = payment.id == new.id;
+    if is_new && store::waiting(conn, new.account_id, new.mark.key).await? >= WAITING_AT_MOST {
         return Err(Problem::state_conflict(format!(
             "{WAITING_AT_MOST} checkouts are open already; answer one of them, or wait until they close."
         )));
     }
-    let payer = payer(conn, new.account_id, new.provider).await?;
-    let payment = store::begin(conn, new).await?;
     new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok((payment.id, payer))
 }

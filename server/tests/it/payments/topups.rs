@@ -8,14 +8,50 @@ use serde_json::{Value, json};
 use trunkline::db::{DbError, params};
 use trunkline::features::onboarding::Event;
 use trunkline::http::input::sha256;
-use trunkline::values::{AccountId, PaymentId};
+use trunkline::values::{AccountId, PaymentId, Time};
+use uuid::Uuid;
 
 use super::{VISA, balance, begin_topup, count, euros, exec, posted, top_up, topup};
 use crate::cards::{audited, beta_status, call_back, webhook};
 use crate::onboarding::{happens, prospect};
 use crate::world::World;
-use crate::world::engines::{both, uuid};
+use crate::world::engines::{TestDb, both, uuid};
 use crate::world::payer::{Payer, fresh_key};
+
+/// A top-up of 25 euros whose request never came to its end, with the order that the provider has opened for it.
+struct CutOff {
+    id: PaymentId,
+    account: AccountId,
+    key: Uuid,
+    order: Option<&'static str>,
+    now: Time,
+}
+
+async fn cut_off(db: &TestDb, begun: CutOff) {
+    let insert = db.tx(begun, |conn, CutOff { id, account, key, order, now }| {
+        Box::pin(async move {
+            let digest = sha256(euros(2_500).to_string().as_bytes()).to_vec();
+            conn.exec(
+                "INSERT INTO payments (id, account_id, purpose, status, provider, amount, currency, refunded,
+                                       request_key, request_digest, poll_at, created_at, updated_at)
+                 VALUES ($1, $2, 'topup', 'pending', 'sandbox', 25000000000, 'EUR', 0, $3, $4, $5, $5, $5)",
+                params![*id, *account, *key, digest, *now],
+            )
+            .await?;
+            if let Some(order) = order {
+                conn.exec(
+                    "INSERT INTO sandbox_orders (id, reference, amount, currency, customer_name, customer_email,
+                         return_url, state, declines_later, expires_at, created_at, updated_at)
+                     VALUES ($1, $2, 25000000000, 'EUR', '', '', '/', 'pending', FALSE, $3, $4, $4)",
+                    params![*order, id.to_string(), now.plus(std::time::Duration::from_secs(3600)), *now],
+                )
+                .await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    insert.await.unwrap();
+}
 
 both! {
     async fn what_is_paid_at_the_checkout_lands_in_the_ledger(db) {
@@ -141,29 +177,7 @@ both! {
         // Cut off before and after the provider opened its order.
         for order in [None, Some("00ff")] {
             let (id, key) = (PaymentId::new(uuid()), fresh_key());
-            let digest = sha256(euros(2_500).to_string().as_bytes()).to_vec();
-            let cut_off = db.tx((id, account, key, digest, order, now), |conn, (id, account, key, digest, order, now)| {
-                Box::pin(async move {
-                    conn.exec(
-                        "INSERT INTO payments (id, account_id, purpose, status, provider, amount, currency, refunded,
-                                               request_key, request_digest, poll_at, created_at, updated_at)
-                         VALUES ($1, $2, 'topup', 'pending', 'sandbox', 25000000000, 'EUR', 0, $3, $4, $5, $5, $5)",
-                        params![*id, *account, *key, *digest, *now],
-                    )
-                    .await?;
-                    if let Some(order) = order {
-                        conn.exec(
-                            "INSERT INTO sandbox_orders (id, reference, amount, currency, customer_name, customer_email,
-                                 return_url, state, declines_later, expires_at, created_at, updated_at)
-                             VALUES ($1, $2, 25000000000, 'EUR', '', '', '/', 'pending', FALSE, $3, $4, $4)",
-                            params![*order, id.to_string(), now.plus(std::time::Duration::from_secs(3600)), *now],
-                        )
-                        .await?;
-                    }
-                    Ok::<_, DbError>(())
-                })
-            });
-            cut_off.await.unwrap();
+            cut_off(db, CutOff { id, account, key, order, now }).await;
             let keyed = cora.with_key(key);
             keyed.post("/payments/topups", euros(9_900)).await.problem(409, "idempotency.conflict");
             let opened = keyed.post("/payments/topups", euros(2_500)).await.expect(201);
@@ -174,6 +188,20 @@ both! {
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 2);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, 2);
+        world.end().await;
+    }
+
+    async fn a_top_up_that_a_crash_cut_off_is_completed_though_others_have_taken_every_place(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        for _ in 0..50 {
+            begin_topup(&cora, 100).await;
+        }
+        // As two requests leave it that came at once and took the last place both.
+        let (id, key, now) = (PaymentId::new(uuid()), fresh_key(), world.node.app.clock.now());
+        cut_off(db, CutOff { id, account: cora.account_id.parse().unwrap(), key, order: None, now }).await;
+        let opened = cora.with_key(key).post("/payments/topups", euros(2_500)).await.expect(201);
+        assert_eq!(topup(&cora, &opened).await["id"], id.to_string());
         world.end().await;
     }
 

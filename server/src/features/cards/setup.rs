@@ -64,7 +64,7 @@ async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificati
     onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
     let payer = payer(conn, beginning.account_id, beginning.provider).await?;
     let id = store::begin(conn, beginning).await?;
-    // Who tries again has a place already, though on PostgreSQL others may have taken the last one at the same moment.
+    // Who tries again has a place already, though others may have taken the last one at the same moment.
     let is_new = id == beginning.id;
     if is_new && store::waiting(conn, beginning.account_id, beginning.request_key).await? >= WAITING_AT_MOST {
         return Err(Problem::state_conflict(format!(

@@ -104,7 +104,7 @@ async fn begin(conn: &mut Conn, new: &NewPayment, admit: Admission) -> Result<(P
     admit(conn, new.account_id).await?;
     let payer = payer(conn, new.account_id, new.provider).await?;
     let payment = store::begin(conn, new).await?;
-    // Who tries again has a place already, though on PostgreSQL others may have taken the last one at the same moment.
+    // Who tries again has a place already, though others may have taken the last one at the same moment.
     let is_new = payment.id == new.id;
     if is_new && store::waiting(conn, new.account_id, new.mark.key).await? >= WAITING_AT_MOST {
         return Err(Problem::state_conflict(format!(

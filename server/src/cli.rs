@@ -171,7 +171,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
     let db = app.db.clone();
     let days = db.tx((app, sheets), |conn, (app, sheets)| {
         Box::pin(async move {
-            let days = fx::import(conn, sheets).await?;
+            let days = fx::import(conn, sheets, app.clock.now()).await?;
             record(conn, app, "fx_rates.import", None).await?;
             Ok::<_, crate::db::DbError>(days)
         })

@@ -2,7 +2,7 @@
 
 use crate::features::{
     accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, recharge, sessions, two_factor, vat, watch, webhooks,
+    onboarding, payments, recharge, sessions, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -231,6 +231,16 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Billing"),
         put("/admin/fx-rates", fx::change, "Set the exchange rates of a day")
             .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under("Billing"),
+        get("/admin/upstreams", upstreams::list, "Carriers that take our calls")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        post("/admin/upstreams", upstreams::create, "Add an upstream")
+            .who(Admin).limit(Limit::Writes).audit("upstream.create").idempotent().problems(&[ResourceInUse]).under("Upstreams"),
+        get("/admin/upstreams/{id}", upstreams::show, "An upstream")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        patch("/admin/upstreams/{id}", upstreams::change, "Change an upstream")
+            .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().under("Upstreams"),
+        delete("/admin/upstreams/{id}", upstreams::remove, "Remove an upstream that never sold anything")
+            .who(Admin).limit(Limit::Writes).audit("upstream.remove").idempotent().problems(&[ResourceInUse]).under("Upstreams"),
         get("/admin/payments", payments::list_payments, "Payments of all customers")
             .who(Team).limit(Limit::Reads).under("Admin payments"),
         post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")

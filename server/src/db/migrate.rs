@@ -55,6 +55,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0012_vat",
     "0013_invoices",
     "0014_payments",
+    "0016_rates",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -21,6 +21,7 @@ pub mod recharge;
 pub mod sandbox;
 pub mod sessions;
 pub mod two_factor;
+pub mod upstreams;
 pub mod users;
 pub mod vat;
 pub mod watch;

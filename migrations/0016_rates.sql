@@ -50,7 +50,8 @@ CREATE INDEX decks_unfinished ON decks (created_at) WHERE in_force_at IS NULL;
 -- A deck's rates in the order of their prefixes, some thousand to a leaf.
 CREATE TABLE deck_leaves (
     deck_id      UUID NOT NULL REFERENCES decks (id),
-    first_prefix TEXT NOT NULL,
+    -- As a number that sorts as the digits do.
+    first_prefix BIGINT NOT NULL,
     body         BYTEA NOT NULL,
     PRIMARY KEY (deck_id, first_prefix)
 );

@@ -24,6 +24,8 @@ use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::passwords::Passwords;
 use crate::secrets::Secrets;
+use crate::snapshot::Snapshot;
+use crate::tariff::Tariff;
 use crate::tokens::Tokens;
 use crate::values::Time;
 
@@ -49,6 +51,8 @@ pub struct Inner {
     pub fetcher: Fetcher,
     /// Where exchange rates come from, if anywhere.
     pub fx: Option<Feed>,
+    /// What sells for how much, as this node knows it.
+    pub tariff: Snapshot<Tariff>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -125,6 +129,7 @@ impl App {
                 is_lab: settings.allow_private_ips,
             },
             fx,
+            tariff: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

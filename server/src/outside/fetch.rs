@@ -96,7 +96,10 @@ impl Fetcher {
             StatusCode::OK => {}
             StatusCode::NOT_MODIFIED if known.is_some() => return Ok(Fetched::Unchanged),
             status if status.is_redirection() => {
-                return Err(FetchError(format!("the server answered {}, and redirects are not followed", status.as_u16())));
+                return Err(FetchError(format!(
+                    "the server answered {}, and redirects are not followed",
+                    status.as_u16()
+                )));
             }
             status => return Err(FetchError(format!("the server answered {}", status.as_u16()))),
         }
@@ -222,7 +225,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_written_in_any_other_way_is_looked_at_too() {
-        for host in ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::1]", "[::ffff:169.254.169.254]", "169.254.169.254"] {
+        for host in
+            ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::1]", "[::ffff:169.254.169.254]", "169.254.169.254"]
+        {
             assert_eq!(refusal(&fetcher(&[]), &format!("https://{host}/latest")).await, INWARD, "{host}");
         }
         assert_eq!(refusal(&fetcher(&[]), "https://93.184.215.14/").await, "");
@@ -238,14 +243,39 @@ mod tests {
 
     #[test]
     fn only_what_somebody_on_the_internet_has_is_public() {
-        for text in ["8.8.8.8", "100.63.255.255", "172.32.0.1", "192.0.3.1", "2a00:1450::1", "2606:4700::1", "2003::1"] {
+        for text in ["8.8.8.8", "100.63.255.255", "172.32.0.1", "192.0.3.1", "2a00:1450::1", "2606:4700::1", "2003::1"]
+        {
             assert!(is_public(text.parse().unwrap()), "{text}");
         }
         for text in [
-            "0.1.2.3", "10.255.0.1", "100.64.0.1", "127.9.9.9", "169.254.169.254", "172.31.0.1", "192.0.0.8", "192.0.2.1",
-            "192.88.99.1", "192.168.1.1", "198.19.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "255.255.255.255",
-            "::", "::1", "::ffff:8.8.8.8", "64:ff9b::808:808", "100::1", "2001::1", "2001:db8::1", "2002:808:808::1",
-            "3fff::1", "5f00::1", "fc00::1", "fe80::1", "ff02::1",
+            "0.1.2.3",
+            "10.255.0.1",
+            "100.64.0.1",
+            "127.9.9.9",
+            "169.254.169.254",
+            "172.31.0.1",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.19.0.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:8.8.8.8",
+            "64:ff9b::808:808",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:808:808::1",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fe80::1",
+            "ff02::1",
         ] {
             assert!(!is_public(text.parse().unwrap()), "{text}");
         }

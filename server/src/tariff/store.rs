@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rating::{Leaf, Prefix};
 use uuid::Uuid;
 
 use super::{NAME, UpstreamStatus};
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::snapshot::{self, Change};
+use crate::values;
 use crate::values::{Currency, Date, Markup, Time, UpstreamId};
 
 /// More currencies than there are.
@@ -102,4 +104,101 @@ pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError>
         .await?;
     let date = rows.first().map(|(date, ..)| *date);
     Ok(date.map(|date| Fx { date, rates: rows.into_iter().map(|(_, currency, rate)| (currency, rate)).collect() }))
+}
+
+pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO decks (id, upstream_id, in_force_at, prefixes, created_at) VALUES ($1, $2, NULL, 0, $3)"),
+        params![id, upstream, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A part of a deck on its way into the database.
+pub struct NewLeaf {
+    deck: Uuid,
+    first: i64,
+    body: Vec<u8>,
+}
+
+impl NewLeaf {
+    pub fn new(deck: Uuid, leaf: Leaf) -> NewLeaf {
+        NewLeaf { deck, first: code(leaf.first), body: leaf.body }
+    }
+}
+
+/// A prefix as a number that sorts as its digits do.
+fn code(prefix: Prefix) -> i64 {
+    i64::try_from(prefix.code()).unwrap_or(i64::MAX)
+}
+
+pub async fn insert_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), DbError> {
+    let columns = ["deck_id", "first_prefix", "body"];
+    conn.insert_many("deck_leaves", columns, leaves, |leaf| values![leaf.deck, leaf.first, leaf.body]).await?;
+    Ok(())
+}
+
+/// Marks a deck as complete and in force.
+pub async fn bring_into_force(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE decks SET in_force_at = $2, prefixes = $3 WHERE id = $1"), params![id, at, prefixes])
+        .await?;
+    Ok(())
+}
+
+/// Removes what there is of a deck that never came into force.
+pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM deck_leaves WHERE deck_id = $1
+                 AND EXISTS (SELECT 1 FROM decks WHERE id = $1 AND in_force_at IS NULL)"
+        ),
+        params![id],
+    )
+    .await?;
+    conn.exec(sql!("DELETE FROM decks WHERE id = $1 AND in_force_at IS NULL"), params![id]).await?;
+    Ok(())
+}
+
+/// More than the largest deck has.
+const MOST_LEAVES: i64 = 100_000;
+
+/// All leaves of a deck, in order.
+pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<(Vec<u8>,)>, DbError> {
+    conn.all(
+        sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
+        params![deck, MOST_LEAVES],
+    )
+    .await
+}
+
+/// So many leaves of a deck, from the one on that a prefix belongs to.
+pub async fn leaves_from(
+    conn: &mut Conn,
+    deck: Uuid,
+    from: Prefix,
+    limit: i64,
+) -> Result<Vec<(i64, Vec<u8>)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT first_prefix, body FROM deck_leaves
+             WHERE deck_id = $1 AND first_prefix >= COALESCE(
+                 (SELECT MAX(first_prefix) FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2), $2)
+             ORDER BY first_prefix LIMIT $3"
+        ),
+        params![deck, code(from), limit],
+    )
+    .await
+}
+
+/// The leaf that a prefix belongs to.
+pub async fn leaf_of(conn: &mut Conn, deck: Uuid, prefix: Prefix) -> Result<Option<(i64, Vec<u8>)>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT first_prefix, body FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2
+             ORDER BY first_prefix DESC LIMIT 1"
+        ),
+        params![deck, code(prefix)],
+    )
+    .await
 }

@@ -62,7 +62,9 @@ mod tests {
 
     #[test]
     fn bits_beyond_the_mask_and_the_whole_internet_are_refused() {
-        for text in ["", "192.0.2.1/28", "0.0.0.0/0", "::/0", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1", "a.example"] {
+        for text in
+            ["", "192.0.2.1/28", "0.0.0.0/0", "::/0", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1", "a.example"]
+        {
             assert!(text.parse::<Cidr>().is_err(), "{text}");
         }
     }

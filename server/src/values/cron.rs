@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_or_never_ticks_is_no_schedule() {
-        for text in ["", "* * * *", "61 * * * *", "0 0 30 2 *", "0 0 0 * * *", "daily", "* * * * *\n", "* * * * * * *"] {
+        for text in ["", "* * * *", "61 * * * *", "0 0 30 2 *", "0 0 0 * * *", "daily", "* * * * *\n", "* * * * * * *"]
+        {
             assert!(text.parse::<Cron>().is_err(), "{text:?}");
         }
     }

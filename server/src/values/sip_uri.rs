@@ -120,8 +120,21 @@ mod tests {
     #[test]
     fn anything_else_is_no_gateway() {
         for text in [
-            "", "sip:", "gw1.carrier.example", "http://gw1", "sip:gw 1", "sip:gw1:0", "sip:gw1:99999", "sip:gw1:+5",
-            "sip:-gw1", "sip:192.0.2.300", "sip:[2001:db8::1", "sip:gw1;", "sip:gw1\nsip:gw2", "sip:$var(x)", "sip:a\"b",
+            "",
+            "sip:",
+            "gw1.carrier.example",
+            "http://gw1",
+            "sip:gw 1",
+            "sip:gw1:0",
+            "sip:gw1:99999",
+            "sip:gw1:+5",
+            "sip:-gw1",
+            "sip:192.0.2.300",
+            "sip:[2001:db8::1",
+            "sip:gw1;",
+            "sip:gw1\nsip:gw2",
+            "sip:$var(x)",
+            "sip:a\"b",
         ] {
             assert!(text.parse::<SipUri>().is_err(), "{text:?}");
         }

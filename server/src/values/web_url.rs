@@ -61,7 +61,16 @@ mod tests {
     fn only_plain_web_addresses_are_taken() {
         let url: WebUrl = "https://Carrier.example/rates.csv?key=1".parse().unwrap();
         assert_eq!(url.to_string(), "https://carrier.example/rates.csv?key=1");
-        for text in ["", "rates.csv", "ftp://a/b", "file:///etc/passwd", "https://", "https://a:b@c/", "https://a@c/", "http://a b/"] {
+        for text in [
+            "",
+            "rates.csv",
+            "ftp://a/b",
+            "file:///etc/passwd",
+            "https://",
+            "https://a:b@c/",
+            "https://a@c/",
+            "http://a b/",
+        ] {
             assert!(text.parse::<WebUrl>().is_err(), "{text}");
         }
     }

@@ -188,7 +188,7 @@ pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<UpstreamR
         sql!(
             "SELECT ",
             UpstreamRow::COLS,
-            " FROM upstreams WHERE next_import_at <= $1 ORDER BY next_import_at LIMIT $2"
+            " FROM upstreams WHERE next_import_at <= $1 AND status = 'active' ORDER BY next_import_at LIMIT $2"
         ),
         params![now, limit],
     )

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::store::UpstreamRow;
 use crate::http::problem::{InvalidParam, Problem};
 use crate::tariff::UpstreamStatus;
-use crate::values::{
-    Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl, text_enum,
-};
+use crate::values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl, text_enum};
 
 text_enum! {
     /// How an upstream's gateways do, as the switch sees them.

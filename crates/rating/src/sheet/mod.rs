@@ -6,7 +6,7 @@
 //!
 //! | Column | Holds | When absent or empty |
 //! |---|---|---|
-//! | `prefix` | 1 to 15 digits | a fault |
+//! | `prefix` | 1 to 15 digits, the first not 0 | a fault |
 //! | `destination_name` | 1 to 200 characters | a fault |
 //! | `country` | two letters | a fault |
 //! | `rate_per_minute` | units of the deck's currency, at most 9 decimals | a fault |

@@ -4,15 +4,15 @@
 //!   prefixes   3       31      3120        3120        316     49  …     of each entry, sorted
 //!   covers     –       0       1           1           1       –   …     the last entry of the nearest that covers it
 //!   terms      June    June    June        December    June    May …     since when, and the offer or the end
-//!   index      every 16th of the prefixes, every 16th of those, and so on
+//!   begins     how many entries come before the prefixes that begin with 1, 10, 11, …
 //! ```
 //!
 //! The last prefix that does not stand behind a number either covers it, or one of those that cover that prefix does:
 //! whatever stands between a number and a prefix of it begins with that prefix too. So one search finds a place, and a
 //! few steps from cover to cover find the longest match among the prefixes that are in force.
 //!
-//! What counts for speed is how often memory is waited for. The index stays in the processor's caches, so a search
-//! waits once for a stretch of the prefixes and once for the term.
+//! A table of the first digits, about as long as the deck, says where to search, so only a few prefixes have to be
+//! compared.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,8 +27,9 @@ pub struct Deck {
     prefixes: Vec<Prefix>,
     covers: Vec<u32>,
     terms: Vec<Term>,
-    /// The finest level first.
-    index: Vec<Vec<Prefix>>,
+    begins: Vec<u32>,
+    /// How far a prefix is shifted to leave its place in `begins`.
+    begins_shift: u32,
     prefix_count: usize,
     destinations: Vec<Arc<Destination>>,
     most_nanos: i64,
@@ -42,8 +43,6 @@ struct Term {
 
 /// In place of an entry that covers.
 const NONE: u32 = u32::MAX;
-/// How many prefixes have one in the level above: two lines of a cache.
-const FANOUT: usize = 16;
 
 /// Entries that make no deck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,13 +107,13 @@ impl Deck {
 
     /// What it takes in memory.
     pub fn bytes(&self) -> usize {
-        let level = |level: &Vec<Prefix>| size_of_val(level.as_slice());
-        let destination =
-            |it: &Arc<Destination>| size_of_val(it) + size_of::<[usize; 2]>() + size_of_val(&**it) + it.name.len();
-        level(&self.prefixes)
+        let destination = |it: &Arc<Destination>| {
+            size_of_val(it) + size_of::<[usize; 2]>() + size_of::<Destination>() + it.name.len()
+        };
+        size_of_val(self.prefixes.as_slice())
             + size_of_val(self.covers.as_slice())
             + size_of_val(self.terms.as_slice())
-            + self.index.iter().map(level).sum::<usize>()
+            + size_of_val(self.begins.as_slice())
             + self.destinations.iter().map(destination).sum::<usize>()
     }
 
@@ -163,28 +162,22 @@ impl Deck {
 
     /// How many entries have a prefix that does not stand behind this one.
     fn not_behind(&self, prefix: Prefix) -> usize {
-        self.count(|it| it <= prefix)
+        let (begin, near) = self.near(prefix);
+        begin + near.partition_point(|it| *it <= prefix)
     }
 
     /// The index of the first entry at or behind a prefix.
     fn first_from(&self, prefix: Prefix) -> usize {
-        self.count(|it| it < prefix)
+        let (begin, near) = self.near(prefix);
+        begin + near.partition_point(|it| *it < prefix)
     }
 
-    /// How many entries come before the first whose prefix is not so. Down the levels, a stretch of each: the one that
-    /// begins with the last prefix that is so in the level above.
-    fn count(&self, is_so: impl Fn(Prefix) -> bool) -> usize {
-        let mut count = 1_usize;
-        for level in self.index.iter().rev().chain([&self.prefixes]) {
-            let Some(last) = count.checked_sub(1) else { return 0 };
-            let (whole, rest) = level.as_chunks::<FANOUT>();
-            count = last * FANOUT
-                + match whole.get(last) {
-                    Some(stretch) => stretch.iter().filter(|it| is_so(**it)).count(),
-                    None => rest.iter().filter(|it| is_so(**it)).count(),
-                };
-        }
-        count
+    /// Those that share the first digits with a prefix, and how many come before them.
+    fn near(&self, prefix: Prefix) -> (usize, &[Prefix]) {
+        let place = (prefix.code() >> self.begins_shift) as usize;
+        let begin = |place| self.begins.get(place).map_or(0, |begin| *begin as usize);
+        let (begin, end) = (begin(place), begin(place + 1));
+        (begin, self.prefixes.get(begin..end).unwrap_or_default())
     }
 
     /// Of a prefix whose last entry is given.
@@ -196,6 +189,23 @@ impl Deck {
             term = terms.get(begun.checked_sub(1)?)?;
         }
         Some(Listing { prefix, effective_at: term.effective_at, offer: term.offer.as_ref()? })
+    }
+}
+
+impl Deck {
+    /// By as many digits as keep the table within twice the length of the deck.
+    fn index_first_digits(&mut self) {
+        let digits = (2 * self.prefixes.len()).checked_ilog2().unwrap_or(0) / 4;
+        self.begins_shift = 4 * (Prefix::MOST_DIGITS - digits.min(Prefix::MOST_DIGITS));
+        let places = 1 << (4 * digits);
+        self.begins = Vec::with_capacity(places + 1);
+        let (mut before, mut rest) = (0, self.prefixes.iter().peekable());
+        for place in 0..=places as u64 {
+            while rest.next_if(|prefix| prefix.code() >> self.begins_shift < place).is_some() {
+                before += 1;
+            }
+            self.begins.push(before);
+        }
     }
 }
 
@@ -247,13 +257,7 @@ impl DeckBuilder {
         deck.prefixes.shrink_to_fit();
         deck.covers.shrink_to_fit();
         deck.terms.shrink_to_fit();
-        let mut below = &deck.prefixes;
-        let mut index = Vec::new();
-        while below.len() > FANOUT {
-            index.push(below.iter().copied().step_by(FANOUT).collect());
-            below = index.last().unwrap_or(&deck.prefixes);
-        }
-        deck.index = index;
+        deck.index_first_digits();
         deck
     }
 

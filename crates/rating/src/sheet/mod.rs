@@ -121,7 +121,9 @@ fn read_rows<R: io::BufRead>(
             progress(count);
         }
     }
-    progress(count);
+    if count % REPORTED != 0 {
+        progress(count);
+    }
     if count == 0 {
         rows.fault(records.line_count(), None, "there are no rows");
     }

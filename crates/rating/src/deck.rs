@@ -1,18 +1,20 @@
-//! The deck in memory: every prefix of one upstream with its entries, in arrays made for one question, the longest
-//! match.
+//! The deck in memory: every entry of one upstream's deck, in arrays made for one question, the longest match.
 //!
 //! ```text
-//!   prefixes   3      31     3120   316    49  …       sorted; every 64th again in `samples`
-//!   slots      –,0    0,1    1,2    1,4    –,5 …       the nearest prefix that covers it, and where its terms begin
-//!   terms      2024-01-01 #0   2024-03-01 #7   2024-06-01 end …
-//!   offers     #0 …                                    each different one once
+//!   prefixes   3       31      3120        3120        316     49  …     of each entry, sorted
+//!   covers     –       0       1           1           1       –   …     the last entry of the nearest that covers it
+//!   terms      June    June    June        December    June    May …     since when, and the offer or the end
+//!   begins     how many entries come before the prefixes that begin with 1, 10, 11, …
 //! ```
 //!
 //! The last prefix that does not stand behind a number either covers it, or one of those that cover that prefix does:
 //! whatever stands between a number and a prefix of it begins with that prefix too. So one search finds a place, and a
 //! few steps from cover to cover find the longest match among the prefixes that are in force.
+//!
+//! A table of the first digits, about as long as the deck, says where to search, so only a few prefixes have to be
+//! compared.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -23,31 +25,24 @@ use crate::{Destination, Entry, Listing, Moment, Offer, Prefix};
 #[derive(Default)]
 pub struct Deck {
     prefixes: Vec<Prefix>,
-    samples: Vec<Prefix>,
-    slots: Vec<Slot>,
+    covers: Vec<u32>,
     terms: Vec<Term>,
-    offers: Vec<Offer>,
+    begins: Vec<u32>,
+    /// How far a prefix is shifted to leave its place in `begins`.
+    begins_shift: u32,
+    prefix_count: usize,
     destinations: Vec<Arc<Destination>>,
     most_nanos: i64,
 }
 
-#[derive(Clone, Copy)]
-struct Slot {
-    /// The index of the nearest prefix that covers this one, or [`NONE`].
-    cover: u32,
-    first_term: u32,
-}
-
-#[derive(Clone, Copy)]
 struct Term {
     effective_at: Moment,
-    /// The index of the offer, or [`NONE`] for an end.
-    offer: u32,
+    /// Nothing for an end.
+    offer: Option<Offer>,
 }
 
+/// In place of an entry that covers.
 const NONE: u32 = u32::MAX;
-/// So few that the samples of a million prefixes stay in a processor's cache, so near that the rest is a short search.
-const SAMPLED: usize = 64;
 
 /// Entries that make no deck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,20 +89,15 @@ impl Deck {
 
     /// How many prefixes.
     pub fn len(&self) -> usize {
-        self.prefixes.len()
+        self.prefix_count
     }
 
     pub fn is_empty(&self) -> bool {
-        self.prefixes.is_empty()
+        self.prefix_count == 0
     }
 
     pub fn destinations(&self) -> &[Arc<Destination>] {
         &self.destinations
-    }
-
-    /// Every different offer, in no order that means anything.
-    pub fn offers(&self) -> &[Offer] {
-        &self.offers
     }
 
     /// The highest price of a minute or a connection.
@@ -117,27 +107,27 @@ impl Deck {
 
     /// What it takes in memory.
     pub fn bytes(&self) -> usize {
-        let texts: usize = self.destinations.iter().map(|destination| destination.name.len() + 16).sum();
+        let destination = |it: &Arc<Destination>| {
+            size_of_val(it) + size_of::<[usize; 2]>() + size_of::<Destination>() + it.name.len()
+        };
         size_of_val(self.prefixes.as_slice())
-            + size_of_val(self.samples.as_slice())
-            + size_of_val(self.slots.as_slice())
+            + size_of_val(self.covers.as_slice())
             + size_of_val(self.terms.as_slice())
-            + size_of_val(self.offers.as_slice())
-            + self.destinations.len() * (size_of::<Arc<Destination>>() + size_of::<Destination>())
-            + texts
+            + size_of_val(self.begins.as_slice())
+            + self.destinations.iter().map(destination).sum::<usize>()
     }
 
     /// The longest prefix of `number` that has an offer in force at the moment.
     pub fn find(&self, number: Prefix, at: Moment) -> Option<Listing<&Offer>> {
-        let mut index = self.not_behind(number).checked_sub(1)?;
+        let mut last = self.not_behind(number).checked_sub(1)?;
         loop {
-            let prefix = *self.prefixes.get(index)?;
+            let prefix = *self.prefixes.get(last)?;
             if prefix.covers(number)
-                && let Some(listing) = self.in_force(index, at)
+                && let Some(listing) = self.in_force(prefix, last, at)
             {
                 return Some(listing);
             }
-            index = match self.slots.get(index)?.cover {
+            last = match *self.covers.get(last)? {
                 NONE => return None,
                 cover => cover as usize,
             };
@@ -146,61 +136,82 @@ impl Deck {
 
     /// What is in force for exactly this prefix.
     pub fn at(&self, prefix: Prefix, at: Moment) -> Option<Listing<&Offer>> {
-        let index = self.not_behind(prefix).checked_sub(1)?;
-        (self.prefixes.get(index) == Some(&prefix)).then(|| self.in_force(index, at)).flatten()
+        let last = self.not_behind(prefix).checked_sub(1)?;
+        if self.prefixes.get(last) == Some(&prefix) { self.in_force(prefix, last, at) } else { None }
     }
 
     /// What is in force at the moment, in order, from a prefix on.
     pub fn listings(&self, from: Prefix, at: Moment) -> impl Iterator<Item = Listing<&Offer>> {
-        (self.index_from(from)..self.len()).filter_map(move |index| self.in_force(index, at))
+        (self.first_from(from)..self.prefixes.len()).filter_map(move |index| {
+            let prefix = *self.prefixes.get(index)?;
+            let is_last = self.prefixes.get(index + 1) != Some(&prefix);
+            if is_last { self.in_force(prefix, index, at) } else { None }
+        })
     }
 
     /// Every entry, in order, from a prefix on.
     pub fn entries(&self, from: Prefix) -> impl Iterator<Item = Entry> {
-        (self.index_from(from)..self.len()).flat_map(move |index| {
-            let prefix = self.prefixes.get(index).copied().unwrap_or(from);
-            self.terms_of(index).iter().map(move |term| Entry {
-                prefix,
-                effective_at: term.effective_at,
-                offer: self.offers.get(term.offer as usize).cloned(),
-            })
+        let begin = self.first_from(from);
+        let prefixes = self.prefixes.iter().skip(begin);
+        prefixes.zip(self.terms.iter().skip(begin)).map(|(prefix, term)| Entry {
+            prefix: *prefix,
+            effective_at: term.effective_at,
+            offer: term.offer.clone(),
         })
     }
 
-    /// How many prefixes are not behind this one.
+    /// How many entries have a prefix that does not stand behind this one.
     fn not_behind(&self, prefix: Prefix) -> usize {
-        let begin = self.samples.partition_point(|sample| *sample <= prefix).saturating_sub(1) * SAMPLED;
-        let end = (begin + SAMPLED).min(self.prefixes.len());
-        let near = self.prefixes.get(begin..end).unwrap_or_default();
-        begin + near.partition_point(|near| *near <= prefix)
+        let (begin, near) = self.near(prefix);
+        begin + near.partition_point(|it| *it <= prefix)
     }
 
-    fn index_from(&self, prefix: Prefix) -> usize {
-        let not_behind = self.not_behind(prefix);
-        match not_behind.checked_sub(1).and_then(|index| self.prefixes.get(index)) {
-            Some(found) if *found == prefix => not_behind - 1,
-            _ => not_behind,
+    /// The index of the first entry at or behind a prefix.
+    fn first_from(&self, prefix: Prefix) -> usize {
+        let (begin, near) = self.near(prefix);
+        begin + near.partition_point(|it| *it < prefix)
+    }
+
+    /// Those that share the first digits with a prefix, and how many come before them.
+    fn near(&self, prefix: Prefix) -> (usize, &[Prefix]) {
+        let place = (prefix.code() >> self.begins_shift) as usize;
+        let begin = |place| self.begins.get(place).map_or(0, |begin| *begin as usize);
+        let (begin, end) = (begin(place), begin(place + 1));
+        (begin, self.prefixes.get(begin..end).unwrap_or_default())
+    }
+
+    /// Of a prefix whose last entry is given.
+    fn in_force(&self, prefix: Prefix, last: usize, at: Moment) -> Option<Listing<&Offer>> {
+        let mut term = self.terms.get(last)?;
+        if term.effective_at > at {
+            let terms = self.terms.get(self.first_from(prefix)..last)?;
+            let begun = terms.partition_point(|term| term.effective_at <= at);
+            term = terms.get(begun.checked_sub(1)?)?;
         }
+        Some(Listing { prefix, effective_at: term.effective_at, offer: term.offer.as_ref()? })
     }
+}
 
-    fn terms_of(&self, index: usize) -> &[Term] {
-        let begin = self.slots.get(index).map_or(self.terms.len(), |slot| slot.first_term as usize);
-        let end = self.slots.get(index + 1).map_or(self.terms.len(), |slot| slot.first_term as usize);
-        self.terms.get(begin..end).unwrap_or_default()
-    }
-
-    fn in_force(&self, index: usize, at: Moment) -> Option<Listing<&Offer>> {
-        let terms = self.terms_of(index);
-        let begun = terms.partition_point(|term| term.effective_at <= at);
-        let term = terms.get(begun.checked_sub(1)?)?;
-        let offer = self.offers.get(term.offer as usize)?;
-        Some(Listing { prefix: *self.prefixes.get(index)?, effective_at: term.effective_at, offer })
+impl Deck {
+    /// By as many digits as keep the table within twice the length of the deck.
+    fn index_first_digits(&mut self) {
+        let digits = (2 * self.prefixes.len()).checked_ilog2().unwrap_or(0) / 4;
+        self.begins_shift = 4 * (Prefix::MOST_DIGITS - digits.min(Prefix::MOST_DIGITS));
+        let places = 1 << (4 * digits);
+        self.begins = Vec::with_capacity(places + 1);
+        let (mut before, mut rest) = (0, self.prefixes.iter().peekable());
+        for place in 0..=places as u64 {
+            while rest.next_if(|prefix| prefix.code() >> self.begins_shift < place).is_some() {
+                before += 1;
+            }
+            self.begins.push(before);
+        }
     }
 }
 
 impl fmt::Debug for Deck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Deck of {} prefixes, {} offers, {} bytes", self.len(), self.offers.len(), self.bytes())
+        write!(f, "Deck of {} prefixes, {} bytes", self.len(), self.bytes())
     }
 }
 
@@ -208,9 +219,8 @@ impl fmt::Debug for Deck {
 #[derive(Default)]
 pub struct DeckBuilder {
     deck: Deck,
-    /// The indices of the prefixes that cover what comes next, the nearest last.
-    covers: Vec<u32>,
-    offers: HashMap<Offer, u32>,
+    /// The last entries so far of the prefixes that cover what comes next, the nearest last.
+    open: Vec<u32>,
     destinations: HashSet<Arc<Destination>>,
     last: Option<(Prefix, Moment)>,
 }
@@ -220,11 +230,20 @@ impl DeckBuilder {
         if self.last.is_some_and(|last| last >= entry.place()) {
             return Err(BadDeck::Disorder(entry.prefix));
         }
-        if self.last.is_none_or(|(prefix, _)| prefix != entry.prefix) {
-            self.begin(entry.prefix)?;
+        let place = u32::try_from(self.deck.terms.len()).ok().filter(|place| *place != NONE).ok_or(BadDeck::TooMany)?;
+        if self.last.is_some_and(|(prefix, _)| prefix == entry.prefix) {
+            self.open.pop();
+        } else {
+            self.deck.prefix_count += 1;
         }
+        let prefixes = &self.deck.prefixes;
+        let is_past = |open: &mut u32| !prefixes.get(*open as usize).is_some_and(|cover| cover.covers(entry.prefix));
+        while self.open.pop_if(is_past).is_some() {}
+        self.deck.covers.push(self.open.last().copied().unwrap_or(NONE));
+        self.open.push(place);
         self.last = Some(entry.place());
-        let offer = entry.offer.map_or(Ok(NONE), |offer| self.shared(offer))?;
+        let offer = entry.offer.map(|offer| self.shared(offer));
+        self.deck.prefixes.push(entry.prefix);
         self.deck.terms.push(Term { effective_at: entry.effective_at, offer });
         Ok(())
     }
@@ -235,49 +254,22 @@ impl DeckBuilder {
 
     pub fn finish(self) -> Deck {
         let mut deck = self.deck;
-        deck.samples = deck.prefixes.iter().copied().step_by(SAMPLED).collect();
         deck.prefixes.shrink_to_fit();
-        deck.slots.shrink_to_fit();
+        deck.covers.shrink_to_fit();
         deck.terms.shrink_to_fit();
-        deck.offers.shrink_to_fit();
+        deck.index_first_digits();
         deck
     }
 
-    fn begin(&mut self, prefix: Prefix) -> Result<(), BadDeck> {
-        let covering = |index: &u32| self.deck.prefixes.get(*index as usize).is_some_and(|cover| cover.covers(prefix));
-        while self.covers.pop_if(|index| !covering(index)).is_some() {}
-        let slot =
-            Slot { cover: self.covers.last().copied().unwrap_or(NONE), first_term: index(self.deck.terms.len())? };
-        self.covers.push(index(self.deck.prefixes.len())?);
-        self.deck.slots.push(slot);
-        self.deck.prefixes.push(prefix);
-        Ok(())
-    }
-
-    /// The index of an offer equal to this one.
-    fn shared(&mut self, offer: Offer) -> Result<u32, BadDeck> {
-        if let Some(known) = self.offers.get(&offer) {
-            return Ok(*known);
-        }
-        let destination = match self.destinations.get(&offer.destination) {
-            Some(known) => Arc::clone(known),
-            None => {
-                self.destinations.insert(Arc::clone(&offer.destination));
-                self.deck.destinations.push(Arc::clone(&offer.destination));
-                offer.destination
-            }
-        };
-        let offer = Offer { rate: offer.rate, destination };
-        let index = index(self.deck.offers.len())?;
+    /// The same offer, with a destination that equal ones share.
+    fn shared(&mut self, offer: Offer) -> Offer {
         let (minute, connect_fee) = offer.rate.order();
         self.deck.most_nanos = self.deck.most_nanos.max(minute).max(connect_fee);
-        self.deck.offers.push(offer.clone());
-        self.offers.insert(offer, index);
-        Ok(index)
+        if let Some(known) = self.destinations.get(&offer.destination) {
+            return Offer { rate: offer.rate, destination: Arc::clone(known) };
+        }
+        self.destinations.insert(Arc::clone(&offer.destination));
+        self.deck.destinations.push(Arc::clone(&offer.destination));
+        offer
     }
-}
-
-/// One that is not [`NONE`].
-fn index(length: usize) -> Result<u32, BadDeck> {
-    u32::try_from(length).ok().filter(|index| *index != NONE).ok_or(BadDeck::TooMany)
 }

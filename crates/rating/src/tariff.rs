@@ -78,13 +78,17 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The price of a number, under the longest prefix that is sold.
     pub fn sell(&self, number: Prefix, at: Moment) -> Option<Sell<'_, K>> {
-        let offers = || self.active().filter_map(move |upstream| Some((upstream, upstream.deck.find(number, at)?)));
-        let prefix = offers().map(|(_, source)| source.prefix).max()?;
-        let sells = offers().filter_map(|(upstream, source)| {
-            let rate = upstream.sale.of(&source.offer.rate).ok()?;
-            Some(Sell { prefix, rate, upstream: upstream.key, source })
-        });
-        sells.min_by_key(|sell| (sell.rate.order(), sell.upstream))
+        let (mut longest, mut cheapest) = (None, None::<Sell<'_, K>>);
+        for upstream in self.active() {
+            let Some(source) = upstream.deck.find(number, at) else { continue };
+            longest = longest.max(Some(source.prefix));
+            let Ok(rate) = upstream.sale.of(&source.offer.rate) else { continue };
+            // Upstreams come by their keys, so of equal prices the first one stays.
+            if cheapest.is_none_or(|cheapest| rate.order() < cheapest.rate.order()) {
+                cheapest = Some(Sell { prefix: source.prefix, rate, upstream: upstream.key, source });
+            }
+        }
+        Some(Sell { prefix: longest?, ..cheapest? })
     }
 
     /// The price of exactly this prefix, if it is sold as such.

@@ -12,9 +12,13 @@ const NANOS: i64 = 1_000_000_000;
 const MOST_DECIMALS: usize = 9;
 pub const MOST_NAME_CHARS: usize = 200;
 
-/// With a plus sign or the two zeros of international dialling before it, or without.
+/// With a plus sign or the two zeros of international dialling before it, or without. No country's code begins with a
+/// zero, so what still does is a national number and would match no call.
 pub fn prefix(cell: &str) -> Result<Prefix, &'static str> {
     let digits = cell.strip_prefix('+').or_else(|| cell.strip_prefix("00")).unwrap_or(cell);
+    if digits.starts_with('0') {
+        return Err("must begin with the code of a country");
+    }
     digits.parse().map_err(|_| "must be 1 to 15 digits")
 }
 

@@ -6,7 +6,7 @@
 //!
 //! | Column | Holds | When absent or empty |
 //! |---|---|---|
-//! | `prefix` | 1 to 15 digits | a fault |
+//! | `prefix` | 1 to 15 digits, the first not 0 | a fault |
 //! | `destination_name` | 1 to 200 characters | a fault |
 //! | `country` | two letters | a fault |
 //! | `rate_per_minute` | units of the deck's currency, at most 9 decimals | a fault |
@@ -121,7 +121,9 @@ fn read_rows<R: io::BufRead>(
             progress(count);
         }
     }
-    progress(count);
+    if count % REPORTED != 0 {
+        progress(count);
+    }
     if count == 0 {
         rows.fault(records.line_count(), None, "there are no rows");
     }

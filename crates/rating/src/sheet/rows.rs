@@ -131,12 +131,17 @@ impl<'a> Rows<'a> {
         Some(self.date.1)
     }
 
+    /// One that equal rows share; most rows have that of the row before.
     fn destination(&mut self, name: &str, country: Country) -> Arc<Destination> {
-        let destination = Destination { name: name.into(), country };
+        if let Some((Entry { offer: Some(Offer { destination, .. }), .. }, _)) = self.entries.last()
+            && (&*destination.name, destination.country) == (name, country)
+        {
+            return Arc::clone(destination);
+        }
+        let destination = Arc::new(Destination { name: name.into(), country });
         match self.destinations.get(&destination) {
             Some(known) => Arc::clone(known),
             None => {
-                let destination = Arc::new(destination);
                 self.destinations.insert(Arc::clone(&destination));
                 destination
             }

@@ -5,6 +5,7 @@
 mod commits;
 mod echo;
 mod http;
+mod lookups;
 mod machine;
 mod report;
 mod requests;
@@ -28,12 +29,13 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 5] = [
+const MEASUREMENTS: [Measurement; 6] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),
+    ("rating", lookups::measure),
 ];
 
 fn main() -> ExitCode {

@@ -60,7 +60,9 @@ proptest! {
     }
 
     #[test]
-    fn moments_and_prices_of_any_size_come_back(moments in prop::collection::btree_set(any::<i64>(), 1..5), nanos in 0..=i64::MAX) {
+    fn moments_and_prices_of_any_size_come_back(
+        moments in prop::collection::btree_set(any::<i64>(), 1..5), nanos in 0..=i64::MAX,
+    ) {
         let entries: Vec<_> = moments.into_iter().map(|moment| entry("123456789012345", moment, nanos)).collect();
         prop_assert_eq!(decode(&all_leaves(entries.clone())[0].body).unwrap(), entries);
     }

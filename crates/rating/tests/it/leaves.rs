@@ -44,6 +44,16 @@ fn a_leaf_of_an_unknown_version_is_refused() {
     assert_eq!(error.to_string(), "a leaf of the deck is damaged: its version is unknown");
 }
 
+#[test]
+fn a_leaf_that_says_two_things_of_one_moment_is_refused() {
+    let mut body = all_leaves(vec![entry("31", 0, 1), entry("31", 1, 2)]).remove(0).body;
+    body.truncate(body.len() - 4);
+    let step = body.len() - 2;
+    body[step] = 0;
+    let error = decode(&sealed(body)).unwrap_err();
+    assert_eq!(error.to_string(), "a leaf of the deck is damaged: a moment is out of order");
+}
+
 /// With a checksum that is right, so that nothing but the content speaks against it.
 fn sealed(mut content: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&content);

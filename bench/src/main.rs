@@ -6,6 +6,7 @@ mod commits;
 mod decks;
 mod echo;
 mod http;
+mod lookups;
 mod machine;
 mod report;
 mod requests;
@@ -29,13 +30,14 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 6] = [
+const MEASUREMENTS: [Measurement; 7] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),
+    ("rating", lookups::measure),
 ];
 
 fn main() -> ExitCode {

@@ -1,10 +1,10 @@
 //! The deck in memory: every entry of one upstream's deck, in arrays made for one question, the longest match.
 //!
 //! ```text
-//!   prefixes   3       31      3120        3120        316     49  …     of each entry, sorted
-//!   covers     –       0       1           1           1       –   …     the last entry of the nearest that covers it
-//!   terms      June    June    June        December    June    May …     since when, and the offer or the end
-//!   begins     how many entries come before the prefixes that begin with 1, 10, 11, …
+//!   prefixes   3      31     3120   3120       316    49  …   of each entry, sorted
+//!   covers     –      0      1      1          1      –   …   the last entry of the nearest that covers it
+//!   terms      June   June   June   December   June   May …   since when, and the offer or the end
+//!   begins     how many entries come before those that begin with 0, with 1, and so on
 //! ```
 //!
 //! The last prefix that does not stand behind a number either covers it, or one of those that cover that prefix does:

@@ -6,8 +6,8 @@
 //! ```text
 //!   CSV ── Sheet::read ──┐
 //!                        ├── succeed ──> entries ── leaves ──> bytes, stored ──> Deck ──┐
-//!   the deck before ─────┘                                                              ├── Tariff ── sell, sells, routes
-//!                                              markup, exchange rate, active or down ───┘
+//!   the deck before ─────┘                                                              ├──> Tariff
+//!                                    markup, exchange rate, whether active or down ─────┘
 //! ```
 //!
 //! Money is in nanos and moments are in milliseconds. What it does not do: prices by the time of day, and rates that

@@ -1,11 +1,12 @@
 //! What is sold: the decks of all upstreams, with their markup and in the currency that is asked for.
 //!
-//! A prefix is sold if the deck of any active upstream lists it. Its price is the lowest that an active upstream comes
-//! to, each by its own longest match of that prefix, so an upstream that knows only `31` has its say about `31201` too.
+//! A prefix is sold if the deck of any active upstream lists it. Its price is what the cheapest active upstream asks,
+//! each by its own longest match of that prefix, and that upstream's markup; so one that knows only `31` has its say
+//! about `31201` too. Between equals the lower markup decides.
 //! Whether an upstream is up or down does not change what is sold, or prices would flicker with the network.
 //!
-//! A number is sold at the price of the longest prefix that is sold, which is the lowest among the upstreams' own
-//! longest matches of the number itself: no upstream knows a longer one.
+//! A number is sold at the price of the longest prefix that is sold, which follows from the upstreams' own longest
+//! matches of the number itself: no upstream knows a longer one.
 
 use std::sync::Arc;
 
@@ -78,17 +79,20 @@ impl<K: Ord + Copy> Tariff<K> {
 
     /// The price of a number, under the longest prefix that is sold.
     pub fn sell(&self, number: Prefix, at: Moment) -> Option<Sell<'_, K>> {
-        let (mut longest, mut cheapest) = (None, None::<Sell<'_, K>>);
+        let (mut longest, mut cheapest) = (None, None::<((i64, i64), Sell<'_, K>)>);
         for upstream in self.active() {
             let Some(source) = upstream.deck.find(number, at) else { continue };
             longest = longest.max(Some(source.prefix));
-            let Ok(rate) = upstream.sale.of(&source.offer.rate) else { continue };
-            // Upstreams come by their keys, so of equal prices the first one stays.
-            if cheapest.is_none_or(|cheapest| rate.order() < cheapest.rate.order()) {
-                cheapest = Some(Sell { prefix: source.prefix, rate, upstream: upstream.key, source });
+            let asked = &source.offer.rate;
+            let (Ok(cost), Ok(rate)) = (upstream.cost.of(asked), upstream.sale.of(asked)) else { continue };
+            // Upstreams come by their keys, so of equals the first one stays.
+            let place = (cost.order(), rate.order());
+            if cheapest.is_none_or(|(cost, sell)| place < (cost, sell.rate.order())) {
+                cheapest = Some((cost.order(), Sell { prefix: source.prefix, rate, upstream: upstream.key, source }));
             }
         }
-        Some(Sell { prefix: longest?, ..cheapest? })
+        let (_, sell) = cheapest?;
+        Some(Sell { prefix: longest?, ..sell })
     }
 
     /// The price of exactly this prefix, if it is sold as such.

@@ -5,8 +5,8 @@
 //!
 //! - A row of the future leaves the old price in force until then. A row of the past counts from the import on, and
 //!   shows its own date. From a prefix's first row on, whatever the old deck had planned for it is void.
-//! - [`Mode::Replace`]: a prefix that the file does not name ends with the earliest date in the file, but not before the
-//!   import. [`Mode::Merge`]: it stays as it is.
+//! - [`Mode::Replace`]: a prefix that the file does not name ends with the earliest date in the file, but not before
+//!   the import. [`Mode::Merge`]: it stays as it is.
 //!
 //! What changes is counted once for each prefix, by what the old deck and the new one say of the moment at which every
 //! row of the file has come into force.

@@ -58,7 +58,7 @@ pub fn known(header: &Record) -> usize {
     header.fields().filter_map(Column::named).count()
 }
 
-/// Where each column is, and how many there are.
+/// Where each column is, and how many there are up to the last with a name.
 #[derive(Default, Debug)]
 pub struct Layout {
     places: [Option<usize>; Column::ALL.len()],
@@ -68,8 +68,11 @@ pub struct Layout {
 impl Layout {
     /// Tells `fault` of columns that are missing or there twice.
     pub fn of(header: &Record, mut fault: impl FnMut(Column, &'static str)) -> Layout {
-        let mut layout = Layout { width: header.len(), ..Layout::default() };
+        let mut layout = Layout::default();
         for (index, field) in header.fields().enumerate() {
+            if !field.trim_ascii().is_empty() {
+                layout.width = index + 1;
+            }
             let Some(column) = Column::named(field) else { continue };
             if let Some(place) = layout.places.get_mut(column as usize)
                 && place.replace(index).is_some()

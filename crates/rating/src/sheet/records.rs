@@ -1,8 +1,8 @@
 //! Cuts a CSV text into records, strictly: a quote that is never closed, or text behind a closing one, is an error and
 //! does not swallow the rows that follow.
 //!
-//! Lines end with LF or CRLF. A field that begins with a quote ends with one, may go on over lines, and holds a quote as
-//! two. A quote further inside a field is a character like any other.
+//! Lines end with LF or CRLF. A field that begins with a quote ends with one, may go on over lines, and holds a quote
+//! as two. A quote further inside a field is a character like any other.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;

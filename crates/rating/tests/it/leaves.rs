@@ -44,6 +44,16 @@ fn a_leaf_of_an_unknown_version_is_refused() {
     assert_eq!(error.to_string(), "a leaf of the deck is damaged: its version is unknown");
 }
 
+#[test]
+fn a_leaf_that_says_two_things_of_one_moment_is_refused() {
+    let mut body = all_leaves(vec![entry("31", 0, 1), entry("31", 1, 2)]).remove(0).body;
+    body.truncate(body.len() - 4);
+    let step = body.len() - 2;
+    body[step] = 0;
+    let error = decode(&sealed(body)).unwrap_err();
+    assert_eq!(error.to_string(), "a leaf of the deck is damaged: a moment is out of order");
+}
+
 /// With a checksum that is right, so that nothing but the content speaks against it.
 fn sealed(mut content: Vec<u8>) -> Vec<u8> {
     let checksum = crc32fast::hash(&content);
@@ -60,7 +70,9 @@ proptest! {
     }
 
     #[test]
-    fn moments_and_prices_of_any_size_come_back(moments in prop::collection::btree_set(any::<i64>(), 1..5), nanos in 0..=i64::MAX) {
+    fn moments_and_prices_of_any_size_come_back(
+        moments in prop::collection::btree_set(any::<i64>(), 1..5), nanos in 0..=i64::MAX,
+    ) {
         let entries: Vec<_> = moments.into_iter().map(|moment| entry("123456789012345", moment, nanos)).collect();
         prop_assert_eq!(decode(&all_leaves(entries.clone())[0].body).unwrap(), entries);
     }

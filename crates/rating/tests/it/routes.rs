@@ -50,7 +50,8 @@ proptest! {
         let tariff = tariff_of(&models, |_| true);
         let routes = tariff.routes(number, at);
         prop_assert_eq!(routes.candidates.len(), models.len());
-        prop_assert!(routes.candidates.is_sorted_by_key(|it| (it.cost.is_none(), it.cost.map(|(_, rate)| rate.nanos_per_minute()))));
+        let minute = |(_, rate): (_, rating::Rate)| rate.nanos_per_minute();
+        prop_assert!(routes.candidates.is_sorted_by_key(|it| (it.cost.is_none(), it.cost.map(minute))));
         for candidate in routes.candidates {
             let model = &models[candidate.upstream];
             let cost = model.longest(number, at).map(|(_, offer)| {
@@ -60,7 +61,9 @@ proptest! {
             let expected = match (cost, naive_sell(&models, number, at)) {
                 _ if !model.0.active => Some(Dropped::Disabled),
                 _ if model.0.down => Some(Dropped::Down),
-                (Some(cost), Some((price, _, _))) => (cost.0 > price.0 || cost.1 > price.1).then_some(Dropped::OverPrice),
+                (Some(cost), Some((price, _, _))) => {
+                    (cost.0 > price.0 || cost.1 > price.1).then_some(Dropped::OverPrice)
+                }
                 _ => Some(Dropped::NoRate),
             };
             prop_assert_eq!(candidate.dropped, expected);
@@ -68,7 +71,9 @@ proptest! {
     }
 
     #[test]
-    fn the_upstream_that_makes_the_price_is_kept_while_it_is_up(models in models(), number in prefixes(6), at in 0_i64..11) {
+    fn the_upstream_that_makes_the_price_is_kept_while_it_is_up(
+        models in models(), number in prefixes(6), at in 0_i64..11,
+    ) {
         let tariff = tariff_of(&models, |_| true);
         let routes = tariff.routes(number, at);
         if let Some(price) = routes.price {

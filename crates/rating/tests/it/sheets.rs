@@ -54,7 +54,8 @@ fn rate(nanos: i64, increment: u16, minimum: u16) -> Rate {
 
 #[test]
 fn a_plain_sheet_is_read_in_the_order_of_its_prefixes() {
-    let sheet = "prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds,effective_at\n\
+    let sheet = "prefix,destination_name,country,rate_per_minute,\
+        billing_increment_seconds,minimum_seconds,effective_at\n\
         3120,\"Netherlands, Amsterdam\",NL,0.0125,6,30,2030-01-31\n\
         31,Netherlands,nl,0.01,,,2030-01-31T12:00:00+02:00\n";
     assert_eq!(
@@ -70,11 +71,14 @@ fn a_plain_sheet_is_read_in_the_order_of_its_prefixes() {
 fn what_carriers_send_is_taken_as_it_comes() {
     let expected = [row("31", "Netherlands", rate(12_500_000, 1, 1), NOW)];
     for sheet in [
-        "\u{feff}Prefix;Notes;RATE_PER_MINUTE;country;destination_name\r\n+31;\"a \"\"note\"\"\r\nof two lines\";0,0125;NL;Netherlands\r\n",
+        "\u{feff}Prefix;Notes;RATE_PER_MINUTE;country;destination_name\r\n\
+            +31;\"a \"\"note\"\"\r\nof two lines\";0,0125;NL;Netherlands\r\n",
         "rate_per_minute\tcountry\tdestination_name\tprefix\n.0125\tNL\tNetherlands\t0031",
-        "\"prefix\",\"destination_name\",\"country\",\"rate_per_minute\"\n\n\"31\",\"Netherlands\",\"NL\",\"0,012500000\"\n\r\n",
+        "\"prefix\",\"destination_name\",\"country\",\"rate_per_minute\"\n\n\
+            \"31\",\"Netherlands\",\"NL\",\"0,012500000\"\n\r\n",
         "\"prefix\";\"destination_name\";\"country\";\"rate_per_minute\"\n31 ; Netherlands ;NL; 0.0125\n",
         "prefix,destination_name,country,rate_per_minute,effective_at\n31,Netherlands,NL,0.0125,,,\n",
+        "prefix,destination_name,country,rate_per_minute,,\n31,Netherlands,NL,0.0125\n",
     ] {
         assert_eq!(read(sheet).unwrap(), expected, "{sheet}");
     }
@@ -118,7 +122,8 @@ fn each_fault_names_its_column_and_says_what_would_be_right() {
 
 #[test]
 fn a_fault_is_found_by_its_line_behind_quoted_lines_and_blanks() {
-    let sheet = "prefix,destination_name,country,rate_per_minute,note\r\n\r\n31,A,NL,1,\"one\r\ntwo\"\r\n\r\n32,B,NL,x,\r\n33,C,NL,1,\"\n\"\n34,D,NL,y,";
+    let sheet = "prefix,destination_name,country,rate_per_minute,note\r\n\r\n31,A,NL,1,\"one\r\ntwo\"\r\n\r\n\
+        32,B,NL,x,\r\n33,C,NL,1,\"\n\"\n34,D,NL,y,";
     let lines: Vec<_> = faults(sheet).first.iter().map(|fault| fault.line).collect();
     assert_eq!(lines, [6, 9]);
 }
@@ -198,17 +203,17 @@ fn a_line_without_end_is_refused_before_it_fills_the_memory() {
 }
 
 #[test]
-fn progress_is_told_and_ends_with_all_rows() {
+fn every_row_of_a_long_sheet_arrives_and_progress_is_told() {
     let rows: String = (0..10_000).map(|index| format!("31{index:05},A,NL,1\n")).collect();
     let sheet = format!("prefix,destination_name,country,rate_per_minute\n{rows}");
     let (told, last) = (Cell::new(0), Cell::new(0));
     let reading = Reading { now: NOW, is_country: &|_| true };
-    Sheet::read(sheet.as_bytes(), &reading, |count| {
+    let sheet = Sheet::read(sheet.as_bytes(), &reading, |count| {
         assert!(count > last.replace(count));
         told.set(told.get() + 1);
-    })
-    .unwrap();
+    });
     assert_eq!((told.get(), last.get()), (3, 10_000));
+    assert_eq!(sheet.unwrap().entries.len(), 10_000);
 }
 
 proptest! {
@@ -227,9 +232,11 @@ proptest! {
 
     #[test]
     fn any_price_and_name_survive_a_sheet(
-        nanos in 0_i64..=1_000_000_000_000_000, name in "[^\\p{C}\\s]([^\\p{C}]{0,20}[^\\p{C}\\s])?", at in -62_000_000_000_000_i64..253_000_000_000_000,
+        nanos in 0_i64..=1_000_000_000_000_000, name in "[^\\p{C}\\s]([^\\p{C}]{0,20}[^\\p{C}\\s])?",
+        at in -62_000_000_000_000_i64..253_000_000_000_000,
     ) {
-        let offer = Offer { rate: Rate::new(nanos, nanos / 7, 3600, 0).unwrap(), destination: destination(&name, "IE") };
+        let rate = Rate::new(nanos, nanos / 7, 3600, 0).unwrap();
+        let offer = Offer { rate, destination: destination(&name, "IE") };
         let mut writer = SheetWriter::new(Vec::new()).unwrap();
         writer.row(prefix("31"), at, &offer).unwrap();
         let expected = Entry { prefix: prefix("31"), effective_at: at, offer: Some(offer) };
@@ -237,7 +244,9 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_whatever_break_the_reader(bytes in prop::collection::vec(prop::sample::select(b"31,;\t\"\n\r \xFF.NLx".to_vec()), 0..200)) {
+    fn no_bytes_whatever_break_the_reader(
+        bytes in prop::collection::vec(prop::sample::select(b"31,;\t\"\n\r \xFF.NLx".to_vec()), 0..200),
+    ) {
         let header = b"prefix,destination_name,country,rate_per_minute\n".as_slice();
         let _ = read([header, &bytes].concat());
         let _ = read(bytes);

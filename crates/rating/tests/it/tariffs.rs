@@ -52,6 +52,16 @@ fn each_upstream_prices_by_its_own_longest_match() {
 }
 
 #[test]
+fn the_upstream_that_asks_least_makes_the_price_whatever_its_markup() {
+    let marked = |markup_ppm| Standing { markup_ppm, ..ACTIVE };
+    let first =
+        tariff(vec![(1, marked(1_000_000), vec![entry("31", 0, 10)]), (2, marked(100_000), vec![entry("31", 0, 12)])]);
+    assert_eq!(first.sell(prefix("31"), 0).map(summary), Some(("31".to_owned(), 1, 20)));
+    let equals = tariff(vec![(1, marked(500_000), vec![entry("31", 0, 10)]), (2, ACTIVE, vec![entry("31", 0, 10)])]);
+    assert_eq!(equals.sell(prefix("31"), 0).map(summary), Some(("31".to_owned(), 2, 10)));
+}
+
+#[test]
 fn exchange_rate_and_markup_are_rounded_once() {
     // 1 ÷ 1.0832 × 1.05 = 0.969350…, and 3 nanos of it 2.908…; rounded twice, 3 → 3 × 1.05 = 3.15.
     let standing = Standing { markup_ppm: 50_000, ..ACTIVE };
@@ -118,8 +128,8 @@ impl Model {
         rounded(factor * ratio(nanos, 1)).unwrap()
     }
 
-    fn sold(&self, offer: &Offer) -> (i64, i64) {
-        let nanos = |nanos| self.nanos(nanos, self.0.markup_ppm);
+    fn at_markup(&self, offer: &Offer, markup_ppm: u32) -> (i64, i64) {
+        let nanos = |nanos| self.nanos(nanos, markup_ppm);
         (nanos(offer.rate.nanos_per_minute()), nanos(offer.rate.connect_fee_nanos()))
     }
 }
@@ -129,7 +139,10 @@ pub fn naive_sell(models: &[Model], number: Prefix, at: Moment) -> Option<((i64,
     let active = || models.iter().enumerate().filter(|(_, model)| model.0.active);
     let found = || active().filter_map(|(key, model)| Some((key, model, model.longest(number, at)?)));
     let prefix = found().map(|(_, _, (prefix, _))| prefix).max_by_key(|prefix| prefix.digits())?;
-    found().map(|(key, model, (_, offer))| (model.sold(&offer), key, prefix)).min()
+    let cheapest = found()
+        .map(|(key, model, (_, offer))| (model.at_markup(&offer, 0), model.at_markup(&offer, model.0.markup_ppm), key))
+        .min();
+    cheapest.map(|(_, price, key)| (price, key, prefix))
 }
 
 fn plain(sell: Sell<'_, usize>) -> ((i64, i64), usize, Prefix) {
@@ -138,7 +151,7 @@ fn plain(sell: Sell<'_, usize>) -> ((i64, i64), usize, Prefix) {
 
 proptest! {
     #[test]
-    fn a_number_is_sold_at_the_lowest_of_the_upstreams_prices(
+    fn a_number_is_sold_at_the_price_of_the_upstream_that_asks_least(
         models in models(), number in prefixes(6), at in -1_i64..11,
     ) {
         let tariff = tariff_of(&models, |_| true);

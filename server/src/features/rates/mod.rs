@@ -1,8 +1,8 @@
 //! Rates: what customers pay, what upstreams charge, and who would carry a call.
 //!
 //! All prices are those of the tariff in memory, which every request first holds against the database: what was
-//! imported on another node counts here too. The price of a prefix is the lowest that an active upstream comes to, each
-//! by its own longest match, in the account's currency and with the upstream's markup.
+//! imported on another node counts here too. The price of a prefix is what the cheapest active upstream asks, each by
+//! its own longest match, in the account's currency and with that upstream's markup.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
 //! - `team`: `GET /admin/rates`, `/admin/routes`

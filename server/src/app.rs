@@ -14,6 +14,7 @@ use crate::keys::{Keys, Purpose};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::outside::download::Links;
+use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
 use crate::outside::mail::{MailSettings, Mailer};
@@ -23,6 +24,8 @@ use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::passwords::Passwords;
 use crate::secrets::Secrets;
+use crate::snapshot::Snapshot;
+use crate::tariff::Tariff;
 use crate::tokens::Tokens;
 use crate::values::Time;
 
@@ -44,8 +47,12 @@ pub struct Inner {
     pub vies: Vies,
     pub files: Files,
     pub links: Links,
+    /// For addresses that people type in.
+    pub fetcher: Fetcher,
     /// Where exchange rates come from, if anywhere.
     pub fx: Option<Feed>,
+    /// What sells for how much, as this node knows it.
+    pub tariff: Snapshot<Tariff>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -116,7 +123,13 @@ impl App {
             mailer: Mailer::open(&mail, &settings.mail_from)?,
             files,
             links: Links::new(keys.clone()),
+            fetcher: Fetcher {
+                resolver: system_resolver(),
+                roots: trusted_roots(),
+                is_lab: settings.allow_private_ips,
+            },
             fx,
+            tariff: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,
@@ -133,10 +146,13 @@ impl App {
 /// Goes where it is told and nowhere else: neither a redirect nor a proxy of the environment leads it astray. It trusts
 /// whom the system trusts; a system that trusts nobody, such as a bare container, still starts.
 fn http_client() -> Result<reqwest::Client, StartError> {
-    let trusted = rustls_native_certs::load_native_certs().certs;
-    let roots = trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    Ok(client.tls_certs_only(roots).connect_timeout(CONNECT_TIMEOUT).build()?)
+    Ok(client.tls_certs_only(trusted_roots()).connect_timeout(CONNECT_TIMEOUT).build()?)
+}
+
+fn trusted_roots() -> Vec<reqwest::Certificate> {
+    let trusted = rustls_native_certs::load_native_certs().certs;
+    trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
 }
 
 fn open_vies(settings: &Settings) -> Result<Vies, StartError> {

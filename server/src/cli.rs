@@ -3,6 +3,7 @@
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::Map;
 use tracing_subscriber::EnvFilter;
@@ -10,14 +11,16 @@ use tracing_subscriber::EnvFilter;
 use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
 use crate::config::{LogFormat, Settings};
+use crate::features::decks::{self, DeckImport, ImportMode, ImportStatus};
 use crate::features::{bootstrap, fx, letters, sessions, users};
 use crate::http::openapi;
+use crate::http::problem::Code;
 use crate::keys::Keys;
 use crate::ledger::{self, Verified};
 use crate::outside;
 use crate::passwords::PasswordError;
 use crate::secrets::Secrets;
-use crate::{entropy, routes, serve};
+use crate::{entropy, routes, serve, work};
 
 /// The last word of a command that failed.
 pub fn complain(error: &(dyn std::error::Error + 'static)) {
@@ -171,7 +174,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
     let db = app.db.clone();
     let days = db.tx((app, sheets), |conn, (app, sheets)| {
         Box::pin(async move {
-            let days = fx::import(conn, sheets).await?;
+            let days = fx::import(conn, sheets, app.clock.now()).await?;
             record(conn, app, "fx_rates.import", None).await?;
             Ok::<_, crate::db::DbError>(days)
         })
@@ -180,6 +183,64 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
         1 => say("Imported the exchange rates of a day."),
         days => say(&format!("Imported the exchange rates of {days} days.")),
     }
+    Ok(())
+}
+
+/// How often an import that another node runs is looked at.
+const IMPORT_POLL: Duration = Duration::from_millis(300);
+
+/// Takes in a rate deck as any node would: whichever is free runs the import, this one included.
+pub async fn import_rates(
+    settings: Settings,
+    upstream: &str,
+    file: &Path,
+    merge: bool,
+    dry_run: bool,
+) -> Result<(), StartError> {
+    let upstream = upstream.parse().map_err(|error| format!("--upstream {error}"))?;
+    let opened = tokio::fs::File::open(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
+    let app = App::open(settings).await?;
+    let mode = if merge { ImportMode::Merge } else { ImportMode::Replace };
+    let prepared = decks::prepare(&app, upstream, opened, mode, dry_run).await;
+    let import = prepared.map_err(|problem| match problem.code() {
+        Code::NotFound => "there is no such upstream".to_owned(),
+        _ => format!("{problem:?}"),
+    })?;
+    let id = import.id;
+    let queued = app.db.tx((app.clone(), import), |conn, (app, import)| {
+        Box::pin(async move {
+            decks::queue(conn, app, import, import.created_at).await?;
+            record(conn, app, "deck.import", None).await
+        })
+    });
+    queued.await?;
+    let runner = work::runner(&app)?;
+    let import = loop {
+        runner.settle().await?;
+        let found = decks::report(&mut *app.db.read().await?, upstream, id).await?;
+        let import = found.ok_or("the import is gone")?;
+        if matches!(import.status, ImportStatus::Completed | ImportStatus::Failed) {
+            break import;
+        }
+        tokio::time::sleep(IMPORT_POLL).await;
+    };
+    tell_import(&import)
+}
+
+fn tell_import(import: &DeckImport) -> Result<(), StartError> {
+    for fault in import.errors.iter().flatten() {
+        let column = fault.column.as_deref().map(|column| format!("{column} ")).unwrap_or_default();
+        say(&format!("line {}: {column}{}", fault.line, fault.reason));
+    }
+    if import.status == ImportStatus::Failed {
+        let reason = import.reason.clone().unwrap_or_else(|| format!("the file has {} faults", import.error_count));
+        return Err(format!("{reason}; nothing has changed").into());
+    }
+    let DeckImport { rows_done, added, removed, increased, decreased, .. } = import;
+    let verb = if import.dry_run { "Would import" } else { "Imported" };
+    say(&format!(
+        "{verb} {rows_done} rows: {added} added, {removed} removed, {increased} increased, {decreased} decreased."
+    ));
     Ok(())
 }
 

@@ -21,6 +21,8 @@ pub mod passwords;
 pub mod routes;
 pub mod secrets;
 pub mod serve;
+pub mod snapshot;
+pub mod tariff;
 pub mod tokens;
 pub mod values;
 pub mod work;

@@ -43,6 +43,9 @@ enum Command {
     /// Take exchange rates in.
     #[command(subcommand)]
     Fx(Fx),
+    /// Take rate decks in.
+    #[command(subcommand)]
+    Rates(Rates),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -95,6 +98,24 @@ enum Fx {
     },
 }
 
+#[derive(Subcommand)]
+enum Rates {
+    /// Import a deck from a CSV file, and wait until it is in force.
+    Import {
+        /// The id of the upstream whose deck it is.
+        #[arg(long, value_name = "ID")]
+        upstream: String,
+        /// Only tell what would change.
+        #[arg(long)]
+        dry_run: bool,
+        /// Let prefixes stay that the file does not name.
+        #[arg(long)]
+        merge: bool,
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -124,6 +145,9 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
             Command::Fx(Fx::Import { file }) => cli::import_fx(settings, &file).await,
+            Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
+                cli::import_rates(settings, &upstream, &file, merge, dry_run).await
+            }
             Command::Openapi => cli::print_openapi(),
         }
     })

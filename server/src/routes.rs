@@ -1,8 +1,8 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, recharge, sessions, two_factor, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fx, invoices, kyb, notifications,
+    onboarding, payments, rates, recharge, sessions, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -168,6 +168,16 @@ pub fn table() -> Vec<Endpoint> {
         get("/invoices/{id}/pdf", invoices::pdf, "A fresh link to an invoice's document")
             .who(Customer).limit(Limit::Reads).under("Invoices"),
 
+        // Rates
+        get("/rates", rates::list, "What calls cost, by prefix")
+            .who(Customer).limit(Limit::Reads).under("Rates"),
+        get("/rates/lookup", rates::lookup, "What calls to a number cost")
+            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Rates"),
+        get("/rates/diff", rates::diff, "What costs more or less at one moment than at another")
+            .who(Customer).limit(Limit::Reads).under("Rates"),
+        get("/rates/export", rates::export, "All rates as CSV")
+            .who(Customer).limit(Limit::Reads).under("Rates"),
+
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")
             .who(Anyone).limit(Limit::None).under("Files"),
@@ -232,6 +242,26 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Billing"),
         put("/admin/fx-rates", fx::change, "Set the exchange rates of a day")
             .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under("Billing"),
+        get("/admin/upstreams", upstreams::list, "Carriers that take our calls")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        post("/admin/upstreams", upstreams::create, "Add an upstream")
+            .who(Admin).limit(Limit::Writes).audit("upstream.create").idempotent().problems(&[ResourceInUse]).under("Upstreams"),
+        get("/admin/upstreams/{id}", upstreams::show, "An upstream")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        patch("/admin/upstreams/{id}", upstreams::change, "Change an upstream")
+            .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().under("Upstreams"),
+        delete("/admin/upstreams/{id}", upstreams::remove, "Remove an upstream that never sold anything")
+            .who(Admin).limit(Limit::Writes).audit("upstream.remove").idempotent().problems(&[ResourceInUse]).under("Upstreams"),
+        post("/admin/upstreams/{id}/rates/import", decks::import, "Import a rate deck, or have it pulled")
+            .who(Admin).limit(Limit::Writes).audit("deck.import").idempotent().problems(&[StateConflict]).under("Upstreams"),
+        get("/admin/upstreams/{id}/imports", decks::list, "The imports of an upstream")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        get("/admin/upstreams/{id}/imports/{import_id}", decks::show, "An import and what it found")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        get("/admin/rates", rates::list_all, "What upstreams charge, by prefix")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
+        get("/admin/routes", rates::routes, "Who would carry a call to a number, and why")
+            .who(Team).limit(Limit::Reads).under("Upstreams"),
         get("/admin/payments", payments::list_payments, "Payments of all customers")
             .who(Team).limit(Limit::Reads).under("Admin payments"),
         post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use prometheus::IntGauge;
@@ -23,6 +24,9 @@ use crate::{pages, routes, work};
 
 /// The operations port serves a handful of machines.
 const OPS_CONNECTIONS: usize = 64;
+
+/// How often a node looks for changes of the tariff.
+const TARIFF_POLL: Duration = Duration::from_secs(1);
 
 /// A running service.
 pub struct Running {
@@ -63,7 +67,8 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
             let service = service.clone();
             async move { service.handle(request, peer).await }
         })),
-        tokio::spawn(run_jobs(runner.clone(), stopping)),
+        tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
+        tokio::spawn(follow_tariff(app.clone(), stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
@@ -86,6 +91,19 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
             let _ = stopping.wait_for(|stopping| *stopping).await;
         })
         .await;
+}
+
+/// Takes in what other nodes did to the tariff, whether or not somebody asks for a price.
+async fn follow_tariff(app: App, mut stopping: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = app.tariff.current(&app.db).await {
+            tracing::warn!(%error, "the tariff could not be brought up to date");
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = tokio::time::sleep(TARIFF_POLL) => {}
+        }
+    }
 }
 
 /// The table, and the pages beside it.

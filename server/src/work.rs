@@ -2,7 +2,8 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat, watch, webhooks,
+    cards, decks, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat, watch,
+    webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -51,6 +52,9 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(invoices::document_job(context, payload)),
         },
         JobKind { kind: invoices::SETTLE, run: |context, payload| Box::pin(invoices::settle_job(context, payload)) },
+        JobKind { kind: decks::IMPORT, run: |context, payload| Box::pin(decks::import_job(context, payload)) },
+        JobKind { kind: decks::PULL_DUE, run: |context, payload| Box::pin(decks::pull_due_job(context, payload)) },
+        JobKind { kind: decks::ANNOUNCE, run: |context, payload| Box::pin(decks::announce_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -63,6 +67,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
+        Schedule { name: "pull_decks", cron: "* * * * *", kind: decks::PULL_DUE },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },

@@ -17,6 +17,7 @@ pub struct Server {
 }
 
 impl Server {
+    /// One with pgbench's own tables in it.
     pub async fn prepare(schema: &str) -> Outcome<Server> {
         let folder = std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default();
         let server = Server { database: Database::create().await?, program: PathBuf::from(folder).join("pgbench") };

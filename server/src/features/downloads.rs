@@ -20,7 +20,7 @@ pub async fn download(read: Read, Path(token): Path<String>) -> Result<Attachmen
     Ok(Attachment {
         content_type: HeaderValue::from_str(&link.content_type).map_err(Problem::internal)?,
         disposition: HeaderValue::from_str(&content_disposition(&link.file_name)).map_err(Problem::internal)?,
-        length,
+        length: Some(length),
         body: content.boxed(),
     })
 }

@@ -167,7 +167,8 @@ fn with_next(mut rendered: Rendered, next: Option<&str>) -> Result<Rendered, Pro
 pub struct Attachment {
     pub content_type: HeaderValue,
     pub disposition: HeaderValue,
-    pub length: u64,
+    /// Absent when it is made on the way.
+    pub length: Option<u64>,
     pub body: BoxStream<'static, io::Result<Bytes>>,
 }
 
@@ -182,7 +183,9 @@ impl Answer for Attachment {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, self.content_type);
         headers.insert(header::CONTENT_DISPOSITION, self.disposition);
-        headers.insert(header::CONTENT_LENGTH, self.length.into());
+        if let Some(length) = self.length {
+            headers.insert(header::CONTENT_LENGTH, length.into());
+        }
         Ok(Rendered { status: Self::STATUS, headers, payload: Payload::Stream(self.body) })
     }
 }

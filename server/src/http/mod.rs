@@ -12,6 +12,7 @@ pub mod answer;
 pub mod auth;
 pub mod call;
 pub mod conditional;
+pub mod csv;
 pub mod endpoint;
 pub mod handler;
 pub mod headers;

@@ -19,8 +19,8 @@ use crate::keys::{Keys, Purpose};
 pub const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
 
-/// The list part of a query: filters of type `F`, how many, and after which position of type `K`.
-pub struct Listing<F, K> {
+/// The list part of a query: filters of type `F`, how many (at most `MOST`), and after which position of type `K`.
+pub struct Listing<F, K, const MOST: u32 = LIMIT_MAX> {
     pub filters: F,
     pub limit: u32,
     pub after: Option<K>,
@@ -74,7 +74,7 @@ impl<T> Page<T> {
     }
 }
 
-impl<F, K: Serialize> Listing<F, K> {
+impl<F, K: Serialize, const MOST: u32> Listing<F, K, MOST> {
     /// One row more than the page holds tells whether there is another page.
     pub fn fetch(&self) -> i64 {
         i64::from(self.limit) + 1
@@ -90,10 +90,18 @@ impl<F, K: Serialize> Listing<F, K> {
         let limit = self.limit as usize;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let next_cursor = match rows.last().filter(|_| has_more) {
-            Some(last) => Some(self.cursor(&position(last))?),
-            None => None,
-        };
+        let next = rows.last().filter(|_| has_more).map(position);
+        self.page_before(rows, next, show)
+    }
+
+    /// The page of these rows, which ends here; the next begins after this position.
+    pub fn page_before<R, T>(
+        self,
+        rows: Vec<R>,
+        next: Option<K>,
+        show: impl FnMut(R) -> T,
+    ) -> Result<Page<T>, Problem> {
+        let next_cursor = next.map(|position| self.cursor(&position)).transpose()?;
         let next = next_cursor.as_ref().map(|cursor| {
             let joint = if self.scope.contains('?') { '&' } else { '?' };
             format!("{}{joint}limit={}&cursor={cursor}", self.scope, self.limit)
@@ -134,7 +142,7 @@ fn open_cursor<K: DeserializeOwned>(keys: &Keys, scope: &str, cursor: &str) -> O
     serde_json::from_slice(position).ok()
 }
 
-impl<F, K> Input for Listing<F, K>
+impl<F, K, const MOST: u32> Input for Listing<F, K, MOST>
 where
     F: DeserializeOwned + JsonSchema + Send + 'static,
     K: DeserializeOwned + Send + 'static,
@@ -145,8 +153,8 @@ where
         let limit = match pairs.remove("limit") {
             None => LIMIT_DEFAULT,
             Some(text) => match text.parse() {
-                Ok(limit) if (1..=LIMIT_MAX).contains(&limit) => limit,
-                _ => return Err(Problem::invalid("limit", format!("must be an integer from 1 to {LIMIT_MAX}"))),
+                Ok(limit) if (1..=MOST).contains(&limit) => limit,
+                _ => return Err(Problem::invalid("limit", format!("must be an integer from 1 to {MOST}"))),
             },
         };
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
@@ -169,7 +177,7 @@ where
         description.parameters.push(json!({
             "name": "limit", "in": "query", "required": false,
             "description": "How many items a page holds at most.",
-            "schema": {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
+            "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": LIMIT_DEFAULT},
         }));
         description.parameters.push(json!({
             "name": "cursor", "in": "query", "required": false,

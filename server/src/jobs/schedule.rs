@@ -3,18 +3,13 @@
 //! The table holds when each schedule ticks next. Whoever moves that time on enqueues the tick's job in the same
 //! transaction. Ticks missed while no node ran are made up for by one job, not by many.
 
-use std::str::FromStr;
-
-use croner::Cron;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use uuid::Uuid;
 
 use super::queue::{Kind, NewJob, enqueue};
 use crate::clock::Clock;
 use crate::db::{Conn, Db, DbError};
 use crate::entropy::Entropy;
-use crate::values::Time;
+use crate::values::{Cron, Time};
 use crate::{params, sql};
 
 /// A kind of job that is enqueued by the calendar, with an empty payload.
@@ -43,23 +38,13 @@ struct Move {
 
 impl Planned {
     pub(super) fn new(schedule: Schedule) -> Result<Planned, String> {
-        let cron = Cron::from_str(schedule.cron).map_err(|error| format!("schedule {}: {error}", schedule.name))?;
-        let planned = Planned { schedule, cron };
-        match planned.after(Time::from_millis(0)) {
-            Some(_) => Ok(planned),
-            None => Err(format!("schedule {} never ticks", schedule.name)),
-        }
-    }
-
-    fn after(&self, time: Time) -> Option<Time> {
-        let start = Timestamp::from_millisecond(time.millis()).ok()?.to_zoned(TimeZone::UTC);
-        let next = self.cron.find_next_occurrence(&start, false).ok()?;
-        Some(Time::from_millis(next.timestamp().as_millisecond()))
+        let cron = schedule.cron.parse().map_err(|error| format!("schedule {}: {error}", schedule.name))?;
+        Ok(Planned { schedule, cron })
     }
 
     /// What is to change in the table at this moment, if anything.
     fn due_move(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<Move> {
-        let next = self.after(now)?;
+        let next = self.cron.after(now)?;
         let job = stored.filter(|tick| *tick <= now).map(|tick| NewJob {
             id,
             kind: self.schedule.kind,

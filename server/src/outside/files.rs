@@ -26,6 +26,7 @@ use crate::entropy::Entropy;
 use crate::values::{Invalid, Stored, Time};
 use bucket::Bucket;
 use folder::Folder;
+pub use incoming::pieces;
 use incoming::{Arrived, Incoming};
 pub use s3::{Addressing, BucketError, BucketSettings};
 

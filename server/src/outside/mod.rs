@@ -8,6 +8,7 @@
 
 pub mod download;
 mod durable;
+pub mod fetch;
 pub mod files;
 pub mod fx;
 pub mod mail;

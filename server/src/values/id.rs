@@ -197,6 +197,11 @@ id! {
 }
 
 id! {
+    /// A carrier that takes our calls.
+    pub struct UpstreamId;
+}
+
+id! {
     /// Something we asked the payment provider for: a top-up, a charge, or a card to be saved.
     pub struct PaymentId;
 }

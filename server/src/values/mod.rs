@@ -16,18 +16,22 @@ use std::fmt;
 use std::str::FromStr;
 
 mod change;
+mod cidr;
 mod country;
+mod cron;
 mod currency;
 mod doc_kind;
 mod e164;
 mod email;
 pub mod id;
 mod locale;
+mod markup;
 mod money;
 mod money_wire;
 mod role;
 #[doc(hidden)]
 pub mod scalar;
+mod sip_uri;
 mod stored;
 mod text;
 mod text_enum;
@@ -35,28 +39,34 @@ mod text_form;
 mod time;
 mod time_wire;
 mod vat_id;
+mod web_url;
 mod words;
 
 pub use crate::{id, text_enum};
 pub use change::Change;
+pub use cidr::Cidr;
 pub use country::Country;
+pub use cron::Cron;
 pub use currency::Currency;
 pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
     AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, PaymentId, PaymentMethodId,
-    RefundId, SessionId, UserId, parse_uuid,
+    RefundId, SessionId, UpstreamId, UserId, parse_uuid,
 };
 pub use locale::Locale;
+pub use markup::Markup;
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
 pub use role::{Role, Roles};
+pub use sip_uri::SipUri;
 pub use stored::Stored;
 pub use text::{Secret, Text};
 pub use time::Time;
 pub use time_wire::{Date, Rfc3339, UnixMillis, UnixSeconds};
 pub use vat_id::{VatId, is_in_union};
+pub use web_url::WebUrl;
 pub use words::Words;
 
 use text_form::TextForm;
@@ -86,7 +96,9 @@ pub type Format = (&'static str, fn(&str) -> bool);
 /// The check behind every `format` that the schemas of this module name.
 pub fn formats() -> &'static [Format] {
     &[
+        (Cidr::FORMAT, parses::<Cidr>),
         (Country::FORMAT, parses::<Country>),
+        (Cron::FORMAT, parses::<Cron>),
         (Currency::FORMAT, parses::<Currency>),
         (Date::FORMAT, parses::<Date>),
         (DocKind::FORMAT, parses::<DocKind>),
@@ -94,6 +106,8 @@ pub fn formats() -> &'static [Format] {
         (Email::FORMAT, parses::<Email>),
         (Locale::FORMAT, parses::<Locale>),
         (Rfc3339::FORMAT, parses::<Rfc3339>),
+        (SipUri::FORMAT, parses::<SipUri>),
+        (WebUrl::FORMAT, parses::<WebUrl>),
         (money_wire::DECIMAL_FORMAT, money::is_decimal),
         (id::UUID_FORMAT, id::is_uuid),
         (id::PREFIXED_FORMAT, id::is_prefixed),
@@ -105,7 +119,9 @@ pub fn formats() -> &'static [Format] {
 /// What to tell a person whose text is not in this `format`.
 pub fn reason(format: &str) -> &'static str {
     match format {
+        Cidr::FORMAT => Cidr::REASON,
         Country::FORMAT => Country::REASON,
+        Cron::FORMAT => Cron::REASON,
         Currency::FORMAT => Currency::REASON,
         Date::FORMAT => Date::REASON,
         DocKind::FORMAT => DocKind::REASON,
@@ -113,6 +129,8 @@ pub fn reason(format: &str) -> &'static str {
         Email::FORMAT => Email::REASON,
         Locale::FORMAT => Locale::REASON,
         Rfc3339::FORMAT => Rfc3339::REASON,
+        SipUri::FORMAT => SipUri::REASON,
+        WebUrl::FORMAT => WebUrl::REASON,
         money_wire::DECIMAL_FORMAT => money::DECIMAL_REASON,
         id::UUID_FORMAT => id::UUID_REASON,
         id::PREFIXED_FORMAT => id::PREFIXED_REASON,

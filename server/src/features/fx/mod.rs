@@ -102,10 +102,11 @@ pub async fn change(call: Call, Body(wanted): Body<FxRatesUpdate>) -> Result<Don
     call.note("date", rates.date.to_string());
     call.commit(rates, |tx, rates| {
         Box::pin(async move {
-            let today = Date::from(tx.call.now);
-            let before = FxRates::from(rates_on(tx, today).await?);
+            let now = tx.call.now;
+            let before = FxRates::from(rates_on(tx, now.into()).await?);
             tx.expect_version(&before)?;
             store::replace(tx, rates).await?;
+            store::enforce(tx, now).await?;
             Ok(Json(Some(rates.clone()).into()))
         })
     })
@@ -113,7 +114,7 @@ pub async fn change(call: Call, Body(wanted): Body<FxRatesUpdate>) -> Result<Don
 }
 
 /// Takes published rates in, and answers how many days there were. A currency that is no longer one is left out.
-pub async fn import(conn: &mut Conn, sheets: &[Sheet]) -> Result<usize, DbError> {
+pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usize, DbError> {
     for sheet in sheets {
         let rates = sheet.rates.iter().filter_map(|(code, rate)| Some((code.parse().ok()?, rate.parse().ok()?)));
         let rates = Rates { date: sheet.date, rates: rates.filter(|(currency, _)| *currency != BASE).collect() };
@@ -121,6 +122,7 @@ pub async fn import(conn: &mut Conn, sheets: &[Sheet]) -> Result<usize, DbError>
             store::replace(conn, &rates).await?;
         }
     }
+    store::enforce(conn, now).await?;
     Ok(sheets.len())
 }
 
@@ -128,7 +130,8 @@ pub async fn import(conn: &mut Conn, sheets: &[Sheet]) -> Result<usize, DbError>
 pub async fn fetch_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let Some(feed) = &context.app.fx else { return Ok(()) };
     let sheets = feed.fetch().await.map_err(|error| JobError::Failed(error.to_string()))?;
-    let days = context.db.tx(sheets, |conn, sheets| Box::pin(import(conn, sheets))).await?;
+    let input = (sheets, context.clock.now());
+    let days = context.db.tx(input, |conn, (sheets, now)| Box::pin(import(conn, sheets, *now))).await?;
     tracing::info!(days, "imported exchange rates");
     Ok(())
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::values::{Date, ExactMoney, Money, text_enum};
+use crate::values::{Date, ExactMoney, Money, Rfc3339, text_enum};
 
 text_enum! {
     pub enum Severity {
@@ -117,6 +117,14 @@ news! {
     /// The VAT id was confirmed.
     VatValid = "vat.valid", Info {
         vat_id: String,
+    }
+
+    /// Prices have changed or are about to: the difference between the two moments tells which.
+    RatesChanged = "rates.changed", Info {
+        /// The last moment of the old prices.
+        from: Rfc3339,
+        /// When the last of the new prices is in force.
+        to: Rfc3339,
     }
 
     /// The VAT id was not confirmed.

@@ -235,3 +235,20 @@ pub async fn keep_traffic_profile(
     .await?;
     Ok(())
 }
+
+/// Customers who may place calls, in the order of their ids.
+pub async fn live_customers(
+    conn: &mut Conn,
+    after: Option<AccountId>,
+    limit: i64,
+) -> Result<Vec<(AccountId,)>, DbError> {
+    let after = after.unwrap_or(AccountId::new(uuid::Uuid::nil()));
+    conn.all(
+        sql!(
+            "SELECT account_id FROM onboardings WHERE NOT is_carrier AND beta_status = 'live' AND account_id > $1
+             ORDER BY account_id LIMIT $2"
+        ),
+        params![after, limit],
+    )
+    .await
+}

@@ -1,0 +1,98 @@
+//! How fast the price of a number is found in a deck of a million prefixes, what the deck takes in memory, and how soon
+//! it is there. The yardstick is the standard library's ordered map, which is asked for less: the nearest prefix that
+//! does not stand behind the number, whether it covers it or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rating::{Country, Deck, Destination, Entry, Leaf, Offer, Prefix, Rate, leaves};
+
+use crate::report::{Limit, Line, Spread};
+use crate::{Outcome, ROUNDS};
+
+const PREFIXES: usize = 1_000_000;
+const LOOKUPS: usize = 2_000_000;
+/// Every entry is in force by then.
+const NOW: i64 = 1_800_000_000_000;
+
+pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
+    let mut digits = Digits(1);
+    let entries = entries(&mut digits)?;
+    let map: BTreeMap<Prefix, Entry> = entries.iter().map(|entry| (entry.prefix, entry.clone())).collect();
+    let stored: Vec<Leaf> = leaves(entries.into_iter()).collect::<Result<_, _>>()?;
+    let (mut built, mut bytes) = (Vec::new(), Vec::new());
+    let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body))?;
+        built.push(began.elapsed().as_secs_f64());
+        bytes.push(deck.bytes() as f64 / deck.len() as f64);
+
+        let numbers = (0..LOOKUPS).map(|_| digits.take(11)).collect::<Result<Vec<_>, _>>()?;
+        yardstick.push(found_per_second(&numbers, |number| map.range(..=number).next_back())?);
+        ours.push(found_per_second(&numbers, |number| deck.find(number, NOW))?);
+    }
+    let (built, bytes) = (Spread::of(built), Spread::of(bytes));
+    let millions = Spread::of(ours.iter().map(|found| found / 1e6).collect());
+    let alone = |what, spread: Spread, decimals, unit, limit| {
+        Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit)
+    };
+    Ok(vec![
+        Line::beside("prices found among 1,000,000 prefixes", ours, yardstick, Some(Limit::AtLeast(1.0, "×"))),
+        alone("the same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
+        alone("memory of a prefix in that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
+        alone("making that deck from what is stored", built, 3, " s", Limit::AtMost(1.0, " s")),
+    ])
+}
+
+fn found_per_second<T>(numbers: &[Prefix], find: impl Fn(Prefix) -> Option<T>) -> Outcome<f64> {
+    let began = Instant::now();
+    let found = numbers.iter().filter(|number| black_box(find(**number)).is_some()).count();
+    let took = began.elapsed();
+    if found < numbers.len() / 2 {
+        return Err(format!("only {found} numbers have a price").into());
+    }
+    Ok(numbers.len() as f64 / took.as_secs_f64())
+}
+
+/// Prefixes of three to nine digits, so that many cover others; a destination for each three, and a few hundred rates.
+fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
+    let mut prefixes = BTreeSet::new();
+    while prefixes.len() < PREFIXES {
+        let length = 3 + digits.next() as usize % 7;
+        prefixes.insert(digits.take(length)?);
+    }
+    let country = Country::new("NL").ok_or("a country")?;
+    let mut destination = Arc::new(Destination { name: "".into(), country });
+    let mut entries = Vec::with_capacity(PREFIXES);
+    for prefix in prefixes {
+        let name: String = prefix.to_string().chars().take(3).collect();
+        if *destination.name != *name {
+            destination = Arc::new(Destination { name: name.into(), country });
+        }
+        let rate = Rate::new(i64::from(digits.next() % 300) * 100_000, 0, 1, 1)?;
+        let offer = Some(Offer { rate, destination: Arc::clone(&destination) });
+        entries.push(Entry { prefix, effective_at: 0, offer });
+    }
+    Ok(entries)
+}
+
+/// Numbers that look like chance and are the same in every run.
+struct Digits(u64);
+
+impl Digits {
+    fn next(&mut self) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as u32
+    }
+
+    /// So many digits, of which the first is none of a trunk's.
+    fn take(&mut self, length: usize) -> Result<Prefix, rating::BadPrefix> {
+        let digits =
+            format!("{}{:09}{:09}", 1 + self.next() % 9, self.next() % 1_000_000_000, self.next() % 1_000_000_000);
+        digits.get(..length).unwrap_or_default().parse()
+    }
+}

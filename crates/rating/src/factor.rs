@@ -1,0 +1,54 @@
+//! By what a price is multiplied on its way from a deck to a customer: the exchange rate and the markup, exactly.
+
+use crate::rate::half_up;
+use crate::{Rate, TooLarge};
+
+/// An exchange rate as an exact ratio of two whole numbers, both above zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ratio {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Ratio {
+    pub const ONE: Ratio = Ratio { numerator: 1, denominator: 1 };
+
+    pub fn new(numerator: u64, denominator: u64) -> Option<Ratio> {
+        (numerator > 0 && denominator > 0).then_some(Ratio { numerator, denominator })
+    }
+}
+
+/// A whole: a markup of five percent is 50,000 parts of this many.
+const PARTS: u128 = 1_000_000;
+
+/// Exchange rate and markup in one, so that a price is rounded once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Factor {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Factor {
+    pub fn new(fx: Ratio, markup_ppm: u32) -> Factor {
+        let numerator = u128::from(fx.numerator) * (PARTS + u128::from(markup_ppm));
+        let denominator = u128::from(fx.denominator) * PARTS;
+        let common = greatest_common_divisor(numerator, denominator);
+        Factor { numerator: numerator / common, denominator: denominator / common }
+    }
+
+    pub fn of_nanos(self, nanos: i64) -> Result<i64, TooLarge> {
+        let product = u128::from(nanos.unsigned_abs()).checked_mul(self.numerator).ok_or(TooLarge)?;
+        half_up(product, self.denominator)
+    }
+
+    pub fn of(self, rate: &Rate) -> Result<Rate, TooLarge> {
+        Ok(rate.at_prices(self.of_nanos(rate.nanos_per_minute())?, self.of_nanos(rate.connect_fee_nanos())?))
+    }
+}
+
+fn greatest_common_divisor(mut one: u128, mut other: u128) -> u128 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}

@@ -1,0 +1,61 @@
+use proptest::prelude::*;
+use rating::{BadPrefix, Prefix};
+
+use crate::samples::prefix;
+
+#[test]
+fn a_prefix_is_one_to_fifteen_digits() {
+    for bad in ["", "1234567890123456", "+31", "3 1", "٣١", "31a"] {
+        assert_eq!(bad.parse::<Prefix>(), Err(BadPrefix), "{bad}");
+    }
+    assert_eq!(prefix("123456789012345").digits(), 15);
+    assert_eq!(format!("{:>4}|{:<4}|", prefix("31"), prefix("31")), "  31|31  |");
+}
+
+#[test]
+fn of_a_number_the_first_fifteen_digits_count() {
+    assert_eq!(Prefix::of_number("+31201234567"), Some(prefix("31201234567")));
+    assert_eq!(Prefix::of_number("12345678901234567890"), Some(prefix("123456789012345")));
+    for bad in ["", "+", "++31", "31x", "1234567890123456é"] {
+        assert_eq!(Prefix::of_number(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn what_a_prefix_covers_stands_between_it_and_what_is_beyond() {
+    assert_eq!(prefix("31").beyond(), Some(prefix("32")));
+    assert_eq!(prefix("3199").beyond(), Some(prefix("32")));
+    assert_eq!(prefix("99").beyond(), None);
+    assert_eq!(prefix("999999999999999").next(), None);
+    assert_eq!(prefix("310").ancestors().collect::<Vec<_>>(), [prefix("31"), prefix("3")]);
+}
+
+proptest! {
+    #[test]
+    fn prefixes_are_ordered_like_their_digits(one in "[0-9]{1,15}", other in "[0-9]{1,15}") {
+        prop_assert_eq!(prefix(&one).cmp(&prefix(&other)), one.cmp(&other));
+        prop_assert_eq!(prefix(&one).covers(prefix(&other)), other.starts_with(&one));
+        prop_assert_eq!(prefix(&one).to_string(), one.clone());
+        prop_assert_eq!(Prefix::from_code(prefix(&one).code()), Some(prefix(&one)));
+        prop_assert!(i64::try_from(prefix(&one).code()).is_ok());
+    }
+
+    #[test]
+    fn a_code_is_a_prefix_only_if_a_prefix_has_it(code in any::<u64>(), zeros in 0_u32..64) {
+        let code = code << zeros;
+        if let Some(prefix) = Prefix::from_code(code) {
+            prop_assert_eq!(prefix.to_string().parse::<Prefix>().unwrap().code(), code);
+        }
+    }
+
+    #[test]
+    fn nothing_stands_between_a_prefix_and_the_next(one in "[0-9]{1,15}", other in "[0-9]{1,15}") {
+        let (one, other) = (prefix(&one), prefix(&other));
+        if let Some(next) = one.next() {
+            prop_assert!(next > one && (other <= one || other >= next));
+        }
+        if let Some(beyond) = one.beyond() {
+            prop_assert_eq!(other >= one && other < beyond, one.covers(other));
+        }
+    }
+}

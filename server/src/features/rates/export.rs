@@ -1,0 +1,106 @@
+//! All rates as one table, made while it is sent.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream;
+use hyper::header::HeaderValue;
+use rating::Prefix;
+
+use super::types::Rate;
+use crate::features::balance::CURRENCY;
+use crate::http::answer::Attachment;
+use crate::http::call::Read;
+use crate::http::problem::Problem;
+use crate::outside::download::content_disposition;
+use crate::tariff::Tariff;
+use crate::values::{Date, Time};
+
+const HEADER: &str = "prefix,country,destination_name,rate_per_minute,currency,billing_increment_seconds,\
+                      minimum_seconds,effective_at\n";
+/// Rows made in one go.
+const BATCH: usize = 1000;
+
+/// How far an export is.
+struct Export {
+    /// As it was when the export began.
+    tariff: Arc<Tariff>,
+    now: Time,
+    /// The prefix to go on with.
+    from: Option<Prefix>,
+}
+
+pub async fn export(read: Read) -> Result<Attachment, Problem> {
+    let Read { conn, call } = read;
+    drop(conn);
+    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let export = Export { tariff, now: call.now, from: Some(Prefix::FIRST) };
+    let header = stream::iter([Ok(Bytes::from_static(HEADER.as_bytes()))]);
+    let rows = stream::unfold(export, async |mut export| {
+        let rows = export.next_rows()?;
+        Some((Ok(rows), export))
+    });
+    let name = format!("rates-{CURRENCY}-{}.csv", Date::from(call.now));
+    Ok(Attachment {
+        content_type: HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
+        disposition: HeaderValue::from_str(&content_disposition(&name)).map_err(Problem::internal)?,
+        length: None,
+        body: header.chain(rows).boxed(),
+    })
+}
+
+impl Export {
+    fn next_rows(&mut self) -> Option<Bytes> {
+        let from = self.from.take()?;
+        let prices = self.tariff.prices(CURRENCY, |_| false);
+        let sells = prices.tariff.page(from, BATCH, self.now.millis());
+        let last = sells.last()?;
+        self.from = last.prefix.next();
+        let mut rows = String::with_capacity(sells.len() * 80);
+        for sell in &sells {
+            write_row(&mut rows, &Rate::of(sell, CURRENCY));
+        }
+        Some(rows.into())
+    }
+}
+
+fn write_row(rows: &mut String, rate: &Rate) {
+    let money = rate.rate_per_minute.0;
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        rows,
+        "{},{},{},{},{},{},{},{}",
+        rate.prefix,
+        rate.country,
+        cell(&rate.destination_name),
+        money.amount(),
+        money.currency(),
+        rate.billing_increment_seconds,
+        rate.minimum_seconds,
+        rate.effective_at,
+    );
+}
+
+/// A text as a cell: quoted where it must be, and nothing that a spreadsheet would take for a formula.
+fn cell(text: &str) -> String {
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{guard}{}\"", text.replace('"', "\"\"")),
+        false => format!("{guard}{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_quoted_where_it_must_be_and_never_a_formula() {
+        assert_eq!(cell("Netherlands mobile"), "Netherlands mobile");
+        assert_eq!(cell("Korea, South \"KT\""), "\"Korea, South \"\"KT\"\"\"");
+        assert_eq!(cell("=1+1"), "'=1+1");
+        assert_eq!(cell("@a,b"), "\"'@a,b\"");
+    }
+}

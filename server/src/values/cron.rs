@@ -1,0 +1,95 @@
+//! Schedules as cron writes them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use croner::parser::{CronParser, Seconds, Year};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::{Invalid, Time};
+
+const LONGEST: usize = 100;
+
+/// Minute, hour, day, month and weekday, in UTC; it ticks at least once more.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cron {
+    text: String,
+    pattern: croner::Cron,
+}
+
+impl Cron {
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// When it ticks next, if ever.
+    pub fn after(&self, time: Time) -> Option<Time> {
+        let start = Timestamp::from_millisecond(time.millis()).ok()?.to_zoned(TimeZone::UTC);
+        let next = self.pattern.find_next_occurrence(&start, false).ok()?;
+        Some(Time::from_millis(next.timestamp().as_millisecond()))
+    }
+}
+
+impl TextForm for Cron {
+    const FORMAT: &'static str = "cron";
+    const REASON: &'static str = "must be a cron expression of five fields such as \"0 4 * * *\", in UTC";
+    const PATTERN: &'static str = "^.{1,100}$";
+    const EXAMPLE: &'static str = "0 4 * * *";
+}
+
+impl FromStr for Cron {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if text.len() > LONGEST || text.contains(|c: char| !c.is_ascii() || c.is_control()) {
+            return Err(Self::invalid());
+        }
+        let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
+        let pattern = parser.parse(text).map_err(|_| Self::invalid())?;
+        let cron = Cron { text: text.trim().to_owned(), pattern };
+        // The thirtieth of February is well formed and never comes.
+        cron.after(Time::from_millis(0)).map(|_| cron).ok_or_else(Self::invalid)
+    }
+}
+
+impl fmt::Display for Cron {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+text_on_the_wire!(Cron);
+text_in_a_column!(Cron);
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_schedule_ticks_by_the_calendar_in_utc() {
+        let daily: Cron = "30 4 * * *".parse().unwrap();
+        let tick = daily.after(Time::from_millis(0)).unwrap();
+        assert_eq!(tick, Time::from_millis((4 * 60 + 30) * 60_000));
+        assert_eq!(daily.after(tick), Some(Time::from_millis(tick.millis() + 86_400_000)));
+    }
+
+    #[test]
+    fn what_makes_no_sense_or_never_ticks_is_no_schedule() {
+        for text in ["", "* * * *", "61 * * * *", "0 0 30 2 *", "0 0 0 * * *", "daily", "* * * * *\n", "* * * * * * *"]
+        {
+            assert!(text.parse::<Cron>().is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_upsets_the_reader(text in r"([0-9*/,\-LW# @a-zA-Z]{1,3} ?){0,8}|\PC{0,40}") {
+            let _ = text.parse::<Cron>();
+        }
+    }
+}

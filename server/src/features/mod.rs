@@ -11,6 +11,7 @@ pub mod downloads;
 pub mod dunning;
 pub mod fx;
 pub mod housekeeping;
+pub mod imports;
 pub mod invoices;
 pub mod kyb;
 pub mod letters;

@@ -13,6 +13,7 @@ use crate::entropy::Entropy;
 use crate::keys::{Keys, Purpose};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::outside::carriers::{Carriers, HttpCarrier};
 use crate::outside::download::Links;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
@@ -44,6 +45,7 @@ pub struct Inner {
     pub limits: Limits,
     pub mailer: Mailer,
     pub payments: Payments,
+    pub carriers: Carriers,
     pub vies: Vies,
     pub files: Files,
     pub links: Links,
@@ -116,6 +118,7 @@ impl App {
         Ok(App(Arc::new(Inner {
             public_url,
             payments,
+            carriers: open_carriers(&settings)?,
             vies: open_vies(&settings)?,
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
@@ -153,6 +156,13 @@ fn http_client() -> Result<reqwest::Client, StartError> {
 fn trusted_roots() -> Vec<reqwest::Certificate> {
     let trusted = rustls_native_certs::load_native_certs().certs;
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
+}
+
+fn open_carriers(settings: &Settings) -> Result<Carriers, StartError> {
+    Ok(match &settings.carrier {
+        None => Carriers::Stock,
+        Some(carrier) => Carriers::Http(HttpCarrier { http: http_client()?, settings: carrier.clone() }),
+    })
 }
 
 fn open_vies(settings: &Settings) -> Result<Vies, StartError> {

@@ -5,6 +5,7 @@
 //! others too, so there it is only pointed out.
 
 mod bucket;
+mod carrier;
 mod revolut;
 mod tax;
 
@@ -16,6 +17,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
+use crate::outside::carriers::HttpCarrierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
@@ -41,6 +43,8 @@ pub struct Settings {
     /// Present exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
     pub sandbox_callbacks: sandbox::Callbacks,
+    /// The carrier that numbers come from; without one they are our own.
+    pub carrier: Option<HttpCarrierSettings>,
     /// Origins that a payer may be sent back to; the public one unless given.
     pub return_origins: Vec<String>,
     /// Where reference exchange rates are fetched from every day; nowhere unless given.
@@ -142,6 +146,7 @@ impl Settings {
                 "on, or any of drop, duplicate, delay and reorder with commas between",
                 sandbox::Callbacks::default(),
             ),
+            carrier: read.carrier(),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             fx_url: read.checked("TRUNKLINE_FX_URL", "an http(s) URL", is_url),

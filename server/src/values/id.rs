@@ -216,6 +216,11 @@ id! {
     pub struct RefundId;
 }
 
+id! {
+    /// Where a customer's calls come in and go out.
+    pub struct TrunkId;
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -53,7 +53,7 @@ pub use e164::E164;
 pub use email::Email;
 pub use id::{
     AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, PaymentId, PaymentMethodId,
-    RefundId, SessionId, UpstreamId, UserId, parse_uuid,
+    RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
 pub use locale::Locale;
 pub use markup::Markup;

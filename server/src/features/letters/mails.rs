@@ -87,6 +87,18 @@ mails! {
     subject |_, _| "Auto-recharge was switched off".into();
     sample |_| RechargeOff { amount: euros(10_000) };
 
+    /// A number could not be renewed, for want of money.
+    RenewalFailed { number: String, monthly: Money, again_at: Moment, is_last: bool }
+    templates "en/renewal_failed.html", "en/renewal_failed.txt";
+    subject |mail, _| format!("We could not renew {}", mail.number);
+    sample |_| RenewalFailed { number: "+31201234567".into(), monthly: euros(150), again_at: SAMPLE_TIME, is_last: true };
+
+    /// A number went back to the stock, since it was not paid for.
+    NumberReleased { number: String }
+    templates "en/number_released.html", "en/number_released.txt";
+    subject |mail, _| format!("{} was released", mail.number);
+    sample |_| NumberReleased { number: "+31201234567".into() };
+
     /// Documents were looked at and found good.
     DocumentsApproved { papers: Papers, note: Option<String> }
     templates "en/documents_approved.html", "en/documents_approved.txt";

@@ -4,6 +4,7 @@ CREATE TABLE versions (
     version    BIGINT NOT NULL,
     changed_at BIGINT NOT NULL
 );
+INSERT INTO versions (name, version, changed_at) VALUES ('tariff', 0, 0);
 
 -- Carriers that take our calls.
 CREATE TABLE upstreams (

@@ -6,7 +6,7 @@
 //! statements) on the same server.
 
 mod ledger;
-mod pgbench;
+pub mod pgbench;
 
 use std::path::Path;
 use std::sync::Arc;

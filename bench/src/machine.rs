@@ -56,13 +56,16 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
   share commits, and the yardstick is the same two statements with a commit each. On PostgreSQL the yardstick is
   pgbench's TPC-B-like script, five statements, with 32 clients and prepared statements on the same server. A ledger
   debit does more: a guarded balance, a transaction with two postings, and the sums of its day.
+- **Decks.** `trunkline rates import` of a million rows, from the start of the program to the deck being in force and,
+  from the second round on, held against the deck before. The yardstick is `\\copy` of the same file into a table whose
+  primary key is the prefix, on the same server.
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
   bodies of 1 GiB. Meanwhile a normal client asks as before.
 - **Timing.** Asked for an address with an account and for one without, in turns, 200 times each: nobody may learn from
   a clock who is a customer. What counts is how far the medians lie apart.
 
-`bench/run requests` (or `commits`, `start`, `slow`, `timing`) measures one of them and leaves this page alone.
+`bench/run requests` (or `commits`, `decks`, `start`, `slow`, `timing`) measures one of them and leaves this page alone.
 "
     ))
 }

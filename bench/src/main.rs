@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to a person")]
 
 mod commits;
+mod decks;
 mod echo;
 mod http;
 mod machine;
@@ -28,9 +29,10 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 5] = [
+const MEASUREMENTS: [Measurement; 6] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
+    ("decks", decks::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),

@@ -20,9 +20,16 @@ pub struct Server {
 }
 
 impl Server {
+    /// One with pgbench's own tables in it.
     pub async fn prepare(schema: &str) -> Outcome<Server> {
+        let server = Server::create("commits", schema).await?;
+        server.start(&["--initialize", "--quiet", "--scale", &SCALE.to_string()])?;
+        Ok(server)
+    }
+
+    pub async fn create(purpose: &str, schema: &str) -> Outcome<Server> {
         let given = std::env::var("TRUNKLINE_TEST_POSTGRES").map_err(|_| "run me as bench/run")?;
-        let database = format!("trunkline_bench_{}", std::process::id());
+        let database = format!("trunkline_bench_{purpose}_{}", std::process::id());
         let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
         let folder = std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default();
         let server = Server {
@@ -33,7 +40,6 @@ impl Server {
         };
         run(&server.maintenance_url, &format!("CREATE DATABASE {}", server.database)).await?;
         run(&server.url, schema).await?;
-        server.start(&["--initialize", "--quiet", "--scale", &SCALE.to_string()])?;
         Ok(server)
     }
 

@@ -13,7 +13,7 @@ mod store;
 
 pub use past::{Past, Stretch};
 pub use store::{
-    Fx, NewLeaf, Terms, bring_into_force, forget_terms, fx_at, insert_deck, insert_leaves, note_fx, note_terms,
+    Fx, NewLeaf, Terms, bring_into_force, forget_terms, fx_at, hold, insert_deck, insert_leaves, note_fx, note_terms,
     remove_unfinished, terms_at,
 };
 

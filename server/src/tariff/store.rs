@@ -74,7 +74,12 @@ pub struct Fx {
     pub rates: BTreeMap<Currency, i64>,
 }
 
-/// Writes down that these rates are in force from now on, unless they are already.
+/// Makes whoever else changes the tariff wait until we commit.
+pub async fn hold(conn: &mut Conn) -> Result<(), DbError> {
+    snapshot::hold(conn, NAME).await
+}
+
+/// Writes down that these rates are in force from now on, unless they are already. Who found them [`hold`]s the tariff.
 pub async fn note_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
     let latest = Time::from_millis(i64::MAX);
     if fx_at(conn, latest).await?.as_ref() == Some(fx) {

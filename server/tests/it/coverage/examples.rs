@@ -16,7 +16,7 @@ use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::outside::download::Download;
 use trunkline::values::Role;
 
-use super::{billing, money, onboarding, payments};
+use super::{billing, money, onboarding, payments, rates};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::uuid;
 use crate::world::{PASSWORD, World, form};
@@ -134,7 +134,9 @@ const STRANGERS: &[(&str, Stranger)] = &[
 /// Changes, values in the path, and what is not there until its owner makes it.
 pub fn needs_example(endpoint: &Endpoint) -> bool {
     let read = |(method, path, _): &&(&str, &str, Preparation)| (*method, *path) == ("GET", endpoint.path);
-    endpoint.changes() || endpoint.path.contains('{') || onboarding::EXAMPLES.iter().any(|line| read(&line))
+    endpoint.changes()
+        || endpoint.path.contains('{')
+        || onboarding::EXAMPLES.iter().chain(rates::EXAMPLES).any(|line| read(&line))
 }
 
 /// The example of a row, sent by a caller who may and with a key where one is demanded.
@@ -146,6 +148,7 @@ pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
         .chain(money::EXAMPLES)
         .chain(payments::EXAMPLES)
         .chain(billing::EXAMPLES)
+        .chain(rates::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
         panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")

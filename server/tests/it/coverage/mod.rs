@@ -11,6 +11,7 @@ pub mod examples;
 mod money;
 mod onboarding;
 mod payments;
+mod rates;
 mod recorded;
 
 use trunkline::http::endpoint::Endpoint;

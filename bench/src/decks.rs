@@ -1,0 +1,159 @@
+//! A deck of a million prefixes, imported by the release binary from its start to the deck being in force, beside
+//! PostgreSQL's own COPY of the same file into a table with an index on the prefix.
+//!
+//! From the second round on the import also holds the file against the deck in force, as it would in earnest.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use trunkline::clock::Clock;
+use trunkline::db::{Conn, Db, DbError, DbOptions, params};
+use trunkline::entropy::Entropy;
+use trunkline::values::UpstreamId;
+
+use crate::commits::pgbench::Server;
+use crate::report::{Limit, Line, Spread};
+use crate::service::beside_us;
+use crate::{Outcome, ROUNDS};
+
+const PREFIXES: u32 = 1_000_000;
+/// How often the memory of an import is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// An import may take up to a gigabyte.
+const MOST_MIB: f64 = 1024.0;
+
+const SCHEMA: &str = "CREATE TABLE rates (
+    prefix TEXT PRIMARY KEY, destination_name TEXT NOT NULL, country TEXT NOT NULL, rate_per_minute NUMERIC NOT NULL,
+    billing_increment_seconds INTEGER NOT NULL, minimum_seconds INTEGER NOT NULL)";
+
+const INSERT: &str = "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup,
+                                             gateways, signaling_ips, created_at, updated_at)
+                      VALUES ($1, 'Carrier', 'active', 'unknown', 1, 'EUR', 100000, '[]', '[]', $2, $2)";
+
+/// A database with an upstream, and what an import into it costs.
+struct Place {
+    url: String,
+    folder: TempDir,
+    upstream: UpstreamId,
+    rates: Vec<f64>,
+    peaks_mib: Vec<f64>,
+}
+
+pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let folder = TempDir::new_in(work)?;
+    let server = runtime.block_on(Server::create("decks", SCHEMA))?;
+    let file = format!("sqlite://{}", folder.path().join("decks.db").display());
+    let mut places =
+        [runtime.block_on(Place::prepare(work, file))?, runtime.block_on(Place::prepare(work, server.url.clone()))?];
+    let mut copied = Vec::new();
+    for round in 0..ROUNDS {
+        let deck = folder.path().join("deck.csv");
+        std::fs::write(&deck, csv(round)?)?;
+        for place in &mut places {
+            place.import(&deck)?;
+        }
+        copied.push(copy(&server, &deck)?);
+    }
+    runtime.block_on(server.forget())?;
+    let [sqlite, postgres] = places;
+    let peak = Spread::of([sqlite.peaks_mib, postgres.peaks_mib].concat());
+    Ok(vec![
+        Line::beside(
+            "rows of a deck of 1,000,000, SQLite, beside PostgreSQL's COPY",
+            sqlite.rates,
+            copied.clone(),
+            Some(Limit::AtLeast(1.0, "×")),
+        ),
+        Line::beside("the same, PostgreSQL", postgres.rates, copied, Some(Limit::AtLeast(1.0, "×"))),
+        Line::alone(
+            "memory of such an import, at most",
+            peak.text(0, " MiB"),
+            String::new(),
+            peak.most,
+            Limit::AtMost(MOST_MIB, " MiB"),
+        ),
+    ])
+}
+
+/// A deck of prefixes of seven digits, with other prices in each round.
+fn csv(round: usize) -> Result<String, std::fmt::Error> {
+    let mut text = String::with_capacity(PREFIXES as usize * 48);
+    text.push_str("prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds\n");
+    for number in 0..PREFIXES {
+        let rate = number.wrapping_mul(7919) % 9973 + round as u32;
+        writeln!(text, "{},Destination {},NL,0.{rate:06},60,1", 3_000_000 + number, number / 150)?;
+    }
+    Ok(text)
+}
+
+impl Place {
+    async fn prepare(work: &Path, url: String) -> Outcome<Place> {
+        let options: DbOptions = url.parse()?;
+        let db = Db::open(&options).await?;
+        db.migrate().await?;
+        let now = Clock::system().now();
+        let upstream = UpstreamId::new(Entropy.uuid(now));
+        db.tx((upstream, now), |conn: &mut Conn, (upstream, now)| {
+            Box::pin(async move {
+                conn.exec(INSERT, params![*upstream, *now]).await?;
+                Ok::<_, DbError>(())
+            })
+        })
+        .await?;
+        Ok(Place { url, folder: TempDir::new_in(work)?, upstream, rates: Vec::new(), peaks_mib: Vec::new() })
+    }
+
+    fn import(&mut self, deck: &Path) -> Outcome<()> {
+        let begun = Instant::now();
+        let mut child = Command::new(beside_us("trunkline")?)
+            .args(["rates", "import", "--upstream", &self.upstream.to_string()])
+            .arg(deck)
+            .env_clear()
+            .env("TRUNKLINE_DATA_DIR", self.folder.path())
+            .env("TRUNKLINE_DATABASE_URL", &self.url)
+            .stdout(Stdio::null())
+            .spawn()?;
+        let mut peak = 0.0_f64;
+        let status = loop {
+            peak = peak.max(peak_mib(child.id()).unwrap_or_default());
+            match child.try_wait()? {
+                Some(status) => break status,
+                None => std::thread::sleep(LOOK),
+            }
+        };
+        if !status.success() {
+            return Err("the import failed".into());
+        }
+        self.rates.push(f64::from(PREFIXES) / begun.elapsed().as_secs_f64());
+        self.peaks_mib.push(peak);
+        Ok(())
+    }
+}
+
+/// The most memory that a process ever had in RAM.
+fn peak_mib(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1024.0)
+}
+
+/// Rows a second that COPY puts into a table that has its index already.
+fn copy(server: &Server, deck: &Path) -> Outcome<f64> {
+    let folder = std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default();
+    let psql = |statement: String| -> Outcome<()> {
+        let program = PathBuf::from(&folder).join("psql");
+        let output = Command::new(program).args(["--quiet", "--command", &statement, &server.url]).output()?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("psql: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    };
+    psql("TRUNCATE rates".to_owned())?;
+    let begun = Instant::now();
+    psql(format!("\\copy rates FROM '{}' WITH (FORMAT csv, HEADER)", deck.display()))?;
+    Ok(f64::from(PREFIXES) / begun.elapsed().as_secs_f64())
+}

@@ -1,0 +1,67 @@
+//! Examples of the rows about upstreams, their decks, and rates.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Request, bodiless, request};
+use crate::decks::{DECK, import, upstream};
+use crate::upstreams::wanted;
+use crate::world::World;
+
+/// Reads that cannot be asked for without saying what about.
+pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes"];
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/admin/upstreams", |world| Box::pin(async move {
+        request(world.minted(Role::Admin).await, "/admin/upstreams", wanted())
+    })),
+    ("GET", "/admin/upstreams/{id}", |world| Box::pin(async move {
+        of_upstream(world, "").await
+    })),
+    ("PATCH", "/admin/upstreams/{id}", |world| Box::pin(async move {
+        Request { body: Some(json!({"markup_percent": 7.5})), ..of_upstream(world, "").await }
+    })),
+    ("DELETE", "/admin/upstreams/{id}", |world| Box::pin(async move {
+        of_upstream(world, "").await
+    })),
+    ("POST", "/admin/upstreams/{id}/rates/import", |world| Box::pin(async move {
+        of_upstream(world, "/rates/import").await
+    })),
+    ("GET", "/admin/upstreams/{id}/imports", |world| Box::pin(async move {
+        of_upstream(world, "/imports").await
+    })),
+    ("GET", "/admin/upstreams/{id}/imports/{import_id}", |world| Box::pin(async move {
+        let admin = world.minted(Role::Admin).await;
+        let upstream = upstream(&admin, wanted()).await;
+        let report = import(world, &admin, &upstream, "", DECK).await;
+        bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}", report["id"].as_str().unwrap()))
+    })),
+    ("GET", "/rates/lookup", |world| Box::pin(async move {
+        priced(world, Role::Customer, "/rates/lookup?number=%2B31201234567").await
+    })),
+    ("GET", "/rates/diff", |world| Box::pin(async move {
+        priced(world, Role::Customer, "/rates/diff?from=2026-01-01T00:00:00Z&to=2030-01-01T00:00:00Z").await
+    })),
+    ("GET", "/admin/routes", |world| Box::pin(async move {
+        priced(world, Role::Admin, "/admin/routes?number=31201234567").await
+    })),
+];
+
+/// A request about an upstream that has an address to pull from, though not one that may be asked.
+async fn of_upstream(world: &World, rest: &str) -> Request {
+    let admin = world.minted(Role::Admin).await;
+    let mut wanted = wanted();
+    wanted["rate_import_url"] = json!("https://127.0.0.1/rates.csv");
+    let upstream = upstream(&admin, wanted).await;
+    bodiless(admin, &format!("/admin/upstreams/{upstream}{rest}"))
+}
+
+async fn priced(world: &World, role: Role, path: &str) -> Request {
+    let admin = world.minted(Role::Admin).await;
+    let upstream = upstream(&admin, wanted()).await;
+    import(world, &admin, &upstream, "", DECK).await;
+    bodiless(world.minted(role).await, path)
+}

@@ -1,0 +1,226 @@
+//! What customers pay, what upstreams charge, and who would carry a call.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod history;
+mod shared;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use crate::coverage::examples::key;
+use crate::decks::{DECK, hand_in, import, large_deck, price, upstream};
+use crate::upstreams::{change, wanted};
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+const HEADER: &str = "prefix,destination_name,country,rate_per_minute\n";
+
+/// An upstream with this deck.
+async fn selling(world: &World, admin: &Client, name: &str, currency: &str, markup: f64, rows: &str) -> String {
+    let mut body = wanted();
+    (body["name"], body["base_currency"], body["markup_percent"]) = (json!(name), json!(currency), json!(markup));
+    let id = upstream(admin, body).await;
+    let report = import(world, admin, &id, "", &format!("{HEADER}{rows}")).await;
+    assert_eq!(report["status"], "completed", "{report}");
+    id
+}
+
+async fn set_fx(admin: &Client, usd: &str) {
+    let body = json!({"base": "EUR", "date": "2024-01-02", "rates": {"USD": usd}});
+    admin.with_key(key()).call(Method::PUT, "/admin/fx-rates", Some(body)).await.ok();
+}
+
+fn prefixes(page: &Value) -> Vec<&str> {
+    page["data"].as_array().unwrap().iter().map(|rate| rate["prefix"].as_str().unwrap()).collect()
+}
+
+/// The routes to a number as (name, reason), in their order.
+async fn routes(admin: &Client, number: &str) -> Vec<(String, String)> {
+    let routes = admin.get(&format!("/admin/routes?number={number}")).await.ok();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    routes["candidates"].as_array().unwrap().iter().map(|one| (text(&one["name"]), text(&one["reason"]))).collect()
+}
+
+fn named(routes: &[(&str, &str)]) -> Vec<(String, String)> {
+    routes.iter().map(|(name, reason)| ((*name).to_owned(), (*reason).to_owned())).collect()
+}
+
+both! {
+    async fn the_longest_prefix_prices_a_number_even_where_a_shorter_one_is_cheaper(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        selling(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.001\n3161,Netherlands mobile,NL,0.5\n").await;
+        let customer = world.minted(Role::Customer).await;
+        for form in ["31612345678", "+31612345678", "%2B31612345678"] {
+            let rate = customer.get(&format!("/rates/lookup?number={form}")).await.ok();
+            assert_eq!(rate["prefix"], "3161");
+            assert_eq!(rate["rate_per_minute"], json!({"amount_minor": 50, "amount": "0.50", "currency": "EUR"}));
+            assert_eq!((&rate["country"], &rate["destination_name"]), (&json!("NL"), &json!("Netherlands mobile")));
+            assert_eq!((&rate["billing_increment_seconds"], &rate["minimum_seconds"]), (&json!(1), &json!(1)));
+        }
+        assert_eq!(price(&world, "31201234567").await.as_deref(), Some("0.001"));
+        customer.get("/rates/lookup?number=49301234567").await.problem(404, "not_found");
+        assert_eq!(customer.get("/rates/lookup?number=0031x").await.invalid(), ["number"]);
+        world.end().await;
+    }
+
+    async fn the_cheapest_active_upstream_sells_by_its_own_longest_match(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let a = selling(&world, &admin, "A", "EUR", 10.0, "31,Netherlands,NL,0.01\n").await;
+        selling(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.02\n3161,Mobile,NL,0.03\n").await;
+        // A knows no 3161, so its 31 counts there too, and it is cheaper with its markup.
+        assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.011"));
+        let customer = world.minted(Role::Customer).await;
+        assert_eq!(prefixes(&customer.get("/rates").await.ok()), ["31", "3161"]);
+        assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "over_price")]));
+
+        change(&admin, &a, json!({"markup_percent": 300})).await.ok();
+        assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.03"));
+        assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "within_price")]));
+
+        change(&admin, &a, json!({"status": "disabled"})).await.ok();
+        assert_eq!(routes(&admin, "31201234567").await, named(&[("A", "disabled"), ("B", "cheapest")]));
+        world.end().await;
+    }
+
+    async fn what_costs_more_than_the_customer_pays_is_never_a_route(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        selling(&world, &admin, "Cheap", "EUR", 5.0, "31,Netherlands,NL,0.01\n").await;
+        selling(&world, &admin, "Dear", "EUR", 0.0, "31,Netherlands,NL,0.0106\n").await;
+        let found = admin.get("/admin/routes?number=+31201234567").await.ok();
+        assert_eq!((&found["number"], &found["prefix"]), (&json!("+31201234567"), &json!("31")));
+        assert_eq!(found["price"]["amount"], "0.0105");
+        let [cheap, dear] = found["candidates"].as_array().unwrap().as_slice() else { panic!("{found}") };
+        assert_eq!((&cheap["kept"], &cheap["margin"]["amount"]), (&json!(true), &json!("0.0005")));
+        assert_eq!((&dear["kept"], &dear["margin"]["amount"]), (&json!(false), &json!("-0.0001")));
+        assert_eq!((&dear["reason"], &dear["cost"]["amount"]), (&json!("over_price"), &json!("0.0106")));
+        world.end().await;
+    }
+
+    async fn an_upstream_without_an_exchange_rate_cannot_sell_and_it_is_said_why(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        selling(&world, &admin, "Dollars", "USD", 10.0, "1,United States,US,0.0045\n").await;
+        upstream(&admin, wanted()).await;
+        assert_eq!(price(&world, "12125551234").await, None);
+        let reasons = routes(&admin, "12125551234").await;
+        assert_eq!(reasons, named(&[("Dollars", "no_exchange_rate"), ("Carrier One", "no_rate")]));
+        set_fx(&admin, "1.0832").await;
+        // 0.0045 / 1.0832 × 1.1 = 0.004569793…
+        assert_eq!(price(&world, "12125551234").await.as_deref(), Some("0.004569793"));
+        world.end().await;
+    }
+
+    async fn rates_are_paged_in_the_order_of_their_prefixes(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let (a, b) = (upstream(&admin, wanted()).await, upstream(&admin, wanted()).await);
+        import(&world, &admin, &a, "", &large_deck(2_500, "0.01")).await;
+        import(&world, &admin, &b, "", DECK).await;
+        let customer = world.minted(Role::Customer).await;
+        let (mut seen, mut path) = (Vec::new(), "/rates?limit=1000".to_owned());
+        loop {
+            let page = customer.get(&path).await.ok();
+            seen.extend(prefixes(&page).into_iter().map(str::to_owned));
+            let Some(cursor) = page["meta"]["next_cursor"].as_str() else { break };
+            path = format!("/rates?limit=1000&cursor={cursor}");
+        }
+        assert_eq!(seen.len(), 2_503);
+        assert!(seen.is_sorted());
+        assert_eq!((seen[0].as_str(), seen[1].as_str(), seen[2_502].as_str()), ("31", "3100000", "44"));
+        assert_eq!(customer.get("/rates?limit=1001").await.invalid(), ["limit"]);
+
+        let below = customer.get("/rates?prefix=31000&limit=1000").await.ok();
+        assert_eq!((prefixes(&below).len(), prefixes(&below)[0]), (100, "3100000"));
+        assert_eq!(prefixes(&customer.get("/rates?country=GB").await.ok()), ["44"]);
+        assert_eq!(prefixes(&customer.get("/rates?q=MOBILE").await.ok()), ["316"]);
+        assert_eq!(customer.get("/rates?prefix=x").await.invalid(), ["prefix"]);
+        world.end().await;
+    }
+
+    async fn the_team_sees_what_each_upstream_charges(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let a = selling(&world, &admin, "A", "USD", 10.0, "31,Netherlands,NL,0.01\n44,United Kingdom,GB,0.02\n").await;
+        let b = selling(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.03\n").await;
+        let mut seen = Vec::new();
+        let mut path = "/admin/rates?limit=1".to_owned();
+        loop {
+            let page = admin.get(&path).await.ok();
+            seen.extend(page["data"].as_array().unwrap().clone());
+            let Some(cursor) = page["meta"]["next_cursor"].as_str() else { break };
+            path = format!("/admin/rates?limit=1&cursor={cursor}");
+        }
+        let shown: Vec<_> = seen.iter().map(|one| (one["upstream_id"].as_str().unwrap(), one["prefix"].as_str().unwrap())).collect();
+        assert_eq!(shown, [(a.as_str(), "31"), (b.as_str(), "31"), (a.as_str(), "44")]);
+        assert_eq!(seen[0]["base"], json!({"amount_minor": 1, "amount": "0.01", "currency": "USD"}));
+        let only = admin.get(&format!("/admin/rates?upstream_id={b}")).await.ok();
+        assert_eq!(prefixes(&only), ["31"]);
+        assert_eq!(prefixes(&admin.get("/admin/rates?q=kingdom").await.ok()), ["44"]);
+        assert_eq!(prefixes(&admin.get("/admin/rates?prefix=4").await.ok()), ["44"]);
+        world.end().await;
+    }
+
+    async fn all_rates_can_be_taken_away_as_a_table(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let id = upstream(&admin, wanted()).await;
+        import(&world, &admin, &id, "", &large_deck(2_500, "0.01").replace("Destination 3,", "\"=Korea, South\",")).await;
+        let export = world.minted(Role::Customer).await.get("/rates/export").await;
+        assert_eq!(export.status, 200);
+        assert_eq!(export.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
+        assert!(export.header("content-disposition").unwrap().contains("rates-EUR-"));
+        let text = String::from_utf8(export.bytes).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2_501);
+        assert!(lines[0].starts_with("prefix,country,destination_name,rate_per_minute,currency,"));
+        assert!(lines[1].starts_with("3100000,NL,Destination 0,0.011,EUR,1,1,20"), "{}", lines[1]);
+        assert!(lines[301].starts_with("3100300,NL,\"'=Korea, South\",0.011,"), "{}", lines[301]);
+        world.end().await;
+    }
+
+    async fn hundred_thousand_lookups_during_a_swap_see_the_old_or_the_new_and_never_a_mixture(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let id = upstream(&admin, wanted()).await;
+        import(&world, &admin, &id, "", &large_deck(500, "0.01")).await;
+        let (app, now) = (world.node.app.clone(), world.node.app.clock.now());
+        let ahead = now.millis() + 3_600_000;
+        let started = std::sync::Arc::new(std::sync::Barrier::new(3));
+        let readers: Vec<_> = (0..2).map(|_| {
+            let (app, started) = (app.clone(), started.clone());
+            std::thread::spawn(move || {
+                started.wait();
+                let mut seen = std::collections::BTreeSet::new();
+                let mut lookups = 0;
+                // At least so many, and until the new deck is there.
+                while lookups < 50_000 || seen.len() < 2 {
+                    let tariff = app.tariff.latest().unwrap();
+                    let prices = tariff.prices("EUR".parse().unwrap(), |_| false);
+                    let of = |number: &str| {
+                        let sell = prices.tariff.sell(number.parse().unwrap(), ahead);
+                        sell.map(|sell| sell.rate.nanos_per_minute()).unwrap()
+                    };
+                    let first = of("3100000");
+                    assert!((1..500).step_by(50).all(|number| of(&format!("{}", 3_100_000 + number)) == first));
+                    seen.insert(first);
+                    lookups += 11;
+                }
+                seen
+            })
+        }).collect();
+        tokio::task::block_in_place(|| started.wait());
+        hand_in(&admin, &id, "", &large_deck(500, "0.02")).await.expect(202);
+        world.settle().await;
+        for reader in readers {
+            let seen = tokio::task::block_in_place(|| reader.join().unwrap());
+            assert_eq!(seen.into_iter().collect::<Vec<_>>(), [11_000_000, 22_000_000]);
+        }
+        world.end().await;
+    }
+}

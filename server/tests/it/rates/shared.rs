@@ -1,0 +1,38 @@
+//! What is imported on one node counts on every other.
+
+use trunkline::values::Role;
+
+use super::selling;
+use crate::decks::{import, price};
+use crate::world::World;
+use crate::world::engines::both;
+
+both! {
+    async fn a_deck_imported_on_one_node_prices_calls_on_the_other(db) {
+        let first = World::unlimited(db).await;
+        if !db.is_shared() {
+            return first.end().await;
+        }
+        let second = first.another_node().await;
+        let admin = first.admin().await;
+        let id = selling(&first, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
+        // Whoever asks for a price waits for it.
+        assert_eq!(price(&second, "31201234567").await.as_deref(), Some("0.01"));
+        let deck = format!("{}31,Netherlands,NL,0.02\n", super::HEADER);
+        import(&first, &admin, &id, "", &deck).await;
+        // And whoever does not ask has it soon.
+        let known = || {
+            let tariff = second.node.app.tariff.latest()?;
+            let prices = tariff.prices("EUR".parse().unwrap(), |_| false);
+            let sell = prices.tariff.sell("31201234567".parse().unwrap(), second.node.app.clock.now().millis() + 60_000);
+            Some(sell?.rate.nanos_per_minute())
+        };
+        while known() != Some(20_000_000) {
+            tokio::task::yield_now().await;
+        }
+        let customer = second.minted(Role::Customer).await;
+        assert_eq!(customer.get("/rates").await.ok()["data"][0]["rate_per_minute"]["amount"], "0.02");
+        second.end().await;
+        first.end().await;
+    }
+}

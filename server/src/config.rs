@@ -52,6 +52,8 @@ pub struct Settings {
     /// What a business has to hand in to be verified.
     pub kyb_required_docs: Vec<DocKind>,
     pub tax: TaxSettings,
+    /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
+    pub allow_private_ips: bool,
     pub test_clock: bool,
     pub log: LogFormat,
     /// Which events are logged, such as `info` or `trunkline=debug`.
@@ -152,6 +154,7 @@ impl Settings {
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
             tax: read.tax(),
+            allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),

@@ -21,6 +21,7 @@ pub mod passwords;
 pub mod routes;
 pub mod secrets;
 pub mod serve;
+pub mod snapshot;
 pub mod tokens;
 pub mod values;
 pub mod work;

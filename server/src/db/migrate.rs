@@ -56,6 +56,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0013_invoices",
     "0014_payments",
     "0015_unpaid_invoices",
+    "0016_rates",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

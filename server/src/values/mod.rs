@@ -16,6 +16,7 @@ use std::fmt;
 use std::str::FromStr;
 
 mod change;
+mod cidr;
 mod country;
 mod currency;
 mod doc_kind;
@@ -28,6 +29,7 @@ mod money_wire;
 mod role;
 #[doc(hidden)]
 pub mod scalar;
+mod sip_uri;
 mod stored;
 mod text;
 mod text_enum;
@@ -39,6 +41,7 @@ mod words;
 
 pub use crate::{id, text_enum};
 pub use change::Change;
+pub use cidr::Cidr;
 pub use country::Country;
 pub use currency::Currency;
 pub use doc_kind::DocKind;
@@ -52,6 +55,7 @@ pub use locale::Locale;
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
 pub use role::{Role, Roles};
+pub use sip_uri::SipUri;
 pub use stored::Stored;
 pub use text::{Secret, Text};
 pub use time::Time;
@@ -86,6 +90,7 @@ pub type Format = (&'static str, fn(&str) -> bool);
 /// The check behind every `format` that the schemas of this module name.
 pub fn formats() -> &'static [Format] {
     &[
+        (Cidr::FORMAT, parses::<Cidr>),
         (Country::FORMAT, parses::<Country>),
         (Currency::FORMAT, parses::<Currency>),
         (Date::FORMAT, parses::<Date>),
@@ -94,6 +99,7 @@ pub fn formats() -> &'static [Format] {
         (Email::FORMAT, parses::<Email>),
         (Locale::FORMAT, parses::<Locale>),
         (Rfc3339::FORMAT, parses::<Rfc3339>),
+        (SipUri::FORMAT, parses::<SipUri>),
         (money_wire::DECIMAL_FORMAT, money::is_decimal),
         (id::UUID_FORMAT, id::is_uuid),
         (id::PREFIXED_FORMAT, id::is_prefixed),
@@ -105,6 +111,7 @@ pub fn formats() -> &'static [Format] {
 /// What to tell a person whose text is not in this `format`.
 pub fn reason(format: &str) -> &'static str {
     match format {
+        Cidr::FORMAT => Cidr::REASON,
         Country::FORMAT => Country::REASON,
         Currency::FORMAT => Currency::REASON,
         Date::FORMAT => Date::REASON,
@@ -113,6 +120,7 @@ pub fn reason(format: &str) -> &'static str {
         Email::FORMAT => Email::REASON,
         Locale::FORMAT => Locale::REASON,
         Rfc3339::FORMAT => Rfc3339::REASON,
+        SipUri::FORMAT => SipUri::REASON,
         money_wire::DECIMAL_FORMAT => money::DECIMAL_REASON,
         id::UUID_FORMAT => id::UUID_REASON,
         id::PREFIXED_FORMAT => id::PREFIXED_REASON,

@@ -9,7 +9,7 @@ const ENGINES: &[&str] = &["sqlite", "postgres"];
 
 /// Where SQL may be written, inside `server/src`, beside each feature's `store.rs` and features of one file.
 const SQL_ROOMS: &[&str] =
-    &["db/", "jobs/", "audit/", "ledger/", "limits.rs", "app.rs", "http/auth.rs", "http/idempotency.rs"];
+    &["db/", "jobs/", "audit/", "ledger/", "snapshot.rs", "limits.rs", "app.rs", "http/auth.rs", "http/idempotency.rs"];
 
 fn engines_named(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();

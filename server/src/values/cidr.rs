@@ -1,0 +1,71 @@
+//! Networks that calls may come from.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use ipnet::IpNet;
+
+use super::Invalid;
+use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+
+/// An address or a network in its own form: no bits beyond the mask, and not the whole internet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Cidr(IpNet);
+
+impl Cidr {
+    pub fn contains(self, address: IpAddr) -> bool {
+        self.0.contains(&address.to_canonical())
+    }
+}
+
+impl TextForm for Cidr {
+    const FORMAT: &'static str = "cidr";
+    const REASON: &'static str = "must be an address or network such as 192.0.2.0/28, without bits beyond its mask";
+    const PATTERN: &'static str = "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$";
+    const EXAMPLE: &'static str = "192.0.2.0/28";
+}
+
+impl FromStr for Cidr {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        let is_mapped = |net: &IpNet| matches!(net.addr(), IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
+        let is_sound = |net: &IpNet| net.trunc() == *net && net.prefix_len() > 0 && !is_mapped(net);
+        network.filter(is_sound).map(Cidr).ok_or_else(Self::invalid)
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+text_on_the_wire!(Cidr);
+text_in_a_column!(Cidr);
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_address_is_the_network_of_itself() {
+        assert_eq!("192.0.2.7".parse::<Cidr>().unwrap().to_string(), "192.0.2.7/32");
+        assert_eq!("2001:db8::/48".parse::<Cidr>().unwrap().to_string(), "2001:db8::/48");
+        let network: Cidr = "192.0.2.0/28".parse().unwrap();
+        assert!(network.contains("::ffff:192.0.2.15".parse().unwrap()));
+        assert!(!network.contains("192.0.2.16".parse().unwrap()));
+    }
+
+    #[test]
+    fn bits_beyond_the_mask_and_the_whole_internet_are_refused() {
+        for text in
+            ["", "192.0.2.1/28", "0.0.0.0/0", "::/0", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1", "a.example"]
+        {
+            assert!(text.parse::<Cidr>().is_err(), "{text}");
+        }
+    }
+}

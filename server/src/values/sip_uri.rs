@@ -1,0 +1,151 @@
+//! Where calls are sent.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use super::Invalid;
+use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+
+const LONGEST: usize = 255;
+
+/// A SIP address of a gateway: scheme, maybe a user, a host, maybe a port and parameters, and nothing that a switch's
+/// configuration could take for something else.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SipUri(String);
+
+impl SipUri {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TextForm for SipUri {
+    const FORMAT: &'static str = "sip-uri";
+    const REASON: &'static str = "must be a SIP URI such as sip:gw1.carrier.example:5060;transport=udp";
+    const PATTERN: &'static str = r"^[Ss][Ii][Pp][Ss]?:[!-~]{1,250}$";
+    const EXAMPLE: &'static str = "sip:gw1.carrier.example:5060";
+}
+
+impl FromStr for SipUri {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        read(text).map(SipUri).filter(|uri| uri.0.len() <= LONGEST).ok_or_else(Self::invalid)
+    }
+}
+
+/// The address with its scheme and host in lower case.
+fn read(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let scheme = scheme.to_ascii_lowercase();
+    let (place, parameters) = rest.split_once(';').map_or((rest, None), |(place, rest)| (place, Some(rest)));
+    let (user, host_port) = place.rsplit_once('@').map_or((None, place), |(user, host)| (Some(user), host));
+    let (host, port) = split_port(host_port)?;
+    let is_sound = matches!(scheme.as_str(), "sip" | "sips")
+        && user.is_none_or(|user| is_word(user, "-_.!~*'()&=+$,?/"))
+        && is_host(host)
+        && port.is_none_or(is_port)
+        && parameters.is_none_or(|text| text.split(';').all(is_parameter));
+    let user = user.map_or_else(String::new, |user| format!("{user}@"));
+    let port = port.map_or_else(String::new, |port| format!(":{port}"));
+    let parameters = parameters.map_or_else(String::new, |text| format!(";{text}"));
+    is_sound.then(|| format!("{scheme}:{user}{}{port}{parameters}", host.to_ascii_lowercase()))
+}
+
+fn split_port(text: &str) -> Option<(&str, Option<&str>)> {
+    if let Some(inside) = text.strip_prefix('[') {
+        let end = inside.find(']')? + 2;
+        let (host, rest) = text.split_at(end);
+        return match rest.strip_prefix(':') {
+            None if rest.is_empty() => Some((host, None)),
+            port => Some((host, Some(port?))),
+        };
+    }
+    Some(text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))))
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+fn is_host(host: &str) -> bool {
+    if let Some(address) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return address.parse::<Ipv6Addr>().is_ok();
+    }
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len()) && is_word(label, "-") && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let is_numeric = host.split('.').next_back().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
+    if is_numeric { host.parse::<Ipv4Addr>().is_ok() } else { host.len() <= 253 && host.split('.').all(is_label) }
+}
+
+fn is_parameter(text: &str) -> bool {
+    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    is_word(name, "-_.") && value.is_none_or(|value| is_word(value, "-_.:[]"))
+}
+
+fn is_word(text: &str, also: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || also.contains(c))
+}
+
+impl fmt::Display for SipUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+text_on_the_wire!(SipUri);
+text_in_a_column!(SipUri);
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_gateways_address_is_read_and_written_in_one_form() {
+        for (text, written) in [
+            ("sip:gw1.carrier.example", "sip:gw1.carrier.example"),
+            ("SIP:GW1.Carrier.example:5060;transport=udp", "sip:gw1.carrier.example:5060;transport=udp"),
+            ("sips:trunk@192.0.2.7:5061", "sips:trunk@192.0.2.7:5061"),
+            ("sip:[2001:db8::1]:5060", "sip:[2001:db8::1]:5060"),
+        ] {
+            assert_eq!(text.parse::<SipUri>().unwrap().as_str(), written);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_gateway() {
+        for text in [
+            "",
+            "sip:",
+            "gw1.carrier.example",
+            "http://gw1",
+            "sip:gw 1",
+            "sip:gw1:0",
+            "sip:gw1:99999",
+            "sip:gw1:+5",
+            "sip:-gw1",
+            "sip:192.0.2.300",
+            "sip:[2001:db8::1",
+            "sip:gw1;",
+            "sip:gw1\nsip:gw2",
+            "sip:$var(x)",
+            "sip:a\"b",
+        ] {
+            assert!(text.parse::<SipUri>().is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read_again(text in r"sips?:([a-z]{1,5}@)?[a-z0-9.\-]{1,12}(:[0-9]{1,6})?(;[a-z]{1,3}=[a-z]{1,3})?|\PC{0,30}") {
+            if let Ok(uri) = text.parse::<SipUri>() {
+                prop_assert_eq!(uri.to_string().parse::<SipUri>(), Ok(uri));
+            }
+        }
+    }
+}

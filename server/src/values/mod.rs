@@ -26,6 +26,7 @@ pub mod id;
 mod locale;
 mod money;
 mod money_wire;
+mod public_ip;
 mod role;
 #[doc(hidden)]
 pub mod scalar;
@@ -41,19 +42,20 @@ mod words;
 
 pub use crate::{id, text_enum};
 pub use change::Change;
-pub use cidr::Cidr;
+pub use cidr::{Cidr, in_one_order};
 pub use country::Country;
 pub use currency::Currency;
 pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, PaymentId, PaymentMethodId,
-    RefundId, SessionId, UserId, parse_uuid,
+    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
+    PaymentMethodId, RefundId, SessionId, TrunkId, UserId, parse_uuid,
 };
 pub use locale::Locale;
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
+pub use public_ip::is_public_ip;
 pub use role::{Role, Roles};
 pub use sip_uri::SipUri;
 pub use stored::Stored;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
@@ -23,6 +24,7 @@ use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::passwords::Passwords;
 use crate::secrets::Secrets;
+use crate::snapshot::Snapshot;
 use crate::tokens::Tokens;
 use crate::values::Time;
 
@@ -46,6 +48,8 @@ pub struct Inner {
     pub links: Links,
     /// Where exchange rates come from, if anywhere.
     pub fx: Option<Feed>,
+    /// Where calls come from, as this node knows it.
+    pub addresses: Snapshot<Addresses>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -117,6 +121,7 @@ impl App {
             files,
             links: Links::new(keys.clone()),
             fx,
+            addresses: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

@@ -2,7 +2,7 @@
 
 use crate::features::{
     accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, recharge, sessions, two_factor, vat, watch, webhooks,
+    onboarding, payments, recharge, sessions, trunks, two_factor, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -167,6 +167,29 @@ pub fn table() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Reads).under("Invoices"),
         get("/invoices/{id}/pdf", invoices::pdf, "A fresh link to an invoice's document")
             .who(Customer).limit(Limit::Reads).under("Invoices"),
+
+        // Trunks
+        get("/trunks", trunks::list, "Your trunks")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks", trunks::create, "Add a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Trunks"),
+        get("/trunks/{id}", trunks::show, "A trunk")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        patch("/trunks/{id}", trunks::change, "Change a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
+            .problems(&[AccountNotActive, StateConflict]).under("Trunks"),
+        delete("/trunks/{id}", trunks::remove, "Remove a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.remove").idempotent()
+            .problems(&[AccountNotActive, ResourceInUse]).under("Trunks"),
+        get("/trunks/{id}/ip-allow-list", trunks::list_allowed, "The networks that a trunk's calls come from")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks/{id}/ip-allow-list", trunks::allow, "Take a trunk's calls from a network")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
+            .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under("Trunks"),
+        delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::disallow, "Take a trunk's calls from a network no more")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent()
+            .problems(&[AccountNotActive]).under("Trunks"),
 
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")

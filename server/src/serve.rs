@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use prometheus::IntGauge;
@@ -19,10 +20,14 @@ use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
 use crate::ops::Operations;
+use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
 /// The operations port serves a handful of machines.
 const OPS_CONNECTIONS: usize = 64;
+
+/// How often a node looks for what others changed.
+const POLL: Duration = Duration::from_secs(1);
 
 /// A running service.
 pub struct Running {
@@ -63,7 +68,8 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
             let service = service.clone();
             async move { service.handle(request, peer).await }
         })),
-        tokio::spawn(run_jobs(runner.clone(), stopping)),
+        tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
@@ -86,6 +92,19 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
             let _ = stopping.wait_for(|stopping| *stopping).await;
         })
         .await;
+}
+
+/// Takes in what other nodes changed, whether or not somebody asks for it.
+async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
+    loop {
+        if let Err(error) = of(&app).current(&app.db).await {
+            tracing::warn!(%error, name = T::NAME, "what this node keeps in memory could not be brought up to date");
+        }
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = tokio::time::sleep(POLL) => {}
+        }
+    }
 }
 
 /// The table, and the pages beside it.

@@ -20,6 +20,7 @@ pub mod payments;
 pub mod recharge;
 pub mod sandbox;
 pub mod sessions;
+pub mod trunks;
 pub mod two_factor;
 pub mod users;
 pub mod vat;

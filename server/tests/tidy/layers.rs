@@ -9,7 +9,7 @@ use crate::{File, Finding, demand, repository, sample};
 const LAYERS: &[&[&str]] = &[
     &["values", "clock", "entropy", "keys", "tokens", "passwords"],
     &["db"],
-    &["ledger", "snapshot", "audit", "jobs", "limits", "outside", "metrics", "config", "secrets"],
+    &["ledger", "addresses", "snapshot", "audit", "jobs", "limits", "outside", "metrics", "config", "secrets"],
     &["app"],
     &["http"],
     &["features"],

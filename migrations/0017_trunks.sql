@@ -31,3 +31,11 @@ CREATE TABLE ip_allow_entries (
     UNIQUE (first_address)
 );
 CREATE INDEX ip_allow_entries_in_order ON ip_allow_entries (trunk_id, created_at, id);
+
+-- What an account may lose to a fraud, once it chose so; in nanos of its currency.
+CREATE TABLE fraud_caps (
+    account_id          UUID PRIMARY KEY NOT NULL REFERENCES accounts (id),
+    max_spend_per_day   BIGINT NOT NULL CONSTRAINT daily_cap_is_positive CHECK (max_spend_per_day > 0),
+    max_rate_per_minute BIGINT NOT NULL CONSTRAINT rate_cap_is_positive CHECK (max_rate_per_minute > 0),
+    updated_at          BIGINT NOT NULL
+);

@@ -1,8 +1,8 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, recharge, sessions, trunks, two_factor, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, downloads, dunning, fraud_caps, fx, invoices, kyb,
+    notifications, onboarding, payments, recharge, sessions, trunks, two_factor, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -190,6 +190,11 @@ pub fn table() -> Vec<Endpoint> {
         delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::disallow, "Take a trunk's calls from a network no more")
             .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent()
             .problems(&[AccountNotActive]).under("Trunks"),
+        get("/fraud-caps", fraud_caps::show, "What calls may cost at most")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        put("/fraud-caps", fraud_caps::change, "Choose what calls may cost at most")
+            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update")
+            .problems(&[NotFound, AccountNotActive]).under("Trunks"),
 
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")

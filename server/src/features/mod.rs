@@ -8,6 +8,7 @@ pub mod cards;
 pub mod compliance;
 pub mod downloads;
 pub mod dunning;
+pub mod fraud_caps;
 pub mod fx;
 pub mod housekeeping;
 pub mod invoices;

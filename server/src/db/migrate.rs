@@ -55,6 +55,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0012_vat",
     "0013_invoices",
     "0014_payments",
+    "0015_unpaid_invoices",
     "0016_rates",
     "0017_trunks",
     "0018_numbers",

@@ -221,6 +221,11 @@ id! {
     pub struct TrunkId;
 }
 
+id! {
+    /// A network that a trunk's calls come from.
+    pub struct IpAllowEntryId;
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

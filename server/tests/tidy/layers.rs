@@ -9,7 +9,9 @@ use crate::{File, Finding, demand, repository, sample};
 const LAYERS: &[&[&str]] = &[
     &["values", "clock", "entropy", "keys", "tokens", "passwords"],
     &["db"],
-    &["ledger", "tariff", "snapshot", "audit", "jobs", "limits", "outside", "metrics", "config", "secrets"],
+    &[
+        "ledger", "addresses", "tariff", "snapshot", "audit", "jobs", "limits", "outside", "metrics", "config", "secrets",
+    ],
     &["app"],
     &["http"],
     &["features"],

@@ -1,6 +1,7 @@
 //! The service from outside, one module a subject.
 
 mod accounts;
+mod allow_lists;
 mod audit;
 mod balance;
 mod beta;
@@ -18,6 +19,7 @@ mod downloads;
 mod dunning;
 mod engines;
 mod files;
+mod fraud_caps;
 mod fx;
 mod invoices;
 mod jwt;
@@ -42,6 +44,7 @@ mod statements;
 mod storage;
 mod story;
 mod suspension;
+mod trunks;
 mod two_factor;
 mod uploads;
 mod vat;

@@ -12,6 +12,7 @@ mod money;
 mod onboarding;
 mod payments;
 mod recorded;
+mod voice;
 
 use trunkline::http::endpoint::Endpoint;
 

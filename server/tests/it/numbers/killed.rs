@@ -44,7 +44,7 @@ both! {
         for email in &emails {
             callers.push((email.clone(), trunk_of(&sign_in(&node, email).await).await));
         }
-        let group = groups(sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
+        let group = groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
         let mut unanswered = Vec::new();
         for _ in 0..ROUNDS {
             let mut load = JoinSet::new();

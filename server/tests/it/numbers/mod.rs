@@ -15,6 +15,7 @@ use std::fmt::Write;
 use reqwest::Method;
 use serde_json::{Value, json};
 use trunkline::db::Db;
+use trunkline::values::Role;
 
 use crate::coverage::examples::key;
 use crate::decks::upstream;
@@ -60,18 +61,15 @@ pub async fn stocked(world: &World, admin: &Client, sheet: &str) -> String {
     upstream
 }
 
-/// Amsterdam numbers, and the group they are ordered from.
+/// So many numbers on these terms, and the group they are ordered from.
 pub async fn offered(world: &World, admin: &Client, count: u64, terms: &str) -> String {
     let first = if terms == PAPERS { 31_301_000_000 } else { 31_201_000_000 };
     stocked(world, admin, &sheet(first, count, terms)).await;
-    groups(admin_customer(world).await, "").await[0]["id"].as_str().unwrap().to_owned()
+    let customer = world.minted(Role::Customer).await;
+    groups(&customer, "").await[0]["id"].as_str().unwrap().to_owned()
 }
 
-async fn admin_customer(world: &World) -> Client {
-    world.minted(trunkline::values::Role::Customer).await
-}
-
-pub async fn groups(customer: Client, query: &str) -> Vec<Value> {
+pub async fn groups(customer: &Client, query: &str) -> Vec<Value> {
     customer.get(&format!("/numbers/inventory{query}")).await.ok()["data"].as_array().unwrap().clone()
 }
 

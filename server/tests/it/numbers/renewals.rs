@@ -6,10 +6,15 @@ use serde_json::json;
 
 use super::{AMSTERDAM, FIRST, buyer, free, numbers, offered, order, posted, told};
 use crate::world::World;
+use crate::world::client::Client;
 use crate::world::engines::both;
 
 const DAY: u64 = 24 * 3600;
 const CORA: &str = "cora@customer.example";
+
+async fn cora(world: &World) -> Client {
+    world.sign_in(CORA).await.into_client()
+}
 
 both! {
     async fn a_year_of_renewals_is_twelve_months_in_the_ledger(db) {
@@ -23,7 +28,7 @@ both! {
             world.advance(5 * DAY).await;
         }
         world.advance(2 * DAY).await;
-        let customer = world.sign_in(CORA).await;
+        let customer = cora(&world).await;
         let lines = customer.get("/account/ledger?limit=200").await.ok();
         let lines = lines["data"].as_array().unwrap();
         let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
@@ -47,18 +52,18 @@ both! {
         for _ in 0..5 {
             world.advance(DAY).await;
         }
-        let customer = world.sign_in(CORA).await;
+        let customer = cora(&world).await;
         let news = told(&customer).await;
         assert!(news.contains(&"number.renewal_ahead".to_owned()), "warned some days before: {news:?}");
         let failures = |news: &[String]| news.iter().filter(|code| *code == "number.renewal_failed").count();
-        while failures(&told(&world.sign_in(CORA).await).await) < 1 {
+        while failures(&told(&cora(&world).await).await) < 1 {
             world.advance(DAY / 4).await;
         }
-        assert_eq!(numbers(&world.sign_in(CORA).await).await.len(), 1, "it still works");
+        assert_eq!(numbers(&cora(&world).await).await.len(), 1, "it still works");
         world.advance(DAY).await;
-        assert_eq!(failures(&told(&world.sign_in(CORA).await).await), 2);
+        assert_eq!(failures(&told(&cora(&world).await).await), 2);
         world.advance(DAY).await;
-        let customer = world.sign_in(CORA).await;
+        let customer = cora(&world).await;
         assert!(told(&customer).await.contains(&"number.released".to_owned()));
         assert!(numbers(&customer).await.is_empty());
         assert_eq!(free(&world.node.app.db).await, 1);
@@ -76,12 +81,12 @@ both! {
         let (customer, trunk) = buyer(&world, CORA, FIRST).await;
         order(&customer, &group, &trunk).await.expect(201);
         let due = numbers(&customer).await[0]["next_renewal_at"].clone();
-        while !told(&world.sign_in(CORA).await).await.contains(&"number.renewal_failed".to_owned()) {
+        while !told(&cora(&world).await).await.contains(&"number.renewal_failed".to_owned()) {
             world.advance(DAY / 2).await;
         }
         world.top_up(&customer.account_id, 5000).await;
         world.advance(DAY).await;
-        let customer = world.sign_in(CORA).await;
+        let customer = cora(&world).await;
         assert_eq!(posted(&world.node.app.db, "number_renewal").await, 1);
         let number = &numbers(&customer).await[0];
         assert_ne!(number["next_renewal_at"], due);

@@ -20,9 +20,9 @@ both! {
         file += "0031800123456,NL,freephone,,31800,,0,0,docs_required\n";
         stocked(&world, &admin, &file).await;
         let customer = world.minted(Role::Customer).await;
-        let all = groups(customer.clone(), "").await;
+        let all = groups(&customer, "").await;
         assert_eq!(all.len(), 2);
-        let amsterdam = groups(customer.clone(), "?country=NL&type=local&capability=sms&prefix=%2B3120&regulatory=api").await;
+        let amsterdam = groups(&customer, "?country=NL&type=local&capability=sms&prefix=%2B3120&regulatory=api").await;
         assert_eq!(amsterdam.len(), 1);
         let expected = json!({
             "id": amsterdam[0]["id"], "country": "NL", "type": "local", "area_name": "Amsterdam", "prefix": "3120",
@@ -32,11 +32,11 @@ both! {
         assert_eq!(amsterdam[0], expected);
         let shown = customer.get(&format!("/numbers/inventory/{}", expected["id"].as_str().unwrap())).await.ok();
         assert_eq!(shown, expected);
-        let free_of_charge = &groups(customer.clone(), "?regulatory=docs_required").await[0];
+        let free_of_charge = &groups(&customer, "?regulatory=docs_required").await[0];
         assert_eq!(free_of_charge["required_documents"], json!(["proof_of_address", "director_id"]));
         assert_eq!(free_of_charge["area_name"], json!(null));
         for query in ["?prefix=3130", "?capability=fax", "?country=DE", "?type=mobile"] {
-            assert!(groups(customer.clone(), query).await.is_empty(), "{query}");
+            assert!(groups(&customer, query).await.is_empty(), "{query}");
         }
         assert_eq!(customer.get("/numbers/inventory?prefix=abc").await.invalid(), ["prefix"]);
         assert_eq!(free(&world.node.app.db).await, 4);
@@ -73,7 +73,7 @@ both! {
         assert_eq!([&report["added"], &report["changed"], &report["kept"]], [&json!(1), &json!(2), &json!(1)]);
         assert_eq!(report["rows_done"], 4);
         assert_eq!(free(&world.node.app.db).await, 3);
-        let offers = groups(customer.clone(), "").await;
+        let offers = groups(&customer, "").await;
         assert_eq!(offers.len(), 1, "a group without a free number is not listed");
         assert_eq!(offers[0]["monthly"]["amount_minor"], 250);
         let before = customer.get(&format!("/numbers/inventory/{group}")).await.ok();
@@ -103,16 +103,16 @@ both! {
         change(json!({"is_active": true, "regulatory_override": "docs_required"})).await;
         assert_eq!(free(&world.node.app.db).await, 4);
         let customer = world.minted(Role::Customer).await;
-        assert_eq!(groups(customer.clone(), "?regulatory=docs_required&prefix=3120").await.len(), 1);
+        assert_eq!(groups(&customer, "?regulatory=docs_required&prefix=3120").await.len(), 1);
         // What the team said still counts when the number comes again.
         let upstream = numbers[0]["upstream_id"].as_str().unwrap();
         import(&world, &admin, upstream, &sheet(31_201_000_000, 3, &AMSTERDAM.replace("1.50", "2.00"))).await;
-        let offers = groups(customer.clone(), "?prefix=3120").await;
+        let offers = groups(&customer, "?prefix=3120").await;
         let mut terms: Vec<_> = offers.iter().map(|offer| (offer["regulatory"].clone(), offer["monthly"]["amount_minor"].clone())).collect();
         terms.sort_by_key(|(regulatory, _)| regulatory.to_string());
         assert_eq!(terms, [(json!("api"), json!(200)), (json!("docs_required"), json!(200))]);
         change(json!({"regulatory_override": null})).await;
-        assert_eq!(groups(customer, "?prefix=3120").await.len(), 1);
+        assert_eq!(groups(&customer, "?prefix=3120").await.len(), 1);
         assert_eq!(free(&world.node.app.db).await, 4);
         world.end().await;
     }

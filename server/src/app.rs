@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
@@ -13,6 +14,7 @@ use crate::entropy::Entropy;
 use crate::keys::{Keys, Purpose};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::outside::carriers::{Carriers, HttpCarrier};
 use crate::outside::download::Links;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
@@ -44,6 +46,7 @@ pub struct Inner {
     pub limits: Limits,
     pub mailer: Mailer,
     pub payments: Payments,
+    pub carriers: Carriers,
     pub vies: Vies,
     pub files: Files,
     pub links: Links,
@@ -53,6 +56,8 @@ pub struct Inner {
     pub fx: Option<Feed>,
     /// What sells for how much, as this node knows it.
     pub tariff: Snapshot<Tariff>,
+    /// Where calls come from, as this node knows it.
+    pub addresses: Snapshot<Addresses>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -116,6 +121,7 @@ impl App {
         Ok(App(Arc::new(Inner {
             public_url,
             payments,
+            carriers: open_carriers(&settings)?,
             vies: open_vies(&settings)?,
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
@@ -130,6 +136,7 @@ impl App {
             },
             fx,
             tariff: Snapshot::default(),
+            addresses: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,
@@ -153,6 +160,13 @@ fn http_client() -> Result<reqwest::Client, StartError> {
 fn trusted_roots() -> Vec<reqwest::Certificate> {
     let trusted = rustls_native_certs::load_native_certs().certs;
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
+}
+
+fn open_carriers(settings: &Settings) -> Result<Carriers, StartError> {
+    Ok(match &settings.carrier {
+        None => Carriers::Stock,
+        Some(carrier) => Carriers::Http(HttpCarrier { http: http_client()?, settings: carrier.clone() }),
+    })
 }
 
 fn open_vies(settings: &Settings) -> Result<Vies, StartError> {

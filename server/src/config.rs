@@ -5,8 +5,10 @@
 //! others too, so there it is only pointed out.
 
 mod bucket;
+mod carrier;
 mod revolut;
 mod tax;
+mod zones;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -16,11 +18,13 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
+use crate::outside::carriers::HttpCarrierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
 pub use tax::{Seller, TaxSettings};
+pub use zones::Zone;
 
 const SECRET_BYTES_AT_LEAST: usize = 32;
 
@@ -41,6 +45,8 @@ pub struct Settings {
     /// Present exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
     pub sandbox_callbacks: sandbox::Callbacks,
+    /// The carrier that numbers come from; without one they are our own.
+    pub carrier: Option<HttpCarrierSettings>,
     /// Origins that a payer may be sent back to; the public one unless given.
     pub return_origins: Vec<String>,
     /// Where reference exchange rates are fetched from every day; nowhere unless given.
@@ -52,6 +58,8 @@ pub struct Settings {
     /// What a business has to hand in to be verified.
     pub kyb_required_docs: Vec<DocKind>,
     pub tax: TaxSettings,
+    /// Where trunks can be.
+    pub zones: Vec<Zone>,
     /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
     pub allow_private_ips: bool,
     pub test_clock: bool,
@@ -142,6 +150,7 @@ impl Settings {
                 "on, or any of drop, duplicate, delay and reorder with commas between",
                 sandbox::Callbacks::default(),
             ),
+            carrier: read.carrier(),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             fx_url: read.checked("TRUNKLINE_FX_URL", "an http(s) URL", is_url),
@@ -154,6 +163,7 @@ impl Settings {
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
             tax: read.tax(),
+            zones: read.zones(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
             log: read.log(),
@@ -188,6 +198,10 @@ impl Settings {
         let origins = self.return_origins();
         let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
         (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| address.to_string())
+    }
+
+    pub fn zone(&self, name: &str) -> Option<&Zone> {
+        self.zones.iter().find(|zone| zone.name == name)
     }
 
     pub fn database_url(&self) -> String {

@@ -1,14 +1,15 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, rates, recharge, sessions, two_factor, upstreams, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fraud_caps, fx, invoices, kyb,
+    notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks, two_factor,
+    upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
 use crate::http::problem::Code::{
-    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, ResourceInUse, StateConflict,
-    TokenExpired, TokenInvalid, ValidationFailed,
+    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, InventoryExhausted, NotFound, ResourceInUse,
+    StateConflict, TokenExpired, TokenInvalid, UpstreamUnavailable, ValidationFailed,
 };
 use crate::limits::Limit;
 
@@ -168,6 +169,67 @@ pub fn table() -> Vec<Endpoint> {
         get("/invoices/{id}/pdf", invoices::pdf, "A fresh link to an invoice's document")
             .who(Customer).limit(Limit::Reads).under("Invoices"),
 
+        // Trunks
+        get("/trunks", trunks::list, "Your trunks")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks", trunks::create, "Add a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Trunks"),
+        get("/trunks/{id}", trunks::show, "A trunk")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        patch("/trunks/{id}", trunks::change, "Change a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
+            .problems(&[AccountNotActive, StateConflict]).under("Trunks"),
+        delete("/trunks/{id}", trunks::remove, "Remove a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.remove").idempotent()
+            .problems(&[AccountNotActive, ResourceInUse]).under("Trunks"),
+        get("/trunks/{id}/ip-allow-list", trunks::list_allowed, "The networks that a trunk's calls come from")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks/{id}/ip-allow-list", trunks::allow, "Take a trunk's calls from a network")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
+            .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under("Trunks"),
+        delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::disallow, "Take a trunk's calls from a network no more")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent()
+            .problems(&[AccountNotActive]).under("Trunks"),
+        get("/fraud-caps", fraud_caps::show, "What calls may cost at most")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        put("/fraud-caps", fraud_caps::change, "Choose what calls may cost at most")
+            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update")
+            .problems(&[NotFound, AccountNotActive]).under("Trunks"),
+
+        // Numbers
+        get("/numbers", numbers::list, "Your numbers")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        get("/numbers/{id}", numbers::show, "A number")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        patch("/numbers/{id}", numbers::change, "Send a number's calls to another trunk")
+            .who(Customer).limit(Limit::Writes).audit("number.update").idempotent()
+            .problems(&[AccountNotActive]).under("Numbers"),
+        delete("/numbers/{id}", numbers::remove, "Give a number back")
+            .who(Customer).limit(Limit::Writes).audit("number.release").idempotent()
+            .problems(&[AccountNotActive]).under("Numbers"),
+        get("/trunks/{id}/dids", numbers::list_of_trunk, "The numbers of a trunk")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        get("/numbers/inventory", stock::list, "Numbers you can order, in groups")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        get("/numbers/inventory/{id}", stock::show, "A group of numbers")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        get("/numbers/orders", orders::list, "Your orders of numbers")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        post("/numbers/orders", orders::create, "Order a number of a group")
+            .who(Customer).limit(Limit::Writes).audit("number_order.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, BalanceInsufficient, InventoryExhausted, StateConflict, UpstreamUnavailable])
+            .under("Numbers"),
+        get("/numbers/orders/{id}", orders::show, "An order and its history")
+            .who(Customer).limit(Limit::Reads).under("Numbers"),
+        post("/numbers/orders/{id}/cancel", orders::cancel, "Take back an order that waits for documents")
+            .who(Customer).limit(Limit::Writes).audit("number_order.cancel").idempotent()
+            .problems(&[AccountNotActive, StateConflict]).under("Numbers"),
+        post("/numbers/order", orders::create_in_area, "Order any number of an area")
+            .who(Customer).limit(Limit::Writes).audit("number_order.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, BalanceInsufficient, InventoryExhausted, StateConflict, UpstreamUnavailable])
+            .under("Numbers"),
+
         // Rates
         get("/rates", rates::list, "What calls cost, by prefix")
             .who(Customer).limit(Limit::Reads).under("Rates"),
@@ -258,6 +320,15 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Upstreams"),
         get("/admin/upstreams/{id}/imports/{import_id}", decks::show, "An import and what it found")
             .who(Team).limit(Limit::Reads).under("Upstreams"),
+        get("/admin/did-inventory", stock::list_all, "Every number we may let")
+            .who(Team).limit(Limit::Reads).under("Number stock"),
+        post("/admin/did-inventory/import", stock::import, "Import numbers")
+            .who(Admin).limit(Limit::Writes).audit("did_inventory.import").idempotent().problems(&[StateConflict])
+            .under("Number stock"),
+        get("/admin/did-inventory/imports/{import_id}", stock::show_import, "An import of numbers and what it found")
+            .who(Team).limit(Limit::Reads).under("Number stock"),
+        patch("/admin/did-inventory/{id}", stock::change, "Withdraw a number, or say whether it needs documents")
+            .who(Admin).limit(Limit::Writes).audit("did_inventory.update").idempotent().under("Number stock"),
         get("/admin/rates", rates::list_all, "What upstreams charge, by prefix")
             .who(Team).limit(Limit::Reads).under("Upstreams"),
         get("/admin/routes", rates::routes, "Who would carry a call to a number, and why")

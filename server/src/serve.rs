@@ -20,13 +20,14 @@ use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
 use crate::ops::Operations;
+use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
 /// The operations port serves a handful of machines.
 const OPS_CONNECTIONS: usize = 64;
 
-/// How often a node looks for changes of the tariff.
-const TARIFF_POLL: Duration = Duration::from_secs(1);
+/// How often a node looks for what others changed.
+const POLL: Duration = Duration::from_secs(1);
 
 /// A running service.
 pub struct Running {
@@ -68,7 +69,8 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
             async move { service.handle(request, peer).await }
         })),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
-        tokio::spawn(follow_tariff(app.clone(), stopping)),
+        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
@@ -93,15 +95,15 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
         .await;
 }
 
-/// Takes in what other nodes did to the tariff, whether or not somebody asks for a price.
-async fn follow_tariff(app: App, mut stopping: watch::Receiver<bool>) {
+/// Takes in what other nodes changed, whether or not somebody asks for it.
+async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
     loop {
-        if let Err(error) = app.tariff.current(&app.db).await {
-            tracing::warn!(%error, "the tariff could not be brought up to date");
+        if let Err(error) = of(&app).current(&app.db).await {
+            tracing::warn!(%error, name = T::NAME, "what this node keeps in memory could not be brought up to date");
         }
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            () = tokio::time::sleep(TARIFF_POLL) => {}
+            () = tokio::time::sleep(POLL) => {}
         }
     }
 }

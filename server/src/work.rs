@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, decks, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat, watch,
-    webhooks,
+    cards, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments, recharge,
+    sandbox, sessions, stock, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -55,6 +55,19 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: decks::IMPORT, run: |context, payload| Box::pin(decks::import_job(context, payload)) },
         JobKind { kind: decks::PULL_DUE, run: |context, payload| Box::pin(decks::pull_due_job(context, payload)) },
         JobKind { kind: decks::ANNOUNCE, run: |context, payload| Box::pin(decks::announce_job(context, payload)) },
+        JobKind { kind: stock::IMPORT, run: |context, payload| Box::pin(stock::import_job(context, payload)) },
+        JobKind { kind: orders::PROVISION, run: |context, payload| Box::pin(orders::provision_job(context, payload)) },
+        JobKind { kind: orders::EXPIRE, run: |context, payload| Box::pin(orders::expire_job(context, payload)) },
+        JobKind { kind: compliance::DECIDED, run: |context, payload| Box::pin(orders::decided_job(context, payload)) },
+        JobKind {
+            kind: numbers::HAND_BACK,
+            run: |context, payload| Box::pin(numbers::hand_back_job(context, payload)),
+        },
+        JobKind { kind: numbers::RENEW, run: |context, payload| Box::pin(numbers::renew_job(context, payload)) },
+        JobKind {
+            kind: numbers::LOOK_AHEAD,
+            run: |context, payload| Box::pin(numbers::look_ahead_job(context, payload)),
+        },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -68,6 +81,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
         Schedule { name: "pull_decks", cron: "* * * * *", kind: decks::PULL_DUE },
+        Schedule { name: "provision_numbers", cron: "* * * * *", kind: orders::PROVISION },
+        Schedule { name: "expire_number_orders", cron: "23 * * * *", kind: orders::EXPIRE },
+        Schedule { name: "renew_numbers", cron: "*/5 * * * *", kind: numbers::RENEW },
+        Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: numbers::LOOK_AHEAD },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },

@@ -25,6 +25,8 @@ mod sheet;
 mod tariff;
 mod timeline;
 
+pub use self::sheet::{BadSheet, Reading, Sheet, SheetWriter};
+pub use ::sheet::{Fault, Faults};
 pub use deck::{BadDeck, Deck, DeckBuilder};
 pub use diff::{Change, Difference, diff, in_force};
 pub use entry::{Country, Destination, Entry, Listing, Moment, Offer, Priced};
@@ -32,6 +34,5 @@ pub use factor::Ratio;
 pub use leaf::{Damaged, Leaf, decode, leaves};
 pub use prefix::{BadPrefix, Prefix};
 pub use rate::{BadRate, Rate, TooLarge};
-pub use sheet::{BadSheet, Fault, Faults, Reading, Sheet, SheetWriter};
 pub use tariff::{Candidate, Dropped, Routes, Sell, Standing, Tariff, Upstream};
 pub use timeline::{Changes, Mode, Succession, succeed};

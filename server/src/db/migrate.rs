@@ -57,6 +57,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0014_payments",
     "0015_unpaid_invoices",
     "0016_rates",
+    "0017_trunks",
+    "0018_numbers",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -38,34 +38,52 @@ pub struct OptionalTable(pub Option<Table>);
 
 impl Input for OptionalTable {
     async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let body = inbound.body.take().filter(|body| !body.is_end_stream());
-        let Some(body) = body else {
-            inbound.body_digest = Some(digest(inbound, None));
-            return Ok(OptionalTable(None));
-        };
-        if media_type(&inbound.head.headers).as_deref() != Some(CSV) {
-            return Err(Problem::unsupported_media_type(CSV));
-        }
-        if body.size_hint().lower() > TABLE_LIMIT_BYTES {
-            return Err(Problem::too_large(usize::try_from(TABLE_LIMIT_BYTES).unwrap_or(usize::MAX)));
-        }
-        let lines = AtomicU64::new(0);
-        let counted = body.into_data_stream().inspect_ok(|piece| count_lines(&lines, piece));
-        let received = call.app.files.receive(counted, TABLE_LIMIT_BYTES);
-        let late = |_| Problem::malformed("The body did not arrive in time.");
-        let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
-        inbound.body_digest = Some(digest(inbound, Some(&file)));
-        let is_empty = file.stored_as().size_bytes == 0;
-        Ok(OptionalTable((!is_empty).then_some(Table { file, lines: lines.into_inner() })))
+        receive(call, inbound).await.map(OptionalTable)
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
-        description.request_body = Some(json!({
-            "required": false,
-            "content": {CSV: {"schema": {"type": "string", "description": "A table of at most 256 MiB, header first."}}},
-        }));
-        description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge]);
+        describe(false, description);
     }
+}
+
+impl Input for Table {
+    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+        receive(call, inbound).await?.ok_or_else(|| Problem::malformed("Send the table as the body."))
+    }
+
+    fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
+        describe(true, description);
+    }
+}
+
+async fn receive(call: &Call, inbound: &mut Inbound) -> Result<Option<Table>, Problem> {
+    let body = inbound.body.take().filter(|body| !body.is_end_stream());
+    let Some(body) = body else {
+        inbound.body_digest = Some(digest(inbound, None));
+        return Ok(None);
+    };
+    if media_type(&inbound.head.headers).as_deref() != Some(CSV) {
+        return Err(Problem::unsupported_media_type(CSV));
+    }
+    if body.size_hint().lower() > TABLE_LIMIT_BYTES {
+        return Err(Problem::too_large(usize::try_from(TABLE_LIMIT_BYTES).unwrap_or(usize::MAX)));
+    }
+    let lines = AtomicU64::new(0);
+    let counted = body.into_data_stream().inspect_ok(|piece| count_lines(&lines, piece));
+    let received = call.app.files.receive(counted, TABLE_LIMIT_BYTES);
+    let late = |_| Problem::malformed("The body did not arrive in time.");
+    let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
+    inbound.body_digest = Some(digest(inbound, Some(&file)));
+    let is_empty = file.stored_as().size_bytes == 0;
+    Ok((!is_empty).then_some(Table { file, lines: lines.into_inner() }))
+}
+
+fn describe(required: bool, description: &mut Description) {
+    description.request_body = Some(json!({
+        "required": required,
+        "content": {CSV: {"schema": {"type": "string", "description": "A table of at most 256 MiB, header first."}}},
+    }));
+    description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge]);
 }
 
 pub fn count_lines(lines: &AtomicU64, piece: &Bytes) {

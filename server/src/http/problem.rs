@@ -219,6 +219,11 @@ impl Problem {
         Problem::with_detail(Code::ResourceInUse, detail)
     }
 
+    /// No number is free that would do.
+    pub fn inventory_exhausted(detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem::with_detail(Code::InventoryExhausted, detail)
+    }
+
     pub fn precondition_failed() -> Problem {
         Problem::with_detail(Code::PreconditionFailed, "The resource has changed since the version named in If-Match.")
     }
@@ -263,6 +268,11 @@ impl Problem {
 
     pub fn unavailable(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::ServiceUnavailable, detail).retry_after(1)
+    }
+
+    /// A carrier does not answer; what was begun goes on, and the same request later hears how.
+    pub fn upstream_unavailable(detail: impl Into<Cow<'static, str>>) -> Problem {
+        Problem::with_detail(Code::UpstreamUnavailable, detail).retry_after(5)
     }
 
     /// Something that should not happen. The cause is logged once, with the request id; the client learns only the id.

@@ -33,7 +33,7 @@ async fn open(world: &World, session: &Session, order: Uuid) -> String {
     id.to_string()
 }
 
-async fn upload(session: &Session, intake: &str, kind: &str) -> Value {
+pub async fn upload(session: &Session, intake: &str, kind: &str) -> Value {
     let form = Form::document(kind, "scan.pdf", &pdf(&format!("/{kind} 1")));
     form.post(session, &format!("/compliance/intakes/{intake}/documents")).await.expect(201)
 }

@@ -1,6 +1,7 @@
 //! The service from outside, one module a subject.
 
 mod accounts;
+mod allow_lists;
 mod audit;
 mod balance;
 mod beta;
@@ -19,6 +20,7 @@ mod downloads;
 mod dunning;
 mod engines;
 mod files;
+mod fraud_caps;
 mod fx;
 mod invoices;
 mod jwt;
@@ -28,6 +30,7 @@ mod lockout;
 mod mail;
 mod nodes;
 mod notifications;
+mod numbers;
 mod onboarding;
 mod operations;
 mod orphans;
@@ -44,6 +47,7 @@ mod statements;
 mod storage;
 mod story;
 mod suspension;
+mod trunks;
 mod two_factor;
 mod uploads;
 mod upstreams;

@@ -3,16 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use ::sheet::{Column as _, Faults, Row};
+
+use super::Reading;
 use super::cells;
-use super::columns::{Column, Layout};
-use super::records::Record;
-use super::{Faults, Reading};
+use super::columns::Column;
 use crate::{Country, Destination, Entry, Moment, Offer, Rate};
 
 pub struct Rows<'a> {
-    layout: Layout,
     reading: &'a Reading<'a>,
-    faults: &'a mut Faults,
     entries: Vec<(Entry, u64)>,
     destinations: HashSet<Arc<Destination>>,
     /// The date of the row before, as text and as a moment: most rows of a sheet repeat it.
@@ -20,30 +19,22 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(layout: Layout, reading: &'a Reading<'a>, faults: &'a mut Faults) -> Rows<'a> {
+    pub fn new(reading: &'a Reading<'a>) -> Rows<'a> {
         let date = (String::new(), reading.now);
-        Rows { layout, reading, faults, entries: Vec::new(), destinations: HashSet::new(), date }
+        Rows { reading, entries: Vec::new(), destinations: HashSet::new(), date }
     }
 
-    pub fn fault(&mut self, line: u64, column: Option<Column>, reason: impl Into<String>) {
-        self.faults.add(line, column.map(Column::name), reason);
-    }
-
-    pub fn add(&mut self, record: &Record) {
-        if !self.fits(record) {
-            let reason = format!("the row has {} fields and the header {}", record.len(), self.layout.width);
-            return self.fault(record.line, None, reason);
-        }
-        let prefix = self.required(record, Column::Prefix, cells::prefix);
-        let name = self.required(record, Column::Destination, cells::name);
-        let country = self.country(record);
-        let minute = self.required(record, Column::Rate, cells::nanos);
-        let connect_fee = self.optional(record, Column::ConnectFee, 0, cells::nanos);
+    pub fn add(&mut self, row: &Row<'_, Column>, faults: &mut Faults) {
+        let prefix = row.required(Column::Prefix, faults, cells::prefix);
+        let name = row.required(Column::Destination, faults, cells::name);
+        let country = self.country(row, faults);
+        let minute = row.required(Column::Rate, faults, cells::nanos);
+        let connect_fee = row.optional(Column::ConnectFee, faults, 0, cells::nanos);
         let increment =
-            self.optional(record, Column::Increment, 1, |cell| cells::seconds(cell, 1, "must be 1 to 3600 seconds"));
+            row.optional(Column::Increment, faults, 1, |cell| cells::seconds(cell, 1, "must be 1 to 3600 seconds"));
         let minimum =
-            self.optional(record, Column::Minimum, 1, |cell| cells::seconds(cell, 0, "must be 0 to 3600 seconds"));
-        let effective_at = self.effective_at(record);
+            row.optional(Column::Minimum, faults, 1, |cell| cells::seconds(cell, 0, "must be 0 to 3600 seconds"));
+        let effective_at = self.effective_at(row, faults);
         let mut offer = || {
             let rate = Rate::new(minute?, connect_fee?, increment?, minimum?).ok()?;
             Some(Offer { rate, destination: self.destination(name?, country?) })
@@ -51,18 +42,12 @@ impl<'a> Rows<'a> {
         let offer = offer();
         // A row with a fault keeps its place, so that a duplicate of it is told as well.
         if let (Some(prefix), Some(effective_at)) = (prefix, effective_at) {
-            self.entries.push((Entry { prefix, effective_at, offer }, record.line));
+            self.entries.push((Entry { prefix, effective_at, offer }, row.line()));
         }
     }
 
-    /// A row that is too short was cut off; one that is longer may only be so by blanks.
-    fn fits(&self, record: &Record) -> bool {
-        let beyond = record.fields().skip(self.layout.width).all(|field| field.trim_ascii().is_empty());
-        record.len() >= self.layout.width && beyond
-    }
-
     /// The entries in order, after a look for rows that say something of the same prefix and moment.
-    pub fn finish(mut self) -> Vec<Entry> {
+    pub fn finish(mut self, faults: &mut Faults) -> Vec<Entry> {
         self.entries.sort_unstable_by_key(|(entry, line)| (entry.place(), *line));
         let mut duplicates: Vec<(u64, u64)> = Vec::new();
         for group in self.entries.chunk_by(|(one, _), (next, _)| one.place() == next.place()) {
@@ -71,59 +56,26 @@ impl<'a> Rows<'a> {
         }
         duplicates.sort_unstable();
         for (line, first) in duplicates {
-            self.fault(line, Some(Column::Prefix), format!("has the same date in line {first} already"));
+            faults.add(line, Some(Column::Prefix.name()), format!("has the same date in line {first} already"));
         }
         self.entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// The trimmed text of a cell, empty if it is not there.
-    fn cell<'r>(&mut self, record: &'r Record, column: Column) -> Option<&'r str> {
-        let field = self.layout.place(column).and_then(|place| record.field(place)).unwrap_or_default();
-        let text = str::from_utf8(field).ok();
-        if text.is_none() {
-            self.fault(record.line, Some(column), "must be UTF-8");
-        }
-        text.map(str::trim)
-    }
-
-    fn required<'r, T>(
-        &mut self,
-        record: &'r Record,
-        column: Column,
-        parse: impl Fn(&'r str) -> Result<T, &'static str>,
-    ) -> Option<T> {
-        let cell = self.cell(record, column)?;
-        let parsed = if cell.is_empty() { Err("must not be empty") } else { parse(cell) };
-        parsed.map_err(|reason| self.fault(record.line, Some(column), reason)).ok()
-    }
-
-    fn optional<T>(
-        &mut self,
-        record: &Record,
-        column: Column,
-        absent: T,
-        parse: impl Fn(&str) -> Result<T, &'static str>,
-    ) -> Option<T> {
-        let cell = self.cell(record, column)?;
-        let parsed = if cell.is_empty() { Ok(absent) } else { parse(cell) };
-        parsed.map_err(|reason| self.fault(record.line, Some(column), reason)).ok()
-    }
-
-    fn country(&mut self, record: &Record) -> Option<Country> {
+    fn country(&self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<Country> {
         let is_country = self.reading.is_country;
-        self.required(record, Column::Country, |cell| {
+        row.required(Column::Country, faults, |cell| {
             Country::new(cell).filter(|country| is_country(*country)).ok_or("must be a country of two letters")
         })
     }
 
-    fn effective_at(&mut self, record: &Record) -> Option<Moment> {
-        let cell = self.cell(record, Column::EffectiveAt)?;
+    fn effective_at(&mut self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<Moment> {
+        let cell = row.cell(Column::EffectiveAt, faults)?;
         if self.date.0 != cell {
             let moment = if cell.is_empty() { Ok(self.reading.now) } else { cells::moment(cell) };
             match moment {
                 Ok(moment) => self.date = (cell.to_owned(), moment),
                 Err(reason) => {
-                    self.fault(record.line, Some(Column::EffectiveAt), reason);
+                    row.fault(faults, Column::EffectiveAt, reason);
                     return None;
                 }
             }

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use jiff::Timestamp;
 
+use ::sheet::Column as _;
+
 use super::columns::Column;
 use crate::{Moment, Offer, Prefix};
 

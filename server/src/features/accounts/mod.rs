@@ -5,7 +5,7 @@
 mod store;
 mod types;
 
-pub use store::{NewAccount, TaxStanding, contact, discard, insert, move_vat_status, tax_standing};
+pub use store::{NewAccount, TaxStanding, contact, discard, insert, lock, move_vat_status, tax_standing};
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 
 use crate::db::Conn;

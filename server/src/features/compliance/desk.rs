@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::letters;
@@ -19,6 +19,7 @@ use crate::http::answer::Created;
 use crate::http::call::{Call, Done, Tx};
 use crate::http::problem::{InvalidParam, Problem};
 use crate::http::upload::Upload;
+use crate::jobs::{self, Kind, NewJob};
 use crate::outside::download::{Download, plain_name};
 use crate::outside::sniff::{FileType, sniff};
 use crate::values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
@@ -238,11 +239,45 @@ async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, step: Move) -> Result<()
                 happened(tx, intake.account_id, event, now).await?;
             }
         }
-        // The account itself is not concerned; the order that opened the intake knows it by its id.
-        Purpose::RegulatoryDid => {}
+        // The account itself is not concerned, but the order that opened the intake.
+        Purpose::RegulatoryDid => tell_order(tx, &app, intake, step, now).await?,
     }
     let customer = onboarding::prospect(tx, intake.account_id).await?.ok_or_else(Problem::not_found)?;
     Ok(letters::decided(tx, &app, &customer, intake, step, now).await?)
+}
+
+/// A number order was waiting for what became of an intake, and hears of it from a job: `{intake_id, approved, note}`.
+pub const DECIDED: Kind = Kind::new("compliance.decided");
+
+/// What became of the intake of a number order.
+#[derive(Serialize, Deserialize)]
+pub struct Decided {
+    pub intake_id: IntakeId,
+    pub approved: bool,
+    pub note: Option<String>,
+}
+
+async fn tell_order(conn: &mut Conn, app: &App, intake: &IntakeRow, step: Move, now: Time) -> Result<(), DbError> {
+    if !matches!(step, Move::Approve | Move::Reject) {
+        return Ok(());
+    }
+    let (approved, note) = (step == Move::Approve, intake.reviewer_note.clone());
+    let decided = Decided { intake_id: intake.id, approved, note };
+    let payload = serde_json::to_value(decided).map_err(DbError::other)?;
+    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: DECIDED, payload, run_at: now }).await
+}
+
+/// Closes an intake that nobody needs any more, whoever has it.
+pub async fn close(conn: &mut Conn, id: IntakeId, note: &str, now: Time) -> Result<(), DbError> {
+    let Some(mut intake) = store::find_to_change(conn, id).await? else { return Ok(()) };
+    if matches!(intake.status, IntakeStatus::Approved | IntakeStatus::Rejected) {
+        return Ok(());
+    }
+    intake.status = IntakeStatus::Rejected;
+    intake.reviewer_note = Some(note.to_owned());
+    intake.reviewed_at = Some(now);
+    intake.updated_at = now;
+    store::update(conn, &intake).await
 }
 
 /// What happens to an account when its business verification moves.

@@ -16,7 +16,7 @@ mod store;
 mod types;
 
 pub use customer::{hand_in, list, show, upload};
-pub use desk::{decide, download_url, kyb_of, open_regulatory, remove, submit, take_in};
+pub use desk::{DECIDED, Decided, close, decide, download_url, kyb_of, open_regulatory, remove, submit, take_in};
 pub use review::{approve, judge_document, list_all, reject, request_more, review, show_documents, show_to_team};
 pub use rules::Move;
 pub use store::{

@@ -3,22 +3,21 @@
 //! The file comes in piece by piece and the leaves go out one by one, so neither is ever whole in memory; only the rows
 //! are, since they have to be put in order.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bytes::{Buf, Bytes};
-use futures_util::StreamExt;
 use rating::{BadSheet, Changes, Deck, Leaf, Mode, Moment, Prefix, Reading, Sheet, leaves, succeed};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::store::Outcome;
 use super::types::ImportMode;
+use crate::features::imports;
 use crate::outside::files::Content;
 use crate::values::Country;
 
-/// Pieces of the file, or leaves of the deck, that may wait for the other side.
+/// Leaves of the deck that may wait to be stored.
 const WAITING: usize = 16;
 
 /// What is to be made of a file.
@@ -55,44 +54,13 @@ pub enum Unbuilt {
 
 /// Begins to make a deck of a file. Unless `keep`, only what it would change is found out.
 pub fn build(plan: Plan, content: Content, keep: bool) -> Building {
-    let (pieces, source) = mpsc::channel(WAITING);
     let (sink, leaves) = mpsc::channel(WAITING);
-    tokio::spawn(hand_over(content, pieces));
-    let work = move || make(&plan, Source { pieces: source, piece: Bytes::new() }, keep.then_some(sink));
+    let source = imports::read_blocking(content);
+    let work = move || make(&plan, source, keep.then_some(sink));
     Building { leaves, outcome: tokio::task::spawn_blocking(work) }
 }
 
-async fn hand_over(mut content: Content, pieces: mpsc::Sender<io::Result<Bytes>>) {
-    while let Some(piece) = content.next().await {
-        if pieces.send(piece).await.is_err() {
-            break;
-        }
-    }
-}
-
-/// The file, as a thread that may wait reads it.
-struct Source {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-    piece: Bytes,
-}
-
-impl Read for Source {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.piece = piece?,
-                None => return Ok(0),
-            }
-        }
-        let length = self.piece.len().min(into.len());
-        if let Some(into) = into.get_mut(..length) {
-            self.piece.copy_to_slice(into);
-        }
-        Ok(length)
-    }
-}
-
-fn make(plan: &Plan, source: Source, sink: Option<mpsc::Sender<Leaf>>) -> Result<Built, Unbuilt> {
+fn make(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<Built, Unbuilt> {
     let is_country = |country: rating::Country| country.as_str().parse::<Country>().is_ok();
     let reading = Reading { now: plan.at, is_country: &is_country };
     let progress = |rows: u64| plan.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Ordering::Relaxed);

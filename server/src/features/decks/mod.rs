@@ -19,13 +19,14 @@ pub use announce::{ANNOUNCE, announce_job};
 pub use pull::{PULL_DUE, pull_due_job};
 pub use run::{IMPORT, import_job};
 pub use store::{ImportRow, names_file};
-pub use types::{DeckImport, DeckImportId, ImportMode, ImportStatus};
+pub use types::{DeckImport, DeckImportId, ImportMode};
 
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::imports::rows_of;
 use crate::features::upstreams;
 use crate::http::answer::{Accepted, Json};
 use crate::http::call::{Call, Done, Read};
@@ -76,11 +77,6 @@ pub async fn import(
         })
     })
     .await
-}
-
-/// A file's rows, by its lines: the first is the header.
-fn rows_of(lines: u64) -> i64 {
-    i64::try_from(lines).unwrap_or(i64::MAX).saturating_sub(1).max(0)
 }
 
 /// Lets an import wait for its turn.

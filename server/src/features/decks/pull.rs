@@ -7,11 +7,12 @@ use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt};
 use serde_json::Value;
 
+use super::queue;
 use super::store::{self, ImportRow};
 use super::types::{DeckImportId, ImportMode};
-use super::{queue, rows_of};
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::imports::rows_of;
 use crate::features::upstreams::{self, UpstreamRow};
 use crate::http::csv::{TABLE_LIMIT_BYTES, count_lines};
 use crate::jobs::{JobContext, JobError, Kind};

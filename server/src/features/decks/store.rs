@@ -2,8 +2,9 @@
 
 use uuid::Uuid;
 
-use super::types::{DeckImportId, ImportFault, ImportMode, ImportStatus};
+use super::types::{DeckImportId, ImportMode};
 use crate::db::{Conn, DbError, params, row, sql};
+use crate::features::imports::{ImportFault, ImportStatus};
 use crate::outside::files::ContentHash;
 use crate::values::{Time, UpstreamId};
 

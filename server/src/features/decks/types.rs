@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::ImportRow;
+use crate::features::imports::{ImportFault, ImportStatus};
 use crate::values::{Rfc3339, UpstreamId, id, text_enum};
 
 id! {
@@ -12,35 +13,10 @@ id! {
 }
 
 text_enum! {
-    pub enum ImportStatus {
-        Queued = "queued",
-        Running = "running",
-        Completed = "completed",
-        Failed = "failed",
-    }
-}
-
-text_enum! {
     /// What becomes of prefixes that the file does not name: they end, or they stay.
     pub enum ImportMode {
         Replace = "replace",
         Merge = "merge",
-    }
-}
-
-/// Something that is wrong with the file.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct ImportFault {
-    /// Counted from 1, header included.
-    pub line: u64,
-    /// Null when the whole line is at fault.
-    pub column: Option<String>,
-    pub reason: String,
-}
-
-impl From<rating::Fault> for ImportFault {
-    fn from(fault: rating::Fault) -> Self {
-        ImportFault { line: fault.line, column: fault.column.map(str::to_owned), reason: fault.reason }
     }
 }
 

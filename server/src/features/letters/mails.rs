@@ -87,6 +87,31 @@ mails! {
     subject |_, _| "Auto-recharge was switched off".into();
     sample |_| RechargeOff { amount: euros(10_000) };
 
+    /// A number could not be renewed, for want of money.
+    RenewalFailed { number: String, monthly: Money, again_at: Moment, is_last: bool }
+    templates "en/renewal_failed.html", "en/renewal_failed.txt";
+    subject |mail, _| format!("We could not renew {}", mail.number);
+    sample |_| RenewalFailed { number: "+31201234567".into(), monthly: euros(150), again_at: SAMPLE_TIME, is_last: true };
+
+    /// A number went back to the stock, since it was not paid for.
+    NumberReleased { number: String }
+    templates "en/number_released.html", "en/number_released.txt";
+    subject |mail, _| format!("{} was released", mail.number);
+    sample |_| NumberReleased { number: "+31201234567".into() };
+
+    /// Somebody raised what calls may cost, we hope the customer.
+    FraudCapsRaised { spend_before: Money, spend: Money, rate_before: Money, rate: Money, at: Moment, ip: IpAddr }
+    templates "en/fraud_caps_raised.html", "en/fraud_caps_raised.txt";
+    subject |_, _| "Your fraud caps were raised".into();
+    sample |_| FraudCapsRaised {
+        spend_before: euros(5000),
+        spend: euros(25_000),
+        rate_before: euros(50),
+        rate: euros(50),
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
+
     /// Documents were looked at and found good.
     DocumentsApproved { papers: Papers, note: Option<String> }
     templates "en/documents_approved.html", "en/documents_approved.txt";

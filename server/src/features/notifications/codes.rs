@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::values::{Date, ExactMoney, Money, Rfc3339, text_enum};
+use crate::values::{Date, E164, ExactMoney, Money, Rfc3339, text_enum};
 
 text_enum! {
     pub enum Severity {
@@ -112,6 +112,49 @@ news! {
         number: String,
         total: ExactMoney,
         due_date: Date,
+    }
+
+    /// A number works, and its calls go to its trunk.
+    NumberActive = "number.active", Info {
+        number_id: Uuid,
+        order_id: Uuid,
+        e164: E164,
+    }
+
+    /// A number order came to nothing; what was charged is back on the balance.
+    NumberFailed = "number.failed", Warning {
+        order_id: Uuid,
+        e164: E164,
+        reason: String,
+        refunded: Money,
+    }
+
+    /// The balance will not do for the numbers that renew in the next days.
+    NumberRenewalAhead = "number.renewal_ahead", Warning {
+        /// How many numbers renew.
+        numbers: i64,
+        /// What that costs.
+        total: Money,
+        available: ExactMoney,
+        first_renewal_at: Rfc3339,
+    }
+
+    /// A number could not be renewed, for want of money.
+    NumberRenewalFailed = "number.renewal_failed", Warning {
+        number_id: Uuid,
+        e164: E164,
+        monthly: Money,
+        available: ExactMoney,
+        /// How often in a row; the third releases the number.
+        failures: i64,
+        again_at: Rfc3339,
+    }
+
+    /// A number is not yours any more.
+    NumberReleased = "number.released", Critical {
+        number_id: Uuid,
+        e164: E164,
+        reason: String,
     }
 
     /// The VAT id was confirmed.

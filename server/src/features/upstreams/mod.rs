@@ -110,8 +110,8 @@ pub async fn remove(call: Call, Path(id): Path<UpstreamId>) -> Result<Done<NoCon
             let now = tx.call.now;
             lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if store::is_needed(tx, *id).await? {
-                let detail =
-                    "Rates of this upstream were imported, and past calls are priced by them; disable it instead.";
+                let detail = "Rates or numbers of this upstream were imported, and what was sold hangs on them; \
+                              disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
             tariff::forget_terms(tx, *id, now).await?;

@@ -161,13 +161,14 @@ pub async fn update(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Resul
     Ok(())
 }
 
-/// Whether a deck of it was ever in force or an import of it is under way.
+/// Whether a deck of it was ever in force, an import of it is under way, or numbers of it ever came.
 pub async fn is_needed(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError> {
     let (needed,): (i64,) = conn
         .one(
             sql!(
                 "SELECT (SELECT COUNT(*) FROM decks WHERE upstream_id = $1) +
-                        (SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running'))"
+                        (SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running')) +
+                        (SELECT COUNT(*) FROM number_imports WHERE upstream_id = $1)"
             ),
             params![id],
         )

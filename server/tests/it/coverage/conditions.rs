@@ -46,7 +46,7 @@ both! {
                 assert_eq!(head.header(header), get.header(header), "{header} of {}", name(endpoint));
             }
             let path = unfounded(endpoint, &uuid().to_string());
-            let nothing = Request { path, caller: world.anyone(), body: None, form: None };
+            let nothing = Request { path, caller: world.anyone(), body: None, form: None, table: None };
             let (get, head) = (send(&nothing, &Method::GET).await, send(&nothing, &Method::HEAD).await);
             assert_eq!((head.status, head.bytes.len()), (get.status, 0), "{}", name(endpoint));
         }
@@ -104,7 +104,7 @@ async fn readable(world: &World, endpoint: &Endpoint) -> Request {
         Some(role) => world.minted(*role).await,
         None => world.anyone(),
     };
-    Request { caller, path: endpoint.path.to_owned(), body: None, form: None }
+    Request { caller, path: endpoint.path.to_owned(), body: None, form: None, table: None }
 }
 
 fn methods_by_path() -> BTreeMap<&'static str, BTreeSet<String>> {

@@ -16,7 +16,7 @@ use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::outside::download::Download;
 use trunkline::values::Role;
 
-use super::{billing, money, onboarding, payments, rates};
+use super::{billing, money, numbers, onboarding, payments, rates, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::uuid;
 use crate::world::{PASSWORD, World, form};
@@ -29,6 +29,8 @@ pub struct Request {
     pub body: Option<Value>,
     /// In place of a JSON body: one with a file in it.
     pub form: Option<Vec<u8>>,
+    /// In place of a JSON body: a table.
+    pub table: Option<String>,
 }
 
 pub type Preparation = for<'w> fn(&'w World) -> BoxFuture<'w, Request>;
@@ -155,6 +157,8 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(payments::EXAMPLES)
         .chain(billing::EXAMPLES)
         .chain(rates::EXAMPLES)
+        .chain(voice::EXAMPLES)
+        .chain(numbers::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
         panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")
@@ -178,6 +182,8 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(money::STRANGERS)
         .chain(payments::STRANGERS)
         .chain(billing::STRANGERS)
+        .chain(voice::STRANGERS)
+        .chain(numbers::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);
     let (_, prepare) = found.unwrap_or_else(|| {
         panic!("{} names a resource: add a line to STRANGERS in server/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)
@@ -188,6 +194,10 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
 pub async fn send(request: &Request, method: &hyper::Method) -> Answer {
     if let Some(form) = &request.form {
         return form::post_bytes(&request.caller, &request.path, form.clone()).await;
+    }
+    if let Some(table) = &request.table {
+        let sent = request.caller.request(method.clone(), &request.path).header("content-type", "text/csv");
+        return request.caller.send(sent.body(table.clone())).await;
     }
     request.caller.call(method.clone(), &request.path, request.body.clone()).await
 }
@@ -202,11 +212,11 @@ pub fn fresh_email() -> String {
 }
 
 pub fn request(caller: Client, path: &str, body: Value) -> Request {
-    Request { caller, path: path.to_owned(), body: Some(body), form: None }
+    Request { caller, path: path.to_owned(), body: Some(body), form: None, table: None }
 }
 
 pub fn bodiless(caller: Client, path: &str) -> Request {
-    Request { caller, path: path.to_owned(), body: None, form: None }
+    Request { caller, path: path.to_owned(), body: None, form: None, table: None }
 }
 
 async fn first_device(session: &Session) -> String {

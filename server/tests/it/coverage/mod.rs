@@ -9,10 +9,12 @@ mod conditions;
 mod document;
 pub mod examples;
 mod money;
+mod numbers;
 mod onboarding;
 mod payments;
 mod rates;
 mod recorded;
+mod voice;
 
 use trunkline::http::endpoint::Endpoint;
 

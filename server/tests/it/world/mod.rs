@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod authenticator;
+pub mod carrier;
 pub mod client;
 pub mod engines;
 pub mod form;

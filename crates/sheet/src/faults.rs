@@ -1,4 +1,4 @@
-//! What is wrong with a sheet: the first thousand faults in full, and how many there are in all.
+//! What is wrong with a table: the first thousand faults in full, and how many there are in all.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl fmt::Display for Fault {
 /// See the top of this module.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Faults {
-    /// In the order of their lines.
+    /// As they were found.
     pub first: Vec<Fault>,
     pub count: u64,
 }
@@ -34,10 +34,16 @@ impl Faults {
     /// How many are told in full.
     pub const MOST_KEPT: usize = 1000;
 
-    pub(super) fn add(&mut self, line: u64, column: Option<&'static str>, reason: impl Into<String>) {
+    pub fn add(&mut self, line: u64, column: Option<&'static str>, reason: impl Into<String>) {
         self.count += 1;
         if self.first.len() < Faults::MOST_KEPT {
             self.first.push(Fault { line, column, reason: reason.into() });
         }
+    }
+
+    /// In the order of their lines, whenever each was found.
+    pub fn in_order(mut self) -> Faults {
+        self.first.sort_by_key(|fault| fault.line);
+        self
     }
 }

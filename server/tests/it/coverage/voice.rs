@@ -1,0 +1,71 @@
+//! Examples of the rows about trunks and what they take calls from.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Stranger, bodiless, request};
+use crate::allow_lists::{allow, some_address};
+use crate::trunks::{add, trunk};
+use crate::world::World;
+use crate::world::client::Client;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/trunks", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/trunks", trunk("First"))
+    })),
+    ("GET", "/trunks/{id}", |world| Box::pin(async move {
+        let (customer, trunk) = with_trunk(world).await;
+        bodiless(customer, &trunk)
+    })),
+    ("PATCH", "/trunks/{id}", |world| Box::pin(async move {
+        let (customer, trunk) = with_trunk(world).await;
+        request(customer, &trunk, json!({"channel_cap": 20}))
+    })),
+    ("DELETE", "/trunks/{id}", |world| Box::pin(async move {
+        let (customer, trunk) = with_trunk(world).await;
+        bodiless(customer, &trunk)
+    })),
+    ("GET", "/trunks/{id}/ip-allow-list", |world| Box::pin(async move {
+        let (customer, trunk) = with_trunk(world).await;
+        bodiless(customer, &format!("{trunk}/ip-allow-list"))
+    })),
+    ("POST", "/trunks/{id}/ip-allow-list", |world| Box::pin(async move {
+        let (customer, trunk) = with_trunk(world).await;
+        request(customer, &format!("{trunk}/ip-allow-list"), json!({"cidr": some_address()}))
+    })),
+    ("DELETE", "/trunks/{id}/ip-allow-list/{entry_id}", |world| Box::pin(async move {
+        let (customer, entry) = with_entry(world).await;
+        bodiless(customer, &entry)
+    })),
+    ("PUT", "/fraud-caps", |world| Box::pin(async move {
+        let body = json!({
+            "max_spend_per_day": {"amount_minor": 10_000, "currency": "EUR"},
+            "max_rate_per_minute": {"amount": "0.075", "currency": "EUR"},
+        });
+        request(world.minted(Role::Customer).await, "/fraud-caps", body)
+    })),
+];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/trunks/{id}", |world| Box::pin(async move { with_trunk(world).await.1 })),
+    ("/trunks/{id}/ip-allow-list", |world| Box::pin(async move {
+        format!("{}/ip-allow-list", with_trunk(world).await.1)
+    })),
+    ("/trunks/{id}/ip-allow-list/{entry_id}", |world| Box::pin(async move { with_entry(world).await.1 })),
+];
+
+async fn with_trunk(world: &World) -> (Client, String) {
+    let customer = world.minted(Role::Customer).await;
+    let trunk = add(&customer, "First").await;
+    (customer, trunk)
+}
+
+async fn with_entry(world: &World) -> (Client, String) {
+    let (customer, trunk) = with_trunk(world).await;
+    let entry = allow(&customer, &trunk, &some_address()).await.expect(201);
+    (customer, format!("{trunk}/ip-allow-list/{}", entry["id"].as_str().unwrap()))
+}

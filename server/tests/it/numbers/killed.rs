@@ -1,0 +1,148 @@
+//! The real program, killed at moments nobody chose while customers order numbers of a moody carrier.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use trunkline::db::DbError;
+use trunkline::entropy::Entropy;
+use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
+use trunkline::passwords::Passwords;
+use trunkline::values::{AccountId, Currency, Money, Role, Time};
+use uuid::Uuid;
+
+use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
+use crate::coverage::examples::key;
+use crate::decks::upstream;
+use crate::upstreams::wanted;
+use crate::world::carrier::{CarrierServer, Says};
+use crate::world::client::Client;
+use crate::world::engines::{TestDb, both};
+use crate::world::process::{self, Process};
+use crate::world::{PASSWORD, people};
+
+const ROUNDS: u8 = 3;
+const CUSTOMERS: usize = 4;
+const ADMIN: &str = "ada@carrier.example";
+const MOODS: [Says; 7] =
+    [Says::Active, Says::Pending, Says::Active, Says::Away, Says::Refused, Says::Active, Says::Away];
+
+both! {
+    async fn whenever_the_program_is_killed_every_order_ends_with_a_number_or_its_money_back(db) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let carrier = CarrierServer::start(&MOODS.repeat(200)).await;
+        let carrier_settings = carrier.settings();
+        let settings: Vec<(&str, &str)> =
+            [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")].into_iter().chain(carrier_settings).collect();
+        let emails = people_with_money(db).await;
+        let mut node = Process::serve(db, folder.path(), &settings);
+        let admin = sign_in(&node, ADMIN).await;
+        let upstream = upstream(&admin, wanted()).await;
+        hand_in(&admin, &upstream, &sheet(31_201_000_000, 2_000, AMSTERDAM)).await.expect(202);
+        node.advance(1).await;
+        let mut callers = Vec::new();
+        for email in &emails {
+            callers.push((email.clone(), trunk_of(&sign_in(&node, email).await).await));
+        }
+        let group = groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
+        let mut unanswered = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut load = JoinSet::new();
+            for (email, trunk) in &callers {
+                let (caller, email) = (sign_in(&node, email).await, email.clone());
+                let body = json!({"inventory_id": group, "trunk_id": trunk});
+                load.spawn(async move { order_again_and_again(&caller, email, body).await });
+            }
+            let [chance] = Entropy.bytes::<1>();
+            let rows = count(db, "SELECT COUNT(*) FROM audit_log").await + 20 + i64::from(chance) / 4;
+            while count(db, "SELECT COUNT(*) FROM audit_log").await < rows {
+                assert!(node.is_running());
+                tokio::task::yield_now().await;
+            }
+            node.kill();
+            unanswered.extend(load.join_all().await);
+            node = Process::serve(db, folder.path(), &settings);
+        }
+        carrier.says(&[Says::Active]);
+        for (email, key, body) in unanswered {
+            sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
+        }
+        // What the dead programs held is free when their leases end; a carrier is asked once an hour at least.
+        for _ in 0..4 {
+            node.advance(3600).await;
+        }
+        let orders = count(db, "SELECT COUNT(*) FROM number_orders").await;
+        let active = count(db, "SELECT COUNT(*) FROM number_orders WHERE status = 'active'").await;
+        let failed = count(db, "SELECT COUNT(*) FROM number_orders WHERE status = 'failed'").await;
+        assert!(active > 0 && failed > 0);
+        assert_eq!(active + failed, orders);
+        assert_eq!((posted(db, "number_order").await, posted(db, "number_refund").await), (orders, failed));
+        assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
+        assert_eq!(free(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
+        drop(node);
+        for what in ["ledger", "audit"] {
+            let verified = process::run(db, folder.path(), &[], &[what, "verify"]);
+            assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+        }
+    }
+}
+
+/// Customers who can sign in and pay, and an admin.
+async fn people_with_money(db: &TestDb) -> Vec<String> {
+    let emails: Vec<String> = (0..CUSTOMERS).map(|number| format!("customer{number}@example.com")).collect();
+    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
+    let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
+        Box::pin(async move {
+            let now = Time::from_millis(0);
+            let carrier = people::live_account(conn, ADMIN, now).await?;
+            people::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
+            let mut accounts = Vec::new();
+            for email in emails {
+                let account = people::live_account(conn, email, now).await?;
+                people::user_of(conn, account, email, Role::Customer, Some(hash.clone()), now).await?;
+                accounts.push(account);
+            }
+            Ok::<_, DbError>(accounts)
+        })
+    });
+    for account in insert.await.unwrap() {
+        pay_in(db, account).await;
+    }
+    emails
+}
+
+async fn pay_in(db: &TestDb, account: AccountId) {
+    let money = Money::from_minor(10_000_000, Currency::EUR).unwrap();
+    let entry = Entry::credit(account, Kind::Topup, account.to_string(), &[(Book::Clearing, money)]).unwrap();
+    let paid = db.tx(entry, |conn, entry| {
+        Box::pin(async move {
+            ledger::credit(conn, Entropy, entry, Time::from_millis(0)).await?;
+            Ok::<_, LedgerError>(())
+        })
+    });
+    paid.await.unwrap();
+}
+
+async fn sign_in(node: &Process, email: &str) -> Client {
+    let session = node.anyone().post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.ok();
+    node.bearing(session["access_token"].as_str().unwrap())
+}
+
+/// Orders one number after another until nobody answers any more; tells what was not answered.
+async fn order_again_and_again(
+    caller: &Client,
+    email: String,
+    body: serde_json::Value,
+) -> (String, Uuid, serde_json::Value) {
+    loop {
+        let key = key();
+        let request = caller.with_key(key).request(reqwest::Method::POST, "/numbers/orders").json(&body);
+        let answered = match request.send().await {
+            Ok(answer) => answer.bytes().await.is_ok(),
+            Err(_) => false,
+        };
+        if !answered {
+            return (email, key, body);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The months after the first.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::json;
+
+use super::{AMSTERDAM, FIRST, buyer, free, numbers, offered, order, posted, told};
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+const DAY: u64 = 24 * 3600;
+const CORA: &str = "cora@customer.example";
+
+async fn cora(world: &World) -> Client {
+    world.sign_in(CORA).await.into_client()
+}
+
+both! {
+    async fn a_year_of_renewals_is_twelve_months_in_the_ledger(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let group = offered(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = buyer(&world, CORA, 10_000).await;
+        order(&customer, &group, &trunk).await.expect(201);
+        let first = numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
+        for _ in 0..73 {
+            world.advance(5 * DAY).await;
+        }
+        world.advance(2 * DAY).await;
+        let customer = cora(&world).await;
+        let lines = customer.get("/account/ledger?limit=200").await.ok();
+        let lines = lines["data"].as_array().unwrap();
+        let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+        let renewals = of("number_renewal");
+        assert_eq!(renewals.len(), 12);
+        assert!(renewals.iter().all(|line| line["amount"]["amount"] == "-1.50"), "{renewals:?}");
+        assert_eq!(of("number_order").len(), 1);
+        let next = numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
+        assert_eq!(next[4..], first[4..], "a year later, the same day and hour");
+        assert_ne!(next[..4], first[..4]);
+        world.end().await;
+    }
+
+    async fn a_number_that_is_not_paid_for_three_times_is_released(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let group = offered(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = buyer(&world, CORA, FIRST).await;
+        order(&customer, &group, &trunk).await.expect(201);
+        world.advance(26 * DAY).await;
+        for _ in 0..5 {
+            world.advance(DAY).await;
+        }
+        let customer = cora(&world).await;
+        let news = told(&customer).await;
+        assert!(news.contains(&"number.renewal_ahead".to_owned()), "warned some days before: {news:?}");
+        let failures = |news: &[String]| news.iter().filter(|code| *code == "number.renewal_failed").count();
+        while failures(&told(&cora(&world).await).await) < 1 {
+            world.advance(DAY / 4).await;
+        }
+        assert_eq!(numbers(&cora(&world).await).await.len(), 1, "it still works");
+        world.advance(DAY).await;
+        assert_eq!(failures(&told(&cora(&world).await).await), 2);
+        world.advance(DAY).await;
+        let customer = cora(&world).await;
+        assert!(told(&customer).await.contains(&"number.released".to_owned()));
+        assert!(numbers(&customer).await.is_empty());
+        assert_eq!(free(&world.node.app.db).await, 1);
+        assert_eq!(posted(&world.node.app.db, "number_renewal").await, 0);
+        let subjects: Vec<String> = world.letters().await.into_iter().map(|letter| letter.subject).collect();
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("could not renew")).count(), 2);
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("was released")).count(), 1);
+        world.end().await;
+    }
+
+    async fn a_renewal_that_failed_is_made_up_for_when_there_is_money(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let group = offered(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = buyer(&world, CORA, FIRST).await;
+        order(&customer, &group, &trunk).await.expect(201);
+        let due = numbers(&customer).await[0]["next_renewal_at"].clone();
+        while !told(&cora(&world).await).await.contains(&"number.renewal_failed".to_owned()) {
+            world.advance(DAY / 2).await;
+        }
+        world.top_up(&customer.account_id, 5000).await;
+        world.advance(DAY).await;
+        let customer = cora(&world).await;
+        assert_eq!(posted(&world.node.app.db, "number_renewal").await, 1);
+        let number = &numbers(&customer).await[0];
+        assert_ne!(number["next_renewal_at"], due);
+        assert_eq!(number["monthly"], json!({"amount_minor": 150, "currency": "EUR"}));
+        world.end().await;
+    }
+}

@@ -44,8 +44,8 @@ pub async fn groups(
             " FROM number_groups
              WHERE free > 0 AND id < $1
                AND (country = $2 OR $2 IS NULL) AND (kind = $3 OR $3 IS NULL)
-               AND ($4 IS NULL OR ' ' || capabilities || ' ' LIKE '% ' || $4 || ' %')
-               AND ($5 IS NULL OR substr(prefix, 1, length($5)) = $5) AND (regulatory = $6 OR $6 IS NULL)
+               AND (CAST($4 AS TEXT) IS NULL OR ' ' || capabilities || ' ' LIKE '% ' || $4 || ' %')
+               AND (CAST($5 AS TEXT) IS NULL OR substr(prefix, 1, length(CAST($5 AS TEXT))) = $5) AND (regulatory = $6 OR $6 IS NULL)
              ORDER BY id DESC LIMIT $7"
         ),
         params![after, wanted.country, wanted.kind, wanted.capability, wanted.prefix, wanted.regulatory, limit],

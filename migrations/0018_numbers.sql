@@ -39,7 +39,7 @@ CREATE TABLE number_stock (
     updated_at          BIGINT NOT NULL,
     UNIQUE (e164)
 );
-CREATE INDEX number_stock_free ON number_stock (group_id, id) WHERE state = 'free';
+CREATE INDEX number_stock_free ON number_stock (group_id, e164) WHERE state = 'free';
 CREATE INDEX number_stock_of_upstream ON number_stock (upstream_id, e164);
 CREATE INDEX number_stock_of_country ON number_stock (country, e164);
 

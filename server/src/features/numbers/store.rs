@@ -1,10 +1,11 @@
 //! The numbers that customers have, and the trunks they may point to.
 
+use uuid::Uuid;
+
 use super::types::NumberId;
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::features::stock::{NumberCapability, NumberType, Regulatory, StockId};
 use crate::values::{AccountId, Country, E164, Time, TrunkId, Words};
-use uuid::Uuid;
 
 row! {
     #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use super::settle::{Fate, fail, settle};
 use super::store::{self, OrderRow};
 use super::types::OrderId;
 use crate::app::App;
+use crate::db::Conn;
 use crate::http::problem::Problem;
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::values::Time;
@@ -54,7 +55,7 @@ pub async fn go_on(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem
     }
 }
 
-async fn give_up(conn: &mut crate::db::Conn, app: &App, id: OrderId, now: Time) -> Result<(), Problem> {
+async fn give_up(conn: &mut Conn, app: &App, id: OrderId, now: Time) -> Result<(), Problem> {
     match store::lock(conn, id).await? {
         Some(order) if order.status == OrderStatus::Provisioning => {
             fail(conn, app, order, GIVEN_UP, Fate::HandedBack, now).await

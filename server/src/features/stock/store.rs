@@ -44,8 +44,8 @@ pub async fn groups(
             " FROM number_groups
              WHERE free > 0 AND id < $1
                AND (country = $2 OR $2 IS NULL) AND (kind = $3 OR $3 IS NULL)
-               AND ($4 IS NULL OR ' ' || capabilities || ' ' LIKE '% ' || $4 || ' %')
-               AND ($5 IS NULL OR substr(prefix, 1, length($5)) = $5) AND (regulatory = $6 OR $6 IS NULL)
+               AND (CAST($4 AS TEXT) IS NULL OR ' ' || capabilities || ' ' LIKE '% ' || $4 || ' %')
+               AND (CAST($5 AS TEXT) IS NULL OR substr(prefix, 1, length(CAST($5 AS TEXT))) = $5) AND (regulatory = $6 OR $6 IS NULL)
              ORDER BY id DESC LIMIT $7"
         ),
         params![after, wanted.country, wanted.kind, wanted.capability, wanted.prefix, wanted.regulatory, limit],
@@ -165,7 +165,7 @@ row! {
     }
 }
 
-/// Takes a free number of a group. Numbers that others are about to take are passed over at first; if there is no other,
+/// Takes the lowest free number of a group. Numbers that others are about to take are passed over at first; if there is no other,
 /// it waits for what becomes of them. [`count`] is for the caller to do, late in its transaction: others wait for that.
 pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Option<Taken>, DbError> {
     let taken = conn
@@ -173,7 +173,7 @@ pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Opti
             sql!(
                 "UPDATE number_stock SET state = 'taken', updated_at = $2
                  WHERE id = (SELECT id FROM number_stock WHERE group_id = $1 AND state = 'free'
-                             ORDER BY id LIMIT 1 /*pg FOR UPDATE SKIP LOCKED */)
+                             ORDER BY e164 LIMIT 1 /*pg FOR UPDATE SKIP LOCKED */)
                  RETURNING ",
                 Taken::COLS
             ),
@@ -187,7 +187,7 @@ pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Opti
         sql!(
             "UPDATE number_stock SET state = 'taken', updated_at = $2
              WHERE id = (SELECT id FROM number_stock WHERE group_id = $1 AND state = 'free'
-                         ORDER BY id LIMIT 1 /*pg FOR UPDATE */)
+                         ORDER BY e164 LIMIT 1 /*pg FOR UPDATE */)
              RETURNING ",
             Taken::COLS
         ),

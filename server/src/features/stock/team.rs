@@ -64,8 +64,8 @@ async fn rewrite(tx: &mut Tx<'_>, id: StockId, wanted: &DidInventoryUpdate) -> R
     let before = store::number(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.expect_version(&DidInventoryRow::from(before.clone()))?;
     let mut after = before.clone();
-    wanted.is_active.clone().apply(&mut after.is_active);
-    wanted.regulatory_override.clone().apply(&mut after.regulatory_override);
+    wanted.is_active.apply(&mut after.is_active);
+    wanted.regulatory_override.apply(&mut after.regulatory_override);
     after.state = match (before.state, after.is_active) {
         (StockState::Taken, _) => StockState::Taken,
         (_, true) => StockState::Free,

@@ -38,7 +38,9 @@ async fn hand_in(customer: &Session, ordered: &Value) -> String {
 async fn is_undone(world: &World, customer: &Session, ordered: &Value, status: &str) -> Value {
     let ended = look(customer, ordered).await;
     assert_eq!((&ended["status"], &ended["did"]), (&json!(status), &json!(null)));
-    assert_eq!(cents(customer).await, 1000);
+    let lines = customer.get("/account/ledger").await.ok();
+    let back = lines["data"].as_array().unwrap().iter().find(|line| line["kind"] == "number_refund").unwrap();
+    assert_eq!(back["amount"]["amount"], "6.50");
     assert_eq!(posted(&world.node.app.db, "number_refund").await, 1);
     assert_eq!(free(&world.node.app.db).await, 1);
     assert!(numbers(customer).await.is_empty());

@@ -1,4 +1,7 @@
 //! The table that numbers pass through, and what they do to the stock on their way.
+//!
+//! It is small and the stock is large, which a planner cannot know. `a.e164 || ''` keeps it from walking through the
+//! stock to look into the small table: what is computed from a column is found by no index.
 
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::features::stock::types::{InventoryId, Regulatory, StockId, StockState};
@@ -30,8 +33,8 @@ row! {
     }
 }
 
+/// Whoever was here before has left it empty.
 pub async fn fill(conn: &mut Conn, arriving: &[New]) -> Result<(), DbError> {
-    empty(conn).await?;
     let columns = ["e164", "group_id", "country", "regulatory"];
     conn.insert_many("number_arrivals", columns, arriving, |new| {
         values![new.e164, new.group_id, new.country, new.regulatory]
@@ -51,8 +54,8 @@ pub async fn known(conn: &mut Conn, upstream: UpstreamId) -> Result<Vec<Known>, 
         sql!(
             "SELECT s.id, s.e164, s.group_id, s.regulatory_override, s.state, a.group_id,
                     s.upstream_id = $1 AND s.regulatory = a.regulatory
-             FROM number_arrivals a JOIN number_stock s ON s.e164 = a.e164
-             ORDER BY s.id /*pg FOR UPDATE OF s */"
+             FROM number_arrivals a JOIN number_stock s ON s.e164 = a.e164 || ''
+             /*pg FOR UPDATE OF s */"
         ),
         params![upstream],
     )
@@ -65,7 +68,7 @@ pub async fn change_known(conn: &mut Conn, upstream: UpstreamId, now: Time) -> R
         sql!(
             "UPDATE number_stock SET upstream_id = $1, group_id = a.group_id, country = a.country,
                  regulatory = a.regulatory, updated_at = $2
-             FROM number_arrivals a WHERE a.e164 = number_stock.e164 AND number_stock.state <> 'taken'"
+             FROM number_arrivals a WHERE number_stock.e164 = a.e164 || '' AND number_stock.state <> 'taken'"
         ),
         params![upstream, now],
     )

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
@@ -53,6 +54,8 @@ pub struct Inner {
     pub fx: Option<Feed>,
     /// What sells for how much, as this node knows it.
     pub tariff: Snapshot<Tariff>,
+    /// Where calls come from, as this node knows it.
+    pub addresses: Snapshot<Addresses>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -130,6 +133,7 @@ impl App {
             },
             fx,
             tariff: Snapshot::default(),
+            addresses: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

@@ -7,6 +7,7 @@
 mod bucket;
 mod revolut;
 mod tax;
+mod zones;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -21,6 +22,7 @@ use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
 pub use tax::{Seller, TaxSettings};
+pub use zones::Zone;
 
 const SECRET_BYTES_AT_LEAST: usize = 32;
 
@@ -52,6 +54,8 @@ pub struct Settings {
     /// What a business has to hand in to be verified.
     pub kyb_required_docs: Vec<DocKind>,
     pub tax: TaxSettings,
+    /// Where trunks can be.
+    pub zones: Vec<Zone>,
     /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
     pub allow_private_ips: bool,
     pub test_clock: bool,
@@ -154,6 +158,7 @@ impl Settings {
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
             tax: read.tax(),
+            zones: read.zones(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
             log: read.log(),
@@ -188,6 +193,10 @@ impl Settings {
         let origins = self.return_origins();
         let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
         (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| address.to_string())
+    }
+
+    pub fn zone(&self, name: &str) -> Option<&Zone> {
+        self.zones.iter().find(|zone| zone.name == name)
     }
 
     pub fn database_url(&self) -> String {

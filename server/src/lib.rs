@@ -1,5 +1,6 @@
 //! Trunkline: a wholesale voice platform in one binary.
 
+pub mod addresses;
 pub mod app;
 pub mod audit;
 pub mod cli;

@@ -1,4 +1,7 @@
-//! The operations port: health, readiness, metrics and, for tests, the clock. Loopback only by default.
+//! The operations port: health, readiness, metrics, what switches ask for and, for tests, the clock. Loopback only by
+//! default.
+
+mod switch;
 
 use std::time::Duration;
 
@@ -59,7 +62,7 @@ impl Operations {
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response, Problem> {
         let allowed = match request.uri().path() {
-            "/healthz" | "/readyz" | "/metrics" => Method::GET,
+            "/healthz" | "/readyz" | "/metrics" | "/switch/config" => Method::GET,
             "/ops/clock" => Method::POST,
             _ => return Err(Problem::not_found()),
         };
@@ -70,6 +73,10 @@ impl Operations {
             "/healthz" => Ok(text("ok\n")),
             "/readyz" => self.ready().await,
             "/metrics" => self.metrics(),
+            "/switch/config" => {
+                self.admit_switch(request.headers())?;
+                switch::config(&self.app).await
+            }
             _ => self.move_clock(request).await,
         }
     }

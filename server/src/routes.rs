@@ -1,8 +1,9 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fx, invoices, kyb, notifications,
-    onboarding, payments, rates, recharge, sessions, two_factor, upstreams, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fraud_caps, fx, invoices, kyb,
+    notifications, onboarding, payments, rates, recharge, sessions, trunks, two_factor, upstreams, vat, watch,
+    webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -103,7 +104,8 @@ pub fn table() -> Vec<Endpoint> {
         get("/account", accounts::show, "Your account")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Account"),
         patch("/account", accounts::update, "Change your account")
-            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound]).under("Account"),
+            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound, AccountNotActive])
+            .under("Account"),
 
         // Money
         get("/account/balance", balance::show, "Your balance")
@@ -166,6 +168,34 @@ pub fn table() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Reads).under("Invoices"),
         get("/invoices/{id}/pdf", invoices::pdf, "A fresh link to an invoice's document")
             .who(Customer).limit(Limit::Reads).under("Invoices"),
+
+        // Trunks
+        get("/trunks", trunks::list, "Your trunks")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks", trunks::create, "Add a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.create").idempotent()
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Trunks"),
+        get("/trunks/{id}", trunks::show, "A trunk")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        patch("/trunks/{id}", trunks::change, "Change a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
+            .problems(&[AccountNotActive, StateConflict]).under("Trunks"),
+        delete("/trunks/{id}", trunks::remove, "Remove a trunk")
+            .who(Customer).limit(Limit::Writes).audit("trunk.remove").idempotent()
+            .problems(&[AccountNotActive, ResourceInUse]).under("Trunks"),
+        get("/trunks/{id}/ip-allow-list", trunks::list_allowed, "The networks that a trunk's calls come from")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        post("/trunks/{id}/ip-allow-list", trunks::allow, "Take a trunk's calls from a network")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
+            .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under("Trunks"),
+        delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::disallow, "Take a trunk's calls from a network no more")
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent()
+            .problems(&[AccountNotActive]).under("Trunks"),
+        get("/fraud-caps", fraud_caps::show, "What calls may cost at most")
+            .who(Customer).limit(Limit::Reads).under("Trunks"),
+        put("/fraud-caps", fraud_caps::change, "Choose what calls may cost at most")
+            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update")
+            .problems(&[NotFound, AccountNotActive]).under("Trunks"),
 
         // Rates
         get("/rates", rates::list, "What calls cost, by prefix")

@@ -13,19 +13,21 @@ use tokio::task::JoinHandle;
 use crate::app::{App, StartError};
 use crate::config::Settings;
 use crate::features::sandbox;
+use crate::http::endpoint::Endpoint;
 use crate::http::headers::RequestIds;
 use crate::http::pipeline::Service;
 use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
 use crate::ops::Operations;
+use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
 /// The operations port serves a handful of machines.
 const OPS_CONNECTIONS: usize = 64;
 
-/// How often a node looks for changes of the tariff.
-const TARIFF_POLL: Duration = Duration::from_secs(1);
+/// How often a node looks for what others changed.
+const POLL: Duration = Duration::from_secs(1);
 
 /// A running service.
 pub struct Running {
@@ -45,10 +47,7 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
 }
 
 /// The same with another table, for tests of the pipeline itself.
-pub async fn start_with(
-    settings: &mut Settings,
-    table: Vec<crate::http::endpoint::Endpoint>,
-) -> Result<Running, StartError> {
+pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
     let public = bind(settings.listen).await?;
     let ops = bind(settings.ops_listen).await?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
@@ -70,7 +69,8 @@ pub async fn start_with(
             async move { service.handle(request, peer).await }
         })),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
-        tokio::spawn(follow_tariff(app.clone(), stopping)),
+        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
@@ -95,32 +95,42 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
         .await;
 }
 
-/// Takes in what other nodes did to the tariff, whether or not somebody asks for a price.
-async fn follow_tariff(app: App, mut stopping: watch::Receiver<bool>) {
+/// Takes in what other nodes changed, whether or not somebody asks for it.
+async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
     loop {
-        if let Err(error) = app.tariff.current(&app.db).await {
-            tracing::warn!(%error, "the tariff could not be brought up to date");
+        if let Err(error) = of(&app).current(&app.db).await {
+            tracing::warn!(%error, name = T::NAME, "what this node keeps in memory could not be brought up to date");
         }
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            () = tokio::time::sleep(TARIFF_POLL) => {}
+            () = tokio::time::sleep(POLL) => {}
         }
     }
 }
 
 /// The table, and the pages beside it.
-fn router(app: &App, table: Vec<crate::http::endpoint::Endpoint>) -> Result<Router, StartError> {
-    let mut description = openapi::describe(&table);
-    let policy = HeaderValue::from_str(reference::content_security_policy())?;
-    let json = serde_json::to_vec(&description)?;
-    // The page is read here, so its examples lead here.
-    description["servers"][0]["url"] = format!("{}{BASE}", app.public_url).into();
+fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
+    let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
     let mut documents = vec![
-        ("/v1/openapi.json", Document::new("application/json", None, json)),
-        ("/docs", Document::new("text/html; charset=utf-8", Some(policy), reference::render(&description))),
+        ("/v1/openapi.json", description(table.clone())),
+        ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
     documents.extend(pages::documents()?);
-    Ok(Router::new(table, documents, sandbox::screens(&app.payments))?)
+    Ok(Router::new(&table, documents, sandbox::screens(&app.payments))?)
+}
+
+fn description(table: Arc<[Arc<Endpoint>]>) -> Document {
+    Document::new("application/json", None, move || openapi::describe(table.iter().map(Arc::as_ref)).to_string())
+}
+
+fn reference_page(table: Arc<[Arc<Endpoint>]>, public_url: String) -> Result<Document, StartError> {
+    let policy = HeaderValue::from_str(reference::content_security_policy())?;
+    Ok(Document::new("text/html; charset=utf-8", Some(policy), move || {
+        let mut description = openapi::describe(table.iter().map(Arc::as_ref));
+        // The page is read here, so its examples lead here.
+        description["servers"][0]["url"] = format!("{public_url}{BASE}").into();
+        reference::render(&description)
+    }))
 }
 
 impl Running {

@@ -1,10 +1,10 @@
 //! What every node keeps in memory and no node may keep for long after it changed: a value made from the database,
 //! swapped whole.
 //!
-//! A row of `versions`, which the thing's migration adds, counts the changes. Whoever changes what the value is made from calls [`changed`] in the same
-//! transaction, and so waits for others who do. Readers take the value as it is ([`Snapshot::latest`]) and see the old
-//! or the new, never a mixture; or they first hold its version against the row ([`Snapshot::current`]) and wait until
-//! the change is loaded. Of many who wait one loads.
+//! A row of `versions`, which the thing's migration adds, counts the changes. Whoever changes what the value is made
+//! from calls [`changed`] in the same transaction, and so waits for others who do. Readers take the value as it is
+//! ([`Snapshot::latest`]) and see the old or the new, never a mixture; or they first hold its version against the row
+//! ([`Snapshot::current`]) and wait until the change is loaded. Of many who wait one loads.
 
 use std::sync::Arc;
 

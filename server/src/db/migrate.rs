@@ -55,7 +55,9 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0012_vat",
     "0013_invoices",
     "0014_payments",
+    "0015_unpaid_invoices",
     "0016_rates",
+    "0017_trunks",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 use hyper::Method;
 
@@ -26,6 +27,8 @@ pub struct Endpoint {
     audit: Audit,
     declared_problems: Vec<Code>,
     pub handler: Box<dyn AnyHandler>,
+    /// Worked out when first asked for.
+    known_problems: OnceLock<BTreeSet<Code>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,15 @@ impl Endpoint {
     /// Whether `If-Match` means something here.
     pub fn is_conditional(&self) -> bool {
         self.method == Method::PATCH || self.method == Method::PUT
+    }
+
+    /// Whether the description of the endpoint tells of this problem.
+    pub fn tells_of(&self, code: Code) -> bool {
+        let known = self.known_problems.get_or_init(|| {
+            let mut requests = super::openapi::request_schemas();
+            self.problems(&self.handler.describe(self.path, &mut requests).problems)
+        });
+        known.contains(&code)
     }
 
     /// Every problem the endpoint may answer with: by its policy, its inputs and its own declaration.
@@ -138,6 +150,7 @@ fn draft<W, L, A>(
         audit: Audit::Unaudited,
         declared_problems: Vec::new(),
         handler,
+        known_problems: OnceLock::new(),
     };
     Draft { endpoint, parts: PhantomData }
 }

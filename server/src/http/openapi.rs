@@ -31,7 +31,7 @@ fn settings() -> SchemaSettings {
 }
 
 /// The whole description.
-pub fn describe(table: &[Endpoint]) -> Value {
+pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
     let (mut requests, mut responses) = (request_schemas(), response_schemas());
     let problem = responses.subschema_for::<ProblemBody<'static>>().to_value();
     let mut paths: Map<String, Value> = Map::new();

@@ -1,6 +1,6 @@
 //! From method and path to the endpoint.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use hyper::header::{
@@ -16,30 +16,42 @@ use super::screen::{Screen, Show};
 /// What every operation's path begins with.
 pub const BASE: &str = "/v1";
 
-/// A fixed text, such as the API description.
+/// A fixed text, such as the API description. It is written when somebody first asks for it, and then kept.
 pub struct Document {
     content_type: HeaderValue,
     policy: Option<HeaderValue>,
+    text: LazyLock<Text, Box<dyn FnOnce() -> Text + Send>>,
+}
+
+struct Text {
     tag: String,
     body: Bytes,
 }
 
 impl Document {
-    pub fn new(content_type: &'static str, policy: Option<HeaderValue>, body: impl Into<Bytes>) -> Document {
-        let body = body.into();
-        Document { content_type: HeaderValue::from_static(content_type), policy, tag: conditional::etag(&body), body }
+    pub fn new(
+        content_type: &'static str,
+        policy: Option<HeaderValue>,
+        write: impl FnOnce() -> String + Send + 'static,
+    ) -> Document {
+        let text = move || {
+            let body = Bytes::from(write());
+            Text { tag: conditional::etag(&body), body }
+        };
+        let content_type = HeaderValue::from_static(content_type);
+        Document { content_type, policy, text: LazyLock::new(Box::new(text)) }
     }
 
     pub fn answer(&self, request: &HeaderMap) -> Response {
         let known = request.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
         let mut response = match known {
-            Some(list) if conditional::matches(list, &self.tag) => full(StatusCode::NOT_MODIFIED, ""),
-            _ => full(StatusCode::OK, self.body.clone()),
+            Some(list) if conditional::matches(list, &self.text.tag) => full(StatusCode::NOT_MODIFIED, ""),
+            _ => full(StatusCode::OK, self.text.body.clone()),
         };
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, self.content_type.clone());
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        if let Ok(tag) = HeaderValue::from_str(&self.tag) {
+        if let Ok(tag) = HeaderValue::from_str(&self.text.tag) {
             headers.insert(ETAG, tag);
         }
         if let Some(policy) = &self.policy {
@@ -70,19 +82,18 @@ pub enum Found {
 impl Router {
     /// A path that stands twice with the same method, or two that cannot be told apart, is an error in the table.
     pub fn new(
-        table: Vec<Endpoint>,
+        table: &[Arc<Endpoint>],
         documents: Vec<(&'static str, Document)>,
         screens: Vec<Screen>,
     ) -> Result<Router, String> {
         let mut paths: Vec<(&'static str, Vec<Arc<Endpoint>>)> = Vec::new();
         for endpoint in table {
-            let endpoint = Arc::new(endpoint);
             match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
                 Some((path, same)) if same.iter().any(|other| other.method == endpoint.method) => {
                     return Err(format!("{} {path} stands twice in the table", endpoint.method));
                 }
-                Some((_, same)) => same.push(endpoint),
-                None => paths.push((endpoint.path, vec![endpoint])),
+                Some((_, same)) => same.push(endpoint.clone()),
+                None => paths.push((endpoint.path, vec![endpoint.clone()])),
             }
         }
         let mut router = matchit::Router::new();

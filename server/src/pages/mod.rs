@@ -37,7 +37,7 @@ pub fn documents() -> Result<Vec<(&'static str, Document)>, StartError> {
 impl Page {
     fn document(&self) -> Result<Document, StartError> {
         let body = self.markup.replacen("{style}", STYLE, 1).replacen("{script}", self.script, 1);
-        Ok(Document::new("text/html; charset=utf-8", Some(self.policy()?), body))
+        Ok(Document::new("text/html; charset=utf-8", Some(self.policy()?), || body))
     }
 
     fn policy(&self) -> Result<HeaderValue, StartError> {

@@ -1,7 +1,7 @@
 //! Networks that calls may come from.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use ipnet::IpNet;
@@ -14,6 +14,22 @@ use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
 pub struct Cidr(IpNet);
 
 impl Cidr {
+    /// The network, unless it has bits beyond its mask, is everything, or is IPv4 in the guise of IPv6.
+    pub fn new(network: IpNet) -> Option<Cidr> {
+        let is_mapped = matches!(network.addr(), IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
+        (network.trunc() == network && network.prefix_len() > 0 && !is_mapped).then_some(Cidr(network))
+    }
+
+    /// Its lowest address, where all networks stand in one order: IPv4 among IPv6 as ::ffff:a.b.c.d.
+    pub fn first(self) -> Ipv6Addr {
+        in_one_order(self.0.network())
+    }
+
+    /// Its highest address in that order.
+    pub fn last(self) -> Ipv6Addr {
+        in_one_order(self.0.broadcast())
+    }
+
     pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -31,9 +47,15 @@ impl FromStr for Cidr {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let network = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
-        let is_mapped = |net: &IpNet| matches!(net.addr(), IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
-        let is_sound = |net: &IpNet| net.trunc() == *net && net.prefix_len() > 0 && !is_mapped(net);
-        network.filter(is_sound).map(Cidr).ok_or_else(Self::invalid)
+        network.and_then(Cidr::new).ok_or_else(Self::invalid)
+    }
+}
+
+/// An address as it stands in the one order of both families.
+pub fn in_one_order(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
     }
 }
 
@@ -58,6 +80,16 @@ mod tests {
         let network: Cidr = "192.0.2.0/28".parse().unwrap();
         assert!(network.contains("::ffff:192.0.2.15".parse().unwrap()));
         assert!(!network.contains("192.0.2.16".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_network_reaches_from_its_first_to_its_last_address() {
+        let network: Cidr = "192.0.2.16/28".parse().unwrap();
+        let reach = [network.first(), network.last()].map(|address| address.to_string());
+        assert_eq!(reach, ["::ffff:192.0.2.16", "::ffff:192.0.2.31"]);
+        let network: Cidr = "2001:db8:1::/48".parse().unwrap();
+        let reach = [network.first(), network.last()].map(|address| address.to_string());
+        assert_eq!(reach, ["2001:db8:1::", "2001:db8:1:ffff:ffff:ffff:ffff:ffff"]);
     }
 
     #[test]

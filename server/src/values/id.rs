@@ -216,6 +216,16 @@ id! {
     pub struct RefundId;
 }
 
+id! {
+    /// Where a customer's calls come in and go out.
+    pub struct TrunkId;
+}
+
+id! {
+    /// A network that a trunk's calls come from.
+    pub struct IpAllowEntryId;
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

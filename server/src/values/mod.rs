@@ -28,6 +28,7 @@ mod locale;
 mod markup;
 mod money;
 mod money_wire;
+mod public_ip;
 mod role;
 #[doc(hidden)]
 pub mod scalar;
@@ -44,7 +45,7 @@ mod words;
 
 pub use crate::{id, text_enum};
 pub use change::Change;
-pub use cidr::Cidr;
+pub use cidr::{Cidr, in_one_order};
 pub use country::Country;
 pub use cron::Cron;
 pub use currency::Currency;
@@ -52,13 +53,14 @@ pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, KybDocumentId, KybId, PaymentId, PaymentMethodId,
-    RefundId, SessionId, UpstreamId, UserId, parse_uuid,
+    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
+    PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
 pub use locale::Locale;
 pub use markup::Markup;
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
+pub use public_ip::is_public_ip;
 pub use role::{Role, Roles};
 pub use sip_uri::SipUri;
 pub use stored::Stored;

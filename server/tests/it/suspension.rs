@@ -25,7 +25,8 @@ both! {
         let checkout = set_up_card(&petra).await;
         happens(&world, &petra, Event::Suspended).await;
 
-        let refused: [Answer; 7] = [
+        let refused: [Answer; 8] = [
+            petra.call(Method::PATCH, "/account", Some(json!({"company_name": "Other BV"}))).await,
             petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await,
             petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await,
             Form::document("other", "scan.pdf", &pdf("/More 1")).post(&petra, UPLOAD).await,

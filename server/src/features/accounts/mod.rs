@@ -5,7 +5,7 @@
 mod store;
 mod types;
 
-pub use store::{NewAccount, TaxStanding, contact, discard, insert, move_vat_status, tax_standing};
+pub use store::{NewAccount, TaxStanding, contact, discard, insert, lock, move_vat_status, tax_standing};
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 
 use crate::db::Conn;
@@ -31,6 +31,11 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
     call.commit((id, changes), |tx, (id, changes)| {
         Box::pin(async move {
             let mut account = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            if account.onboarding_status == OnboardingStatus::Suspended {
+                return Err(Problem::account_not_active(
+                    "The account is suspended; write to support to have it reinstated.",
+                ));
+            }
             tx.expect_version(&Account::from(account.clone()))?;
             changes.apply(&mut account);
             account.updated_at = tx.call.now;

@@ -84,6 +84,13 @@ pub async fn contact(conn: &mut Conn, id: AccountId) -> Result<Option<Contact>, 
     conn.opt(sql!("SELECT ", Contact::COLS, " FROM accounts WHERE id = $1"), params![id]).await
 }
 
+/// Makes changes to what an account has one of, or a number of, wait for each other.
+pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    let _: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await?;
+    Ok(())
+}
+
 /// The account, held until the transaction ends: who changes another field meanwhile waits and sees this change.
 pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(

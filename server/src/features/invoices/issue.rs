@@ -13,7 +13,7 @@ use super::month::Month;
 use super::rules::{self, InvoiceStatus, Move};
 use super::store::{self, InvoiceRow, Series};
 use super::types::InvoiceId;
-use super::{DOCUMENT, refused};
+use super::{DOCUMENT, refused, remind};
 use crate::app::App;
 use crate::audit::{self, Actor, Entry as AuditEntry, Outcome};
 use crate::db::Conn;
@@ -136,6 +136,7 @@ pub fn ledger_problem(error: LedgerError) -> Problem {
 
 async fn follow_up(conn: &mut Conn, order: &Order, invoice: &InvoiceRow, decision: Decision) -> Result<(), Problem> {
     order_document(conn, &order.app, Series::Invoice, invoice.id, order.now).await?;
+    remind(conn, invoice, order.now).await?;
     let news = InvoiceIssued {
         invoice_id: invoice.id.uuid(),
         number: invoice.number.clone(),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::document;
 use super::issue::{self, Order};
 use super::month::Month;
+use super::remind;
 use super::rules::{self, Move};
 use super::store::{self, Open, Series};
 use super::types::InvoiceId;
@@ -146,7 +147,10 @@ pub async fn settle_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
 async fn pay(conn: &mut Conn, id: InvoiceId, now: Time) -> Result<(), DbError> {
     let Some(invoice) = store::find_to_change(conn, id).await? else { return Ok(()) };
     match rules::apply(invoice.status, Move::Pay) {
-        Ok(status) => store::pay(conn, id, status, now).await,
+        Ok(status) => {
+            store::pay(conn, id, status, now).await?;
+            remind(conn, &invoice, now).await
+        }
         Err(_) => Ok(()),
     }
 }

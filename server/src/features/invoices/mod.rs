@@ -27,7 +27,23 @@ pub use review::{credit, list_all, void};
 pub use store::names_file;
 pub use types::InvoiceId;
 
+use crate::db::{Conn, DbError};
+use crate::features::dunning::{self, Reason};
 use crate::http::problem::Problem;
+use crate::ledger;
+use crate::values::Time;
+use store::InvoiceRow;
+
+/// Has the team speak to the customer for as long as an invoice of it is unpaid. To be called whenever one has moved.
+async fn remind(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
+    // Invoices of a customer that move at the same time take turns here, and so see each other.
+    ledger::balance_held_still(conn, moved.account_id, moved.currency).await?;
+    if store::has_unpaid(conn, moved.account_id).await? {
+        dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice, now).await
+    } else {
+        dunning::settle(conn, moved.account_id, Reason::UnpaidInvoice).await
+    }
+}
 
 fn refused(refusal: rules::Refusal) -> Problem {
     Problem::state_conflict(refusal.to_string())

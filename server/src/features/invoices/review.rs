@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::customer::{Position, page, position};
 use super::issue::{ledger_problem, order_document};
-use super::refused;
 use super::rules::{self, InvoiceStatus, Move};
 use super::store::{self, CreditNoteRow, InvoiceRow, Series, Wanted};
 use super::types::{AdminInvoice, Invoice, InvoiceAction, InvoiceId};
+use super::{refused, remind};
 use crate::app::App;
 use crate::db::Conn;
 use crate::http::answer::Json;
@@ -60,6 +60,7 @@ pub async fn void(
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
             give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, invoice.vat)], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
+            remind(tx, &invoice, now).await?;
             view(tx, &app, *id, now).await
         })
     })
@@ -84,6 +85,7 @@ pub async fn credit(
             let parts = [(Book::Refunds, invoice.subtotal), (Book::Vat, invoice.vat)];
             give_back(tx, &invoice, Kind::CreditNote, &parts, &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
+            remind(tx, &invoice, now).await?;
             insert_note(tx, &invoice, &action.reason).await?;
             order_document(tx, &app, Series::CreditNote, *id, now).await?;
             view(tx, &app, *id, now).await

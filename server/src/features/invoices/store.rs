@@ -225,6 +225,13 @@ pub async fn open(conn: &mut Conn, after: Option<InvoiceId>, limit: i64) -> Resu
     .await
 }
 
+/// Whether the customer has an invoice to pay.
+pub async fn has_unpaid(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT EXISTS (SELECT 1 FROM invoices WHERE account_id = $1 AND status = 'issued')");
+    let (found,) = conn.one(sql, params![account]).await?;
+    Ok(found)
+}
+
 /// Writes when an invoice that its caller holds was paid.
 pub async fn pay(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE invoices SET status = $2, paid_at = $3 WHERE id = $1"), params![id, status, now]).await?;

@@ -87,6 +87,19 @@ mails! {
     subject |_, _| "Auto-recharge was switched off".into();
     sample |_| RechargeOff { amount: euros(10_000) };
 
+    /// Somebody raised what calls may cost, we hope the customer.
+    FraudCapsRaised { spend_before: Money, spend: Money, rate_before: Money, rate: Money, at: Moment, ip: IpAddr }
+    templates "en/fraud_caps_raised.html", "en/fraud_caps_raised.txt";
+    subject |_, _| "Your fraud caps were raised".into();
+    sample |_| FraudCapsRaised {
+        spend_before: euros(5000),
+        spend: euros(25_000),
+        rate_before: euros(50),
+        rate: euros(50),
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
+
     /// Documents were looked at and found good.
     DocumentsApproved { papers: Papers, note: Option<String> }
     templates "en/documents_approved.html", "en/documents_approved.txt";

@@ -24,6 +24,7 @@ pub use store::{
 pub use types::TrafficType;
 
 use crate::db::Conn;
+use crate::features::accounts::OnboardingStatus;
 use crate::http::problem::Problem;
 use crate::values::{AccountId, Time};
 
@@ -43,6 +44,16 @@ pub async fn must_be_active(conn: &mut Conn, account: AccountId) -> Result<(), P
             Err(Problem::account_not_active("The account is suspended; write to support to have it reinstated."))
         }
         None => Err(Problem::not_found()),
+    }
+}
+
+/// Refuses what only an account whose business was verified may do: to provision anything, and to place calls.
+pub async fn must_be_approved(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    must_be_active(conn, account).await?;
+    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
+    match known.standing().onboarding {
+        OnboardingStatus::Approved => Ok(()),
+        _ => Err(Problem::account_not_active("The account is not approved yet; have your business verified first.")),
     }
 }
 

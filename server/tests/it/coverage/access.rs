@@ -7,7 +7,7 @@ use trunkline::http::endpoint::Endpoint;
 use trunkline::routes;
 use trunkline::values::Role;
 
-use super::examples::{example, key, needs_example, send, stranger};
+use super::examples::{Request, example, key, keyed, needs_example, prepared, send, stranger};
 use super::{name, rates, unfounded};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
@@ -94,9 +94,9 @@ both! {
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.path.contains('{')) {
             let nobody = uuid().to_string();
             let long = "9".repeat(5000);
+            let prepared = prepared(&world, endpoint).await;
             for value in [nobody.as_str(), "1", "no-such-thing", "%00", "%FF", "..%2F..%2Fetc%2Fpasswd", &long] {
-                let mut request = example(&world, endpoint).await;
-                request.path = unfounded(endpoint, value);
+                let request = keyed(endpoint, Request { path: unfounded(endpoint, value), ..prepared.clone() });
                 refused(endpoint, send(&request, &endpoint.method).await, 404, "not_found");
             }
         }

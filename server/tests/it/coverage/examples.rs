@@ -22,6 +22,7 @@ use crate::world::engines::uuid;
 use crate::world::{PASSWORD, World, form};
 
 /// A request that is ready to be sent.
+#[derive(Clone)]
 pub struct Request {
     pub caller: Client,
     pub path: String,
@@ -141,6 +142,11 @@ pub fn needs_example(endpoint: &Endpoint) -> bool {
 
 /// The example of a row, sent by a caller who may and with a key where one is demanded.
 pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
+    keyed(endpoint, prepared(world, endpoint).await)
+}
+
+/// The same, but for the key.
+pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
     let (method, path) = (endpoint.method.as_str(), endpoint.path);
     let found = EXAMPLES
         .iter()
@@ -153,7 +159,11 @@ pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
     let (_, _, prepare) = found.unwrap_or_else(|| {
         panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")
     });
-    let mut request = prepare(world).await;
+    prepare(world).await
+}
+
+/// Gives the request a key of its own where the row wants one.
+pub fn keyed(endpoint: &Endpoint, mut request: Request) -> Request {
     if endpoint.idempotency == Idempotency::Required {
         request.caller = request.caller.with_key(key());
     }

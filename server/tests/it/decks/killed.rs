@@ -11,11 +11,8 @@ use crate::world::engines::{TestDb, both};
 use crate::world::process::Process;
 use crate::world::{ADMIN_EMAIL, BOOTSTRAP_TOKEN, PASSWORD};
 
-const SETTINGS: [(&str, &str); 3] = [
-    ("TRUNKLINE_RATE_LIMITS", "off"),
-    ("TRUNKLINE_TEST_CLOCK", "on"),
-    ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
-];
+const SETTINGS: [(&str, &str); 3] =
+    [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on"), ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN)];
 
 fn serve(db: &TestDb, folder: &TempDir) -> Process {
     tokio::task::block_in_place(|| Process::serve(db, folder.path(), &SETTINGS))

@@ -63,7 +63,8 @@ impl State {
             return "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n".to_owned();
         }
         if request.contains(" /moved") {
-            return "HTTP/1.1 302 Found\r\nLocation: /rates.csv\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned();
+            return "HTTP/1.1 302 Found\r\nLocation: /rates.csv\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                .to_owned();
         }
         self.sent += 1;
         let tag = self.etag.map(|etag| format!("ETag: {etag}\r\n")).unwrap_or_default();

@@ -9,7 +9,7 @@ use trunkline::values::{AccountId, Currency, Role, Time};
 
 use super::{
     HOUR, INVOICE_NUMBERS, account, account_of, assert_gapless, balance, call, eur, euros, exact, invoiced, issue,
-    last_month, next_month, now, numbers, post, topup,
+    last_month, next_month, now, numbers, post, reasons, topup,
 };
 use crate::world::World;
 use crate::world::engines::{both, uuid};
@@ -65,6 +65,7 @@ both! {
         };
         world.advance(HOUR).await;
         assert_eq!(status().await, ("issued".to_owned(), false));
+        assert!(reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         // 71 is lacking. What is used meanwhile belongs to the next invoice.
         post(&world, topup(account, euros(70)), now(&world)).await;
         post(&world, call(account, euros(5)), now(&world)).await;
@@ -73,6 +74,7 @@ both! {
         post(&world, topup(account, euros(1)), now(&world)).await;
         world.advance(HOUR).await;
         assert_eq!(status().await, ("paid".to_owned(), true));
+        assert!(!reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         assert_eq!(balance(&world, account).await, euros(-5));
         world.end().await;
     }

@@ -110,6 +110,15 @@ async fn balance(world: &World, account: AccountId) -> Money {
 }
 
 /// The owner of an invoice.
+/// Why the team should speak to the customer about money.
+async fn reasons(world: &World, account: AccountId) -> Vec<String> {
+    let admin = world.minted(Role::Admin).await;
+    let listed = admin.get("/admin/dunning").await.ok();
+    let found = listed["data"].as_array().unwrap().iter().find(|one| one["id"] == account.uuid().to_string());
+    let reasons = found.map(|one| one["reasons"].as_array().unwrap().clone()).unwrap_or_default();
+    reasons.iter().map(|one| one["reason"].as_str().unwrap().to_owned()).collect()
+}
+
 async fn owner(world: &World, invoice: InvoiceId) -> AccountId {
     let mut reader = world.node.app.db.read().await.unwrap();
     reader.one::<(AccountId,)>("SELECT account_id FROM invoices WHERE id = $1", params![invoice]).await.unwrap().0

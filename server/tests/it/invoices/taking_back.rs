@@ -4,7 +4,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use trunkline::values::{Role, Time};
 
-use super::{balance, eur, euros, invoiced, numbers, owner};
+use super::{balance, eur, euros, invoiced, numbers, owner, reasons};
 use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::engines::both;
@@ -33,6 +33,7 @@ both! {
         let (customer, invoice) = invoiced(&world, false).await;
         let account = owner(&world, invoice).await;
         assert_eq!(balance(&world, account).await, euros(-121));
+        assert!(reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         let before = customer.get(&format!("/invoices/{invoice}")).await.ok();
         let admin = world.minted(Role::Admin).await;
         let path = format!("/admin/invoices/{invoice}/void");
@@ -42,6 +43,7 @@ both! {
         assert_eq!((&void["status"], &void["number"]), (&json!("void"), &before["number"]));
         assert_eq!((&void["reason"], &void["credit_note"]), (&json!("wrong customer"), &json!(null)));
         assert_eq!(balance(&world, account).await, euros(-100));
+        assert!(!reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         let credit = format!("/admin/invoices/{invoice}/credit");
         let refused = admin.with_key(key()).post(&credit, json!({"reason": "once more"})).await;
         let problem = refused.problem(409, "state.conflict");

@@ -14,7 +14,7 @@ use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};
 use crate::db::{Conn, DbError};
 use crate::entropy::Entropy;
-use crate::features::onboarding;
+use crate::features::{accounts, onboarding};
 use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{Body, Path};
@@ -84,7 +84,7 @@ pub async fn save(
         tracing::warn!(order_id = order.id, %account, "the payment provider kept no card");
         return Ok(());
     };
-    store::lock_account(conn, account).await?;
+    accounts::lock(conn, account).await?;
     let id = PaymentMethodId::new(entropy.uuid(now));
     let method = MethodRow {
         id,
@@ -150,7 +150,7 @@ pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<
 async fn own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
     let account = tx.call.principal()?.account_id;
     onboarding::must_be_active(tx, account).await?;
-    store::lock_account(tx, account).await?;
+    accounts::lock(tx, account).await?;
     let method = store::lock(tx, id).await?;
     method.filter(|method| method.account_id == account).ok_or_else(Problem::not_found)
 }

@@ -31,13 +31,6 @@ pub async fn lock(conn: &mut Conn, id: PaymentMethodId) -> Result<Option<MethodR
         .await
 }
 
-/// Makes changes of one account's cards wait for each other.
-pub async fn lock_account(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
-    let _: Option<(AccountId,)> =
-        conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![account]).await?;
-    Ok(())
-}
-
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,

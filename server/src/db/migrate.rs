@@ -58,6 +58,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0015_unpaid_invoices",
     "0016_rates",
     "0017_trunks",
+    "0019_calls" + postgres,
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -236,4 +236,6 @@ CREATE INDEX cdr_exports_in_order ON cdr_exports (account_id, requested_at, id);
 CREATE INDEX cdr_exports_due ON cdr_exports (expires_at) WHERE status = 'ready';
 CREATE INDEX cdr_exports_file ON cdr_exports (content_hash) WHERE content_hash IS NOT NULL;
 
+-- When a switch last said how an upstream does: an older word that comes late changes nothing.
+ALTER TABLE upstreams ADD COLUMN health_at BIGINT;
 INSERT INTO versions (name, version, changed_at) VALUES ('carriers', 0, 0);

@@ -24,6 +24,7 @@ mod doc_kind;
 mod e164;
 mod email;
 pub mod id;
+mod list;
 mod locale;
 mod markup;
 mod money;
@@ -56,6 +57,7 @@ pub use id::{
     AccountId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
     PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
+pub use list::List;
 pub use locale::Locale;
 pub use markup::Markup;
 pub use money::{Money, MoneyError};

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
         "ledger",
         "tariff",
         "addresses",
+        "carriers",
         "snapshot",
         "audit",
         "jobs",

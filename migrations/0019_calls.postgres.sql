@@ -28,6 +28,8 @@ BEGIN
     RETURN made;
 END $$;
 
+SELECT make_cdr_months((extract(epoch FROM now()) * 1000)::BIGINT);
+
 -- Nothing in it outlives its transaction.
 ALTER TABLE cdr_arrivals SET UNLOGGED;
 -- Room on the page for the next version of rows that change with every call.

@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, decks, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat, watch,
-    webhooks,
+    calls, cards, decks, fx, housekeeping, invoices, letters, orphans, payments, recharge, sandbox, sessions, vat,
+    watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -55,6 +55,11 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: decks::IMPORT, run: |context, payload| Box::pin(decks::import_job(context, payload)) },
         JobKind { kind: decks::PULL_DUE, run: |context, payload| Box::pin(decks::pull_due_job(context, payload)) },
         JobKind { kind: decks::ANNOUNCE, run: |context, payload| Box::pin(decks::announce_job(context, payload)) },
+        JobKind {
+            kind: calls::CLOSE_VANISHED,
+            run: |context, payload| Box::pin(calls::close_vanished_job(context, payload)),
+        },
+        JobKind { kind: calls::MAKE_ROOM, run: |context, payload| Box::pin(calls::make_room_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -64,6 +69,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
+        Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
+        Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },

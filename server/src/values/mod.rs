@@ -54,7 +54,7 @@ pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
+    AccountId, CallId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
     PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
 pub use list::List;

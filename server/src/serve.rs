@@ -23,7 +23,7 @@ use crate::ops::{self, Operations};
 use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
-/// The operations port serves a handful of machines.
+/// The operations port serves switches and a few other machines.
 const OPS_CONNECTIONS: usize = 1024;
 
 /// How often a node looks for what others changed.

@@ -193,7 +193,9 @@ pub async fn capture_together(
         freed += ended.map_or(0, |(amount,)| amount);
     }
     let Some(entry) = charge else {
-        change_held(conn, account, currency, -freed).await?;
+        if freed > 0 {
+            change_held(conn, account, currency, -freed).await?;
+        }
         return Ok(None);
     };
     let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;

@@ -44,6 +44,7 @@ mod statements;
 mod storage;
 mod story;
 mod suspension;
+mod switch;
 mod two_factor;
 mod uploads;
 mod upstreams;

@@ -69,14 +69,13 @@ pub async fn facts(
     conn.opt(
         sql!(
             "SELECT t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
-                    a.onboarding_status = 'approved' AND o.suspended_from IS NULL,
+                    o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
                     f.max_spend_per_day, f.max_rate_per_minute, q.channels,
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'carriers'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
                     l.token
-             FROM trunks t JOIN accounts a ON a.id = t.account_id
-             LEFT JOIN onboardings o ON o.account_id = t.account_id
+             FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
              LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
              LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id

@@ -6,7 +6,7 @@
 
 mod store;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -49,6 +49,8 @@ struct Judge<'a> {
     tariff: Arc<Tariff>,
     /// When the tariff has changed since the earliest line, in order.
     changes: Vec<Time>,
+    /// Whether there were more changes than are looked at.
+    is_cut: bool,
     /// Tariffs of the past, by the change that began them.
     past: Vec<(Option<Time>, Arc<Tariff>)>,
     trunks: HashMap<TrunkId, Option<TrunkFacts>>,
@@ -70,11 +72,15 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
     }
     let Some(earliest) = lines.iter().map(|(_, line)| line.started_at.0).min() else { return Ok(answer) };
     let mut judge = Judge::new(app, earliest).await?;
+    let mut seen = HashSet::new();
     for part in lines.chunks(LINES_IN_TRANSACTION) {
         let mut records = Vec::with_capacity(part.len());
         for (place, line) in part {
             match judge.record(line).await? {
-                Ok(record) => records.push(record),
+                Ok(record) if seen.insert((record.trunk_id, record.call_id.clone(), record.leg, record.started_at)) => {
+                    records.push(record);
+                }
+                Ok(_) => answer.duplicates += 1,
                 Err(reason) => answer.rejected.push(RejectedLine { line: *place, reason: reason.to_owned() }),
             }
         }
@@ -113,9 +119,10 @@ impl<'a> Judge<'a> {
         let tariff = app.tariff.current(&app.db).await?;
         let (addresses, carriers) = (app.addresses.current(&app.db).await?, app.carriers.current(&app.db).await?);
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, CHANGES).await?;
-        let changes = changes.into_iter().map(|(change,)| change).collect();
+        let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
+        let is_cut = changes.len() as i64 == CHANGES;
         let (past, trunks, now) = (Vec::new(), HashMap::new(), app.clock.now());
-        Ok(Judge { app, addresses, carriers, tariff, changes, past, trunks, now })
+        Ok(Judge { app, addresses, carriers, tariff, changes, is_cut, past, trunks, now })
     }
 
     /// The record of a line, or why there can be none.
@@ -222,7 +229,7 @@ impl<'a> Judge<'a> {
     async fn tariff_at(&mut self, moment: Time) -> Result<Option<Arc<Tariff>>, DbError> {
         let behind = self.changes.partition_point(|change| *change <= moment);
         if behind == self.changes.len() {
-            return Ok(Some(Arc::clone(&self.tariff)));
+            return Ok((!self.is_cut).then(|| Arc::clone(&self.tariff)));
         }
         let begun = behind.checked_sub(1).and_then(|place| self.changes.get(place)).copied();
         if let Some((_, known)) = self.past.iter().find(|(since, _)| *since == begun) {

@@ -123,9 +123,8 @@ pub async fn lock(conn: &mut Conn, token: CallId) -> Result<Option<Watched>, DbE
         sql!(
             "SELECT ",
             LiveCall::COLS,
-            ", EXISTS (SELECT 1 FROM accounts LEFT JOIN onboardings ON onboardings.account_id = accounts.id
-                   WHERE accounts.id = live_calls.account_id AND onboarding_status = 'approved'
-                     AND suspended_from IS NULL),
+            ", EXISTS (SELECT 1 FROM onboardings WHERE onboardings.account_id = live_calls.account_id
+                   AND onboarding_status = 'approved' AND suspended_from IS NULL),
                (SELECT max_spend_per_day FROM fraud_caps WHERE fraud_caps.account_id = live_calls.account_id)
              FROM live_calls WHERE token = $1 /*pg FOR UPDATE */"
         ),

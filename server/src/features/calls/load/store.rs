@@ -53,7 +53,7 @@ pub async fn begin_in_zone(
             sql!(
                 "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
                                         day, day_peak)
-                 SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE $5 > 0
+                 SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE CAST($5 AS BIGINT) > 0
                  ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + 1,
                      hour_peak = CASE WHEN zone_load.hour >= $3 AND zone_load.hour_peak > zone_load.live
                                       THEN zone_load.hour_peak ELSE zone_load.live + 1 END,
@@ -127,7 +127,7 @@ pub async fn reserve_in_day(conn: &mut Conn, day: Day, amount: i64) -> Result<bo
         .exec(
             sql!(
                 "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
-                 SELECT $1, $2, 0, $3, FALSE WHERE $3 <= $4
+                 SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
                  ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
                  WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
             ),

@@ -86,11 +86,11 @@ fn price_fault(record: &store::Priced) -> Option<Fault> {
         Rate::new(record.rate_per_minute, record.connect_fee, increment, minimum).ok()
     };
     let price = match record.status {
-        CallStatus::Answered => rate()?.price(u32::try_from(record.duration_seconds).ok()?).ok()?,
-        _ => 0,
+        CallStatus::Answered => rate().and_then(|rate| rate.price(u32::try_from(record.duration_seconds).ok()?).ok()),
+        _ => Some(0),
     };
     let is_charged = record.is_charged == (record.charge > 0);
-    (price != record.charge || !is_charged).then(|| Fault {
+    (price != Some(record.charge) || !is_charged).then(|| Fault {
         what: "the charge",
         which: record.id.to_string(),
         stored: format!(
@@ -98,6 +98,6 @@ fn price_fault(record: &store::Priced) -> Option<Fault> {
             record.charge,
             if record.is_charged { "in the ledger" } else { "not in the ledger" }
         ),
-        counted: price.to_string(),
+        counted: price.map_or("no price".to_owned(), |price| price.to_string()),
     })
 }

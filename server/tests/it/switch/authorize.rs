@@ -29,7 +29,7 @@ fn reason(reason: &str, code: i64) -> (String, i64) {
 
 both! {
     async fn a_call_that_may_begin_gets_a_token_a_limit_and_its_routes(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let answer = scene.allowed(json!({})).await;
         assert_eq!(answer["account_id"], json!(scene.customer.account_id));
         assert_eq!((&answer["trunk_id"], &answer["leg"]), (&json!(scene.trunk), &json!("termination")));
@@ -41,7 +41,7 @@ both! {
     }
 
     async fn the_source_the_account_and_the_number_are_looked_at_first(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         assert_eq!(scene.denied(json!({"source_ip": "8.8.4.8"})).await, reason("source_not_allowed", 403));
         assert_eq!(scene.denied(json!({"direction": "inbound"})).await, reason("direction_mismatch", 403));
         assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9", "direction": "outbound"})).await, reason("direction_mismatch", 403));
@@ -62,11 +62,11 @@ both! {
     }
 
     async fn a_cap_on_the_minute_and_one_on_the_day_are_kept(db) {
-        let scene = Scene::start(db, 1000_00).await;
+        let scene = Scene::start(db, 100_000).await;
         assert_eq!(scene.denied(json!({"called": "+19001234567"})).await, reason("rate_cap", 403));
         // 300 s to the United Kingdom are 3 euros, to the Netherlands 0.30.
         assert_eq!(scene.denied(json!({"called": "+442071234567"})).await, reason("rate_cap", 403));
-        set_caps(&scene.customer, 3_50, 60).await;
+        set_caps(&scene.customer, 350, 60).await;
         assert_eq!(scene.allowed(json!({"called": "+442071234567"})).await["max_seconds"], 300);
         assert_eq!(scene.allowed(json!({})).await["max_seconds"], 300);
         // 20 cents are left of the day.
@@ -84,7 +84,7 @@ both! {
     }
 
     async fn a_trunk_takes_so_many_calls_at_once_and_so_many_in_a_second(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         set_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 2})).await;
         let first = scene.allowed(json!({})).await;
         scene.allowed(json!({})).await;
@@ -108,7 +108,7 @@ both! {
     }
 
     async fn an_account_has_so_many_calls_in_a_zone(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let account: trunkline::values::AccountId = scene.customer.account_id.parse().unwrap();
         let quota = db.tx(account, |conn, account| Box::pin(async move {
             conn.exec(
@@ -140,7 +140,7 @@ both! {
     }
 
     async fn a_call_goes_to_nobody_who_is_down_or_asks_more_than_it_earns(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let down = |kind: &str, at: i64| json!([{
             "event_id": "h", "type": kind, "upstream_id": scene.upstream, "edge_id": "edge-1", "at": scene.now() + at
         }]);
@@ -159,7 +159,7 @@ both! {
     }
 
     async fn the_same_question_has_the_same_answer_until_the_call_is_over(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let same = call(json!({}));
         let first = scene.allowed(same.clone()).await;
         assert_eq!(scene.allowed(same.clone()).await, first);

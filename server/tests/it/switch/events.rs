@@ -17,7 +17,7 @@ fn answered(seconds: i64, charge: i64) -> Option<(String, i64, i64, i64, bool)> 
 
 both! {
     async fn a_call_is_charged_for_what_it_lasted_and_the_rest_is_let_go_of(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
         let told = scene.tell(json!([scene.event("answered", &token, 0, json!({"at": began}))])).await;
@@ -31,7 +31,7 @@ both! {
     }
 
     async fn an_end_alone_is_enough_and_only_the_first_counts(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
         let ended = |at: i64| json!({"at": began + at, "answered_at": began, "upstream_id": scene.upstream});
@@ -54,7 +54,7 @@ both! {
     }
 
     async fn events_may_come_in_any_order_and_are_judged_one_by_one(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
         let told = scene.tell(json!([
@@ -81,7 +81,7 @@ both! {
     }
 
     async fn calls_that_nobody_answered_cost_nothing(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let ends = [
             ("failed", json!({"status": "busy"}), "busy"),
             ("failed", json!({"sip_code": 487}), "cancelled"),
@@ -145,7 +145,7 @@ both! {
     }
 
     async fn a_suspended_account_and_a_call_the_team_ends_may_not_go_on(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let one = scene.allowed(json!({})).await["call_token"].clone();
         let alive = |scene: &Scene, token: &Value| json!([scene.event("keepalive", token, 0, json!({}))]);
         assert_eq!(scene.tell(alive(&scene, &one)).await["hang_up"], json!([]));
@@ -159,7 +159,7 @@ both! {
     }
 
     async fn a_deck_that_changes_amid_a_call_changes_nothing_for_it(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
         scene.world.advance(10).await;
@@ -175,7 +175,7 @@ both! {
     }
 
     async fn calls_of_a_switch_that_vanished_are_closed_with_what_is_known(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         let talking = scene.allowed(json!({})).await["call_token"].clone();
         let ringing = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -200,7 +200,7 @@ both! {
     }
 
     async fn peaks_of_each_hour_are_written_down(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(3600).await;
         let mut tokens = Vec::new();
         for _ in 0..3 {

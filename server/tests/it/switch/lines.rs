@@ -49,7 +49,7 @@ fn shuffle<T>(things: &mut [T], seed: u64) {
 
 both! {
     async fn ten_thousand_lines_sent_over_and_over_are_charged_once(db) {
-        let scene = Scene::start(db, 100_000_00).await;
+        let scene = Scene::start(db, 10_000_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
         let mut lines: Vec<String> = (0..10_000_i64)
@@ -77,7 +77,7 @@ both! {
     }
 
     async fn good_lines_are_kept_and_bad_ones_are_told_by_their_number(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
         let good = |id: &str| line(&scene, id, began, 60, json!({}));
@@ -115,7 +115,7 @@ both! {
     }
 
     async fn a_line_is_known_by_trunk_call_id_leg_and_beginning(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
         let one = line(&scene, "same", began, 60, json!({}));
@@ -130,7 +130,7 @@ both! {
     }
 
     async fn a_call_of_the_past_is_priced_by_the_deck_of_its_time(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         scene.world.advance(1000).await;
         let cheap = scene.now() - 500_000;
         for rate in ["0.12", "0.24"] {
@@ -153,7 +153,7 @@ both! {
     }
 
     async fn a_file_is_imported_and_proved_from_the_command_line(db) {
-        let scene = Scene::start(db, 100_00).await;
+        let scene = Scene::start(db, 10_000).await;
         // The program has a clock of its own, which is not ahead.
         let lines = [line(&scene, "a", scene.now(), 0, json!({})), json!({"call_id": "b"})];
         let file = scene.world.data_folder().join("calls.jsonl");

@@ -24,7 +24,7 @@ impl Dice {
 both! {
     async fn a_thousand_calls_at_once_get_no_more_than_the_money_for_a_hundred(db) {
         // A slice is 0.30.
-        let scene = Scene::start(db, 30_00).await;
+        let scene = Scene::start(db, 3000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
         let callers = (0..50).map(|caller| {
@@ -52,7 +52,7 @@ both! {
     }
 
     async fn the_same_question_asked_by_many_at_once_is_one_call(db) {
-        let scene = Scene::start(db, 30_00).await;
+        let scene = Scene::start(db, 3000).await;
         let same = call(json!({"call_id": key().to_string()}));
         let answers = join_all((0..20).map(|_| scene.ask(same.clone()))).await;
         assert!(answers.iter().all(|answer| answer == &answers[0] && answer["decision"] == "allow"), "{answers:?}");
@@ -61,7 +61,7 @@ both! {
     }
 
     async fn the_same_end_told_by_many_at_once_is_charged_once(db) {
-        let scene = Scene::start(db, 30_00).await;
+        let scene = Scene::start(db, 3000).await;
         let tokens: Vec<Value> =
             join_all((0..10).map(|_| scene.allowed(json!({})))).await.iter().map(|one| one["call_token"].clone()).collect();
         let began = scene.now();
@@ -81,7 +81,7 @@ both! {
     }
 
     async fn keepalives_at_random_never_spend_more_than_there_is(db) {
-        let scene = Scene::start(db, 5_00).await;
+        let scene = Scene::start(db, 500).await;
         let mut dice = Dice(20);
         // Each call with the moment of its answer and how long it may last.
         let mut calls: BTreeMap<String, (i64, i64)> = BTreeMap::new();

@@ -39,3 +39,5 @@ CREATE TABLE fraud_caps (
     max_rate_per_minute BIGINT NOT NULL CONSTRAINT rate_cap_is_positive CHECK (max_rate_per_minute > 0),
     updated_at          BIGINT NOT NULL
 );
+
+INSERT INTO versions (name, version, changed_at) VALUES ('addresses', 0, 0);

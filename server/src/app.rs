@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::addresses::Addresses;
+use crate::carriers::Carriers;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
@@ -58,6 +59,8 @@ pub struct Inner {
     pub tariff: Snapshot<Tariff>,
     /// Where calls come from, as this node knows it.
     pub addresses: Snapshot<Addresses>,
+    /// Where calls go to and whether that is up, as this node knows it.
+    pub carriers: Snapshot<Carriers>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -137,6 +140,7 @@ impl App {
             fx,
             tariff: Snapshot::default(),
             addresses: Snapshot::default(),
+            carriers: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

@@ -13,7 +13,7 @@ use crate::audit::{self, Actor, Outcome};
 use crate::config::{LogFormat, Settings};
 use crate::features::decks::{self, DeckImport, ImportMode};
 use crate::features::imports::ImportStatus;
-use crate::features::{bootstrap, fx, letters, sessions, users};
+use crate::features::{bootstrap, calls, fx, letters, sessions, users};
 use crate::http::openapi;
 use crate::http::problem::Code;
 use crate::keys::Keys;
@@ -272,6 +272,54 @@ pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
              {open_holds} open holds."
         )),
         Err(fault) => return Err(format!("the ledger is wrong: {fault}").into()),
+    }
+    Ok(())
+}
+
+/// Takes in finished calls of another switch, a part of the file at a time.
+pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartError> {
+    let name = file.display().to_string();
+    let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
+    let app = App::open(settings).await?;
+    let mut lines = std::io::BufReader::new(opened);
+    let (mut first, mut accepted, mut duplicates, mut rejected) = (1, 0, 0, 0);
+    loop {
+        let (part, count) = some_lines(&mut lines).map_err(|error| format!("{name}: {error}"))?;
+        if count == 0 {
+            break;
+        }
+        let answer = calls::import(&app, &part, first).await.map_err(|problem| {
+            let cause = problem.cause().map(ToString::to_string);
+            cause.or(problem.detail().map(str::to_owned)).unwrap_or_else(|| problem.code().title().to_owned())
+        })?;
+        for fault in &answer.rejected {
+            say(&format!("line {}: {}", fault.line, fault.reason));
+        }
+        (accepted, duplicates) = (accepted + answer.accepted, duplicates + answer.duplicates);
+        (first, rejected) = (first + count, rejected + answer.rejected.len());
+    }
+    let db = app.db.clone();
+    db.tx(app, |conn, app| Box::pin(record(conn, app, "cdrs.import", None))).await?;
+    say(&format!("Imported {accepted} calls; {duplicates} were known already, {rejected} lines were refused."));
+    Ok(())
+}
+
+/// The next lines of a file, and how many they are.
+fn some_lines(file: &mut impl std::io::BufRead) -> std::io::Result<(Vec<u8>, usize)> {
+    let (mut part, mut count) = (Vec::new(), 0);
+    while count < calls::LINES_AT_ONCE && file.read_until(b'\n', &mut part)? > 0 {
+        count += 1;
+    }
+    Ok((part, count))
+}
+
+pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
+    let db = open_database(&settings).await?;
+    match db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await? {
+        Ok(calls::Verified { records, live_calls }) => {
+            say(&format!("The records hold: {records} calls, and {live_calls} that go on."));
+        }
+        Err(fault) => return Err(format!("the records are wrong: {fault}").into()),
     }
     Ok(())
 }

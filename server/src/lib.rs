@@ -3,6 +3,7 @@
 pub mod addresses;
 pub mod app;
 pub mod audit;
+pub mod carriers;
 pub mod cli;
 pub mod clock;
 pub mod config;

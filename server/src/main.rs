@@ -46,6 +46,9 @@ enum Command {
     /// Take rate decks in.
     #[command(subcommand)]
     Rates(Rates),
+    /// Take records of calls in, and prove them.
+    #[command(subcommand)]
+    Cdrs(Cdrs),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -116,6 +119,18 @@ enum Rates {
     },
 }
 
+#[derive(Subcommand)]
+enum Cdrs {
+    /// Import finished calls of another switch, one JSON object to a line. Lines that were imported before are passed
+    /// over.
+    Import {
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Count everything again that is kept beside the records; fails at the first that differs.
+    Verify,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -145,6 +160,8 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
             Command::Fx(Fx::Import { file }) => cli::import_fx(settings, &file).await,
+            Command::Cdrs(Cdrs::Import { file }) => cli::import_cdrs(settings, &file).await,
+            Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
             Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
                 cli::import_rates(settings, &upstream, &file, merge, dry_run).await
             }

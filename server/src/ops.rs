@@ -5,14 +5,16 @@ mod switch;
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use data_encoding::BASE64;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
 use crate::http::answer::Rendered;
@@ -23,7 +25,10 @@ use crate::http::schema;
 use crate::jobs::Runner;
 use crate::values::Rfc3339;
 
-const BODY_LIMIT_BYTES: usize = 4096;
+/// How many files of calls are taken in at once.
+pub const IMPORTS_AT_ONCE: usize = 2;
+
+const CLOCK_BODY_BYTES: usize = 4096;
 /// Further than this no test needs to go at once.
 const ADVANCE_AT_MOST: u64 = 10 * 366 * 24 * 3600;
 
@@ -31,6 +36,8 @@ pub struct Operations {
     pub app: App,
     pub runner: Runner<App>,
     pub request_ids: headers::RequestIds,
+    /// Room for files of calls; whoever finds none comes again.
+    pub imports: Semaphore,
     /// True once the service is told to stop.
     pub stopping: watch::Receiver<bool>,
 }
@@ -63,7 +70,7 @@ impl Operations {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response, Problem> {
         let allowed = match request.uri().path() {
             "/healthz" | "/readyz" | "/metrics" | "/switch/config" => Method::GET,
-            "/ops/clock" => Method::POST,
+            "/ops/clock" | "/switch/authorize" | "/switch/events" | "/switch/cdrs" => Method::POST,
             _ => return Err(Problem::not_found()),
         };
         if request.method() != allowed {
@@ -73,9 +80,22 @@ impl Operations {
             "/healthz" => Ok(text("ok\n")),
             "/readyz" => self.ready().await,
             "/metrics" => self.metrics(),
-            "/switch/config" => {
+            path => {
+                let path = path.to_owned();
                 self.admit_switch(request.headers())?;
-                switch::config(&self.app).await
+                self.answer_switch(&path, request).await
+            }
+        }
+    }
+
+    async fn answer_switch(&self, path: &str, request: Request<Incoming>) -> Result<Response, Problem> {
+        match path {
+            "/switch/config" => switch::config(&self.app).await,
+            "/switch/authorize" => switch::authorize(&self.app, request).await,
+            "/switch/events" => switch::events(&self.app, request).await,
+            "/switch/cdrs" => {
+                let _room = self.imports.try_acquire().map_err(|_| Problem::rate_limited(1))?;
+                switch::cdrs(&self.app, request).await
             }
             _ => self.move_clock(request).await,
         }
@@ -98,11 +118,7 @@ impl Operations {
 
     /// Moves the test clock forward and answers when everything that fell due has run.
     async fn move_clock(&self, request: Request<Incoming>) -> Result<Response, Problem> {
-        self.admit_switch(request.headers())?;
-        let body = Limited::new(request.into_body(), BODY_LIMIT_BYTES).collect().await;
-        let body = body.map_err(|_| Problem::malformed("The body broke off or is too long."))?.to_bytes();
-        let value = serde_json::from_slice(&body).map_err(|error| Problem::malformed(format!("Not JSON: {error}.")))?;
-        let Advance { advance_seconds } = schema::read(value)?;
+        let Advance { advance_seconds } = read_json(request, CLOCK_BODY_BYTES).await?;
         if advance_seconds > ADVANCE_AT_MOST {
             return Err(Problem::invalid("advance_seconds", format!("must be at most {ADVANCE_AT_MOST}")));
         }
@@ -130,6 +146,24 @@ impl Operations {
             Err(_) => Err(Problem::token_invalid("Send the switch secret as a bearer token.")),
         }
     }
+}
+
+/// A body of no more than so many bytes.
+async fn read_body(request: Request<Incoming>, limit_bytes: usize) -> Result<Bytes, Problem> {
+    match Limited::new(request.into_body(), limit_bytes).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_large(limit_bytes)),
+        Err(_) => Err(Problem::malformed("The body broke off.")),
+    }
+}
+
+async fn read_json<T>(request: Request<Incoming>, limit_bytes: usize) -> Result<T, Problem>
+where
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    let body = read_body(request, limit_bytes).await?;
+    let value = serde_json::from_slice(&body).map_err(|error| Problem::malformed(format!("Not JSON: {error}.")))?;
+    schema::read(value)
 }
 
 fn text(body: &'static str) -> Response {

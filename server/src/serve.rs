@@ -7,24 +7,24 @@ use std::time::Duration;
 use hyper::header::HeaderValue;
 use prometheus::IntGauge;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::app::{App, StartError};
 use crate::config::Settings;
-use crate::features::sandbox;
+use crate::features::{calls, sandbox};
 use crate::http::endpoint::Endpoint;
 use crate::http::headers::RequestIds;
 use crate::http::pipeline::Service;
 use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
-use crate::ops::Operations;
+use crate::ops::{self, Operations};
 use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
-/// The operations port serves a handful of machines.
-const OPS_CONNECTIONS: usize = 64;
+/// The operations port serves switches and a few other machines.
+const OPS_CONNECTIONS: usize = 1024;
 
 /// How often a node looks for what others changed.
 const POLL: Duration = Duration::from_secs(1);
@@ -53,13 +53,20 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
     let app = App::open(settings.clone()).await?;
+    calls::make_room(&app).await?;
     let runner = work::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
 
     let request_ids = RequestIds::new(app.entropy);
-    let operations = Operations { app: app.clone(), runner: runner.clone(), request_ids, stopping: stopping.clone() };
+    let operations = Operations {
+        app: app.clone(),
+        runner: runner.clone(),
+        request_ids,
+        imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
+        stopping: stopping.clone(),
+    };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
     let connections = app.metrics.connections.clone();
     let at_most = app.settings.connections_at_most;
@@ -69,8 +76,9 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
             async move { service.handle(request, peer).await }
         })),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping)),
+        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.carriers, stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);

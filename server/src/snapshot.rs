@@ -1,10 +1,10 @@
 //! What every node keeps in memory and no node may keep for long after it changed: a value made from the database,
 //! swapped whole.
 //!
-//! A row of `versions` counts the changes. Whoever changes what the value is made from calls [`changed`] in the same
-//! transaction, and so waits for others who do. Readers take the value as it is ([`Snapshot::latest`]) and see the old
-//! or the new, never a mixture; or they first hold its version against the row ([`Snapshot::current`]) and wait until
-//! the change is loaded. Of many who wait one loads.
+//! A row of `versions`, which the thing's migration adds, counts the changes. Whoever changes what the value is made
+//! from calls [`changed`] in the same transaction, and so waits for others who do. Readers take the value as it is
+//! ([`Snapshot::latest`]) and see the old or the new, never a mixture; or they first hold its version against the row
+//! ([`Snapshot::current`]) and wait until the change is loaded. Of many who wait one loads.
 
 use std::sync::Arc;
 
@@ -27,10 +27,9 @@ pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<C
     let (version, at) = conn
         .one(
             sql!(
-                "INSERT INTO versions (name, version, changed_at) VALUES ($1, 1, $2)
-                 ON CONFLICT (name) DO UPDATE SET version = versions.version + 1,
-                     changed_at = CASE WHEN versions.changed_at < $2 THEN $2 ELSE versions.changed_at + 1 END
-                 RETURNING version, changed_at"
+                "UPDATE versions SET version = version + 1,
+                     changed_at = CASE WHEN changed_at < $2 THEN $2 ELSE changed_at + 1 END
+                 WHERE name = $1 RETURNING version, changed_at"
             ),
             params![name, now],
         )
@@ -38,8 +37,7 @@ pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<C
     Ok(Change { version, at })
 }
 
-/// Keeps everybody else from changing the thing until we commit, so that what we read of its sources stays true. Its
-/// row must be there: a migration adds it.
+/// Keeps everybody else from changing the thing until we commit, so that what we read of its sources stays true.
 pub async fn hold(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
     let (_,): (i64,) =
         conn.one(sql!("SELECT version FROM versions WHERE name = $1 /*pg FOR UPDATE */"), params![name]).await?;
@@ -48,8 +46,8 @@ pub async fn hold(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
 
 /// How often the thing has changed.
 pub async fn version(conn: &mut Conn, name: &'static str) -> Result<i64, DbError> {
-    let found: Option<(i64,)> = conn.opt(sql!("SELECT version FROM versions WHERE name = $1"), params![name]).await?;
-    Ok(found.map_or(0, |(version,)| version))
+    let (version,) = conn.one(sql!("SELECT version FROM versions WHERE name = $1"), params![name]).await?;
+    Ok(version)
 }
 
 /// A value that says which version of its sources it was made from.

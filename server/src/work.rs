@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::features::{
-    cards, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments, recharge,
+    calls, cards, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments, recharge,
     sandbox, sessions, stock, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
@@ -68,6 +68,11 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: numbers::LOOK_AHEAD,
             run: |context, payload| Box::pin(numbers::look_ahead_job(context, payload)),
         },
+        JobKind {
+            kind: calls::CLOSE_VANISHED,
+            run: |context, payload| Box::pin(calls::close_vanished_job(context, payload)),
+        },
+        JobKind { kind: calls::MAKE_ROOM, run: |context, payload| Box::pin(calls::make_room_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -77,6 +82,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
+        Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
+        Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },

@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod balance;
 pub mod beta;
 pub mod bootstrap;
+pub mod calls;
 pub mod cards;
 pub mod compliance;
 pub mod decks;

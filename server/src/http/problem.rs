@@ -298,6 +298,11 @@ impl Problem {
         self.0.detail.as_deref()
     }
 
+    /// What is wrong with which field.
+    pub fn invalid_params(&self) -> &[InvalidParam] {
+        &self.0.invalid_params
+    }
+
     pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync)> {
         self.0.cause.as_deref()
     }

@@ -3,7 +3,7 @@
 //! Who charges names the books that get the money, who credits those that give it; the customer's own posting is the
 //! other side of their sum. So an entry cannot fail to sum to zero.
 
-use super::{Book, Kind, LedgerError};
+use super::{Book, Kind, LedgerError, TransactionId};
 use crate::values::{AccountId, Currency, Money, UserId};
 
 /// The most one posting, balance or hold can be, in nanos: two billion units. The tables check the same, so that a
@@ -27,6 +27,8 @@ pub struct Entry {
     pub(super) others: Vec<(Book, i64)>,
     pub(super) note: Option<String>,
     pub(super) actor: Option<UserId>,
+    /// What the transaction is to be called; any new name otherwise.
+    pub(super) id: Option<TransactionId>,
 }
 
 impl Entry {
@@ -63,6 +65,12 @@ impl Entry {
         self
     }
 
+    /// The id its transaction gets, for whoever must know it beforehand.
+    pub fn with_id(mut self, id: TransactionId) -> Entry {
+        self.id = Some(id);
+        self
+    }
+
     /// What the customer's balance gains by it; negative for a charge.
     pub fn amount(&self) -> Money {
         Money::from_nanos(self.amount, self.currency)
@@ -91,7 +99,7 @@ impl Entry {
         }
         let amount = -sign * checked(total)?;
         let currency = total.currency();
-        Ok(Entry { account, kind, reference, currency, amount, others, note: None, actor: None })
+        Ok(Entry { account, kind, reference, currency, amount, others, note: None, actor: None, id: None })
     }
 }
 

@@ -160,6 +160,51 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
     Ok(posted)
 }
 
+/// Ends the open holds of these names, all of one customer, and posts what they came to together, if to anything. As
+/// with [`capture`], it is charged whatever the balance is.
+pub async fn capture_together(
+    conn: &mut Conn,
+    entropy: Entropy,
+    customer: (AccountId, Currency),
+    (kind, references): (Kind, &[String]),
+    charge: Option<&Entry>,
+    now: Time,
+) -> Result<Option<Posted>, LedgerError> {
+    let (account, currency) = customer;
+    if let Some(entry) = charge {
+        require_charge(entry)?;
+        if (entry.account, entry.currency) != customer {
+            return Err(LedgerError::Unsound("a charge is of the customer whose holds it ends"));
+        }
+    }
+    let state = if charge.is_some() { HoldState::Captured } else { HoldState::Released };
+    let mut freed = 0;
+    for reference in references {
+        let ended: Option<(i64,)> = conn
+            .opt(
+                sql!(
+                    "UPDATE ledger_holds SET state = $5, ended_at = $6
+                     WHERE kind = $1 AND reference = $2 AND account_id = $3 AND currency = $4 AND state = 'open'
+                     RETURNING amount"
+                ),
+                params![kind, reference, account, currency, state, now],
+            )
+            .await?;
+        freed += ended.map_or(0, |(amount,)| amount);
+    }
+    let Some(entry) = charge else {
+        if freed > 0 {
+            change_held(conn, account, currency, -freed).await?;
+        }
+        return Ok(None);
+    };
+    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    if posted.already {
+        change_held(conn, account, currency, -freed).await?;
+    }
+    Ok(Some(posted))
+}
+
 /// Lets go of the money. Answers whether there was an open hold.
 pub async fn release(conn: &mut Conn, kind: Kind, reference: &str, now: Time) -> Result<bool, LedgerError> {
     let Some(hold) = lock(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open) else {

@@ -161,7 +161,7 @@ async fn record(
     moved: Moved,
     now: Time,
 ) -> Result<Posted, LedgerError> {
-    let id = TransactionId::new(entropy.uuid(now));
+    let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
     let inserted = conn
         .exec(
             sql!(

@@ -1,17 +1,22 @@
-//! What a switch asks the operations port.
+//! What switches ask and tell.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
 use serde::Serialize;
 
-use crate::addresses::{Addresses, Network};
+use super::{read_body, read_json};
 use crate::app::App;
+use crate::features::calls;
 use crate::http::answer::Rendered;
 use crate::http::problem::Problem;
 use crate::http::response::Response;
 use crate::snapshot::Versioned;
-use crate::values::{Cidr, TrunkId};
+use crate::tariff::UpstreamStatus;
+use crate::values::{Cidr, SipUri, TrunkId, UpstreamId};
+
+const AUTHORIZE_BYTES: usize = 16 * 1024;
+const EVENTS_BYTES: usize = 1024 * 1024;
+const CDRS_BYTES: usize = 16 * 1024 * 1024;
 
 /// What a switch's files are made from.
 #[derive(Serialize)]
@@ -19,25 +24,75 @@ struct Config {
     /// Rises with every change.
     version: i64,
     /// Where calls can be sent.
-    dispatcher: [(); 0],
+    dispatcher: Vec<Gateway>,
     /// Where calls may come from.
     addresses: Vec<Source>,
 }
 
 #[derive(Serialize)]
+struct Gateway {
+    group_id: i64,
+    uri: SipUri,
+    upstream_id: UpstreamId,
+}
+
+#[derive(Serialize)]
 struct Source {
     cidr: Cidr,
-    trunk_id: TrunkId,
+    #[serde(flatten)]
+    of: Whose,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Whose {
+    TrunkId(TrunkId),
+    UpstreamId(UpstreamId),
 }
 
 /// `GET /switch/config`, with every change that is committed.
 pub async fn config(app: &App) -> Result<Response, Problem> {
-    let addresses: Arc<Addresses> = app.addresses.current(&app.db).await?;
-    let source = |&Network { cidr, trunk_id, .. }: &Network| Source { cidr, trunk_id };
+    let addresses = app.addresses.current(&app.db).await?;
+    let carriers = app.carriers.current(&app.db).await?;
+    let active = || carriers.all().iter().filter(|carrier| carrier.status == UpstreamStatus::Active);
+    let dispatcher = active().flat_map(|carrier| {
+        let (group_id, upstream_id) = (carrier.dispatcher_group_id, carrier.id);
+        carrier.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
+    });
+    let trunks =
+        addresses.networks().iter().map(|network| Source { cidr: network.cidr, of: Whose::TrunkId(network.trunk_id) });
+    let upstreams = active().flat_map(|carrier| {
+        carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, of: Whose::UpstreamId(carrier.id) })
+    });
     let config = Config {
-        version: addresses.version(),
-        dispatcher: [],
-        addresses: addresses.networks().iter().map(source).collect(),
+        version: addresses.version() + carriers.version(),
+        dispatcher: dispatcher.collect(),
+        addresses: trunks.chain(upstreams).collect(),
     };
-    Ok(Rendered::json(StatusCode::OK, &config)?.into_response())
+    answer(&config)
+}
+
+/// `POST /switch/authorize`
+pub async fn authorize(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+    let asked = read_json(request, AUTHORIZE_BYTES).await?;
+    answer(&calls::authorize(app, asked).await?)
+}
+
+/// `POST /switch/events`
+pub async fn events(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+    let told = read_json(request, EVENTS_BYTES).await?;
+    answer(&calls::hear(app, told).await?)
+}
+
+/// `POST /switch/cdrs`
+pub async fn cdrs(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+    let lines = read_body(request, CDRS_BYTES).await?;
+    if lines.iter().filter(|byte| **byte == b'\n').count() > calls::LINES_AT_ONCE {
+        return Err(Problem::too_large(CDRS_BYTES));
+    }
+    answer(&calls::import(app, &lines, 1).await?)
+}
+
+fn answer(body: &impl Serialize) -> Result<Response, Problem> {
+    Ok(Rendered::json(StatusCode::OK, body)?.into_response())
 }

@@ -13,8 +13,8 @@ mod store;
 
 pub use past::{Past, Stretch};
 pub use store::{
-    Fx, NewLeaf, Terms, bring_into_force, forget_terms, fx_at, hold, insert_deck, insert_leaves, note_fx, note_terms,
-    remove_unfinished, terms_at,
+    Fx, NewLeaf, Terms, bring_into_force, changes_after, forget_terms, fx_at, hold, insert_deck, insert_leaves,
+    note_fx, note_terms, remove_unfinished, terms_at,
 };
 
 use std::sync::Arc;
@@ -84,18 +84,24 @@ impl Versioned for Tariff {
                 })
             })
             .await?;
-        let mut sellers = Vec::with_capacity(terms.len());
-        for terms in terms {
-            let known = before.as_ref().and_then(|before| before.deck(terms.deck_id?));
-            let deck = match (terms.deck_id, known) {
-                (None, _) => None,
-                (Some(_), Some(known)) => Some(known),
-                (Some(id), None) => Some(Arc::new(load_deck(db, id).await?)),
-            };
-            sellers.push(Seller { terms, deck });
-        }
-        Ok(Tariff { version, fx, sellers })
+        let before: Vec<Arc<Tariff>> = before.into_iter().collect();
+        Ok(Tariff { version, fx, sellers: load_sellers(db, terms, &before).await? })
     }
+}
+
+/// The decks of these terms, each from where it is already in memory if it is.
+async fn load_sellers(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<Seller>, DbError> {
+    let mut sellers = Vec::with_capacity(terms.len());
+    for terms in terms {
+        let found = terms.deck_id.and_then(|id| known.iter().find_map(|tariff| tariff.deck(id)));
+        let deck = match (terms.deck_id, found) {
+            (None, _) => None,
+            (Some(_), Some(found)) => Some(found),
+            (Some(id), None) => Some(Arc::new(load_deck(db, id).await?)),
+        };
+        sellers.push(Seller { terms, deck });
+    }
+    Ok(sellers)
 }
 
 async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
@@ -105,6 +111,15 @@ async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
 }
 
 impl Tariff {
+    /// The whole tariff of another moment, for pricing many calls of that time. A [`Past`] reads less and knows less.
+    pub async fn at(db: &Db, moment: Time, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
+        let (terms, fx) = {
+            let mut conn = db.read().await?;
+            (terms_at(&mut conn, moment).await?, fx_at(&mut conn, moment).await?)
+        };
+        Ok(Tariff { version: 0, fx, sellers: load_sellers(db, terms, known).await? })
+    }
+
     pub fn sellers(&self) -> &[Seller] {
         &self.sellers
     }

@@ -67,6 +67,18 @@ pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbErr
     .await
 }
 
+/// When the tariff changed after a moment, in order and so many at most.
+pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<Vec<(Time,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT since FROM tariff_terms WHERE since > $1
+             UNION SELECT since FROM tariff_fx WHERE since > $1 ORDER BY 1 LIMIT $2"
+        ),
+        params![moment, limit],
+    )
+    .await
+}
+
 /// Exchange rates: what one euro is worth, in billionths, by currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fx {

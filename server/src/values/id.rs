@@ -6,7 +6,7 @@
 
 use uuid::Uuid;
 
-use super::Invalid;
+use super::{Invalid, Time};
 
 pub(super) const UUID_FORMAT: &str = "uuid";
 pub(super) const UUID_REASON: &str = "must be a UUID such as 0198c0de-7a3b-7c4d-8e5f-001122334455";
@@ -224,6 +224,19 @@ id! {
 id! {
     /// A network that a trunk's calls come from.
     pub struct IpAllowEntryId;
+}
+
+id! {
+    /// A call: its token while it lasts, and the id of its record after.
+    pub struct CallId;
+}
+
+impl CallId {
+    /// When the call began, which its id tells; nothing if it was never an id of a call.
+    pub fn started_at(self) -> Option<Time> {
+        let millis = i64::try_from(self.0.as_u128() >> 80).ok()?;
+        (self.0.get_version_num() == 7).then_some(Time::from_millis(millis))
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod doc_kind;
 mod e164;
 mod email;
 pub mod id;
+mod list;
 mod locale;
 mod markup;
 mod money;
@@ -53,9 +54,10 @@ pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
+    AccountId, CallId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
     PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
+pub use list::List;
 pub use locale::Locale;
 pub use markup::Markup;
 pub use money::{Money, MoneyError};

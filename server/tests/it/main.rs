@@ -47,6 +47,7 @@ mod statements;
 mod storage;
 mod story;
 mod suspension;
+mod switch;
 mod trunks;
 mod two_factor;
 mod uploads;

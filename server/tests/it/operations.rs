@@ -129,7 +129,7 @@ both! {
 
 impl World {
     /// Whoever reaches the operations port without knowing its secret.
-    fn anyone_at_operations(&self) -> Client {
+    pub fn anyone_at_operations(&self) -> Client {
         Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
     }
 }

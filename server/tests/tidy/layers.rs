@@ -11,8 +11,9 @@ const LAYERS: &[&[&str]] = &[
     &["db"],
     &[
         "ledger",
-        "addresses",
         "tariff",
+        "addresses",
+        "carriers",
         "snapshot",
         "audit",
         "jobs",

@@ -39,7 +39,7 @@ pub struct FraudCapsUpdate {
 }
 
 /// For whoever has not chosen: 50 EUR a day, 0.50 EUR a minute.
-const DEFAULT: FraudCaps = FraudCaps {
+pub const DEFAULT: FraudCaps = FraudCaps {
     max_spend_per_day: Money::from_nanos(50_000_000_000, CURRENCY),
     max_rate_per_minute: ExactMoney(Money::from_nanos(500_000_000, CURRENCY)),
 };

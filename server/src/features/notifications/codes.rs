@@ -157,6 +157,11 @@ news! {
         reason: String,
     }
 
+    /// What calls may cost in a day is spent: calls are refused until midnight UTC.
+    FraudCapReached = "fraud.cap_reached", Critical {
+        max_spend_per_day: Money,
+    }
+
     /// The VAT id was confirmed.
     VatValid = "vat.valid", Info {
         vat_id: String,

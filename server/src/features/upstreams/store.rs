@@ -1,30 +1,12 @@
 //! The upstreams.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::types::UpstreamHealth;
+use crate::carriers::UpstreamHealth;
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::outside::files::ContentHash;
 use crate::tariff::{Terms, UpstreamStatus};
-use crate::values::{Cidr, Cron, Currency, Invalid, Markup, SipUri, Stored, Text, Time, UpstreamId, WebUrl};
-
-/// A short list in one column, as JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct List<T>(pub Vec<T>);
-
-impl<T: Serialize + DeserializeOwned> Stored for List<T> {
-    type Raw = String;
-
-    fn to_raw(&self) -> String {
-        serde_json::to_string(&self.0).unwrap_or_default()
-    }
-
-    fn from_raw(raw: String) -> Result<Self, Invalid> {
-        serde_json::from_str(&raw).map(List).map_err(|error| Invalid(error.to_string().into()))
-    }
-}
+use crate::values::{Cidr, Cron, Currency, List, Markup, SipUri, Text, Time, UpstreamId, WebUrl};
 
 row! {
     #[derive(Clone, Debug)]

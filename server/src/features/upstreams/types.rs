@@ -4,19 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::UpstreamRow;
+use crate::carriers::UpstreamHealth;
 use crate::http::problem::{InvalidParam, Problem};
 use crate::tariff::UpstreamStatus;
-use crate::values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl, text_enum};
-
-text_enum! {
-    /// How an upstream's gateways do, as the switch sees them.
-    pub enum UpstreamHealth {
-        Unknown = "unknown",
-        Up = "up",
-        Degraded = "degraded",
-        Down = "down",
-    }
-}
+use crate::values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl};
 
 #[derive(Serialize, JsonSchema)]
 pub struct Upstream {

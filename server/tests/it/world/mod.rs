@@ -35,6 +35,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use trunkline::audit;
 use trunkline::config::Settings;
+use trunkline::features::calls;
 use trunkline::http::endpoint::Endpoint;
 use trunkline::ledger;
 use trunkline::serve::{self, Running};
@@ -206,6 +207,8 @@ impl World {
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
+        let verified = app.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
+        verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
         self.node.stop().await;
     }
 

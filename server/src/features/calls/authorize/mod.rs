@@ -1,0 +1,322 @@
+//! May this call begin? The checks in their order, and what is taken for it.
+//!
+//! Who calls and what it costs is known in memory; everything else is asked and taken in one transaction. Its first
+//! statement also tells whether memory is behind, in which case all is decided again from what it has missed. A refusal
+//! undoes whatever was taken before it.
+
+mod store;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use rating::Rate;
+
+use super::live::{self, Identity, LiveCall};
+use super::load::{self, Day, ZONE_CHANNELS};
+use super::prices::{Quote, caller, dialled, quote};
+use super::slice::{Slice, afford};
+use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, Leg, RouteOut};
+use super::{SECOND_MILLIS, day_of};
+use crate::addresses::Addresses;
+use crate::app::App;
+use crate::carriers::Carriers;
+use crate::db::{Conn, DbError};
+use crate::features::balance::CURRENCY;
+use crate::features::fraud_caps;
+use crate::features::notifications::{self, FraudCapReached};
+use crate::http::problem::Problem;
+use crate::ledger::{self, Kind, LedgerError, NewHold};
+use crate::snapshot::Versioned;
+use crate::tariff::Tariff;
+use crate::values::{CallId, E164, List, Money, Time, TrunkId};
+use store::{Facts, Versions};
+
+/// What is paid for ahead, in seconds, as long as there is money.
+pub(super) const SLICE_SECONDS: u32 = 300;
+/// How long a call may ring before its slice begins.
+pub(super) const RING_SECONDS: i64 = 180;
+/// How long money is held after its slice.
+pub(super) const HOLD_GRACE_SECONDS: i64 = 30;
+/// How often a decision is made again because memory was behind.
+const ATTEMPTS: usize = 4;
+
+/// What this node has in memory.
+struct Known {
+    addresses: Arc<Addresses>,
+    carriers: Arc<Carriers>,
+    tariff: Arc<Tariff>,
+}
+
+impl Known {
+    async fn at_least(app: &App, wanted: &Versions) -> Result<Known, DbError> {
+        Ok(Known {
+            addresses: app.addresses.at_least(&app.db, wanted.addresses).await?,
+            carriers: app.carriers.at_least(&app.db, wanted.carriers).await?,
+            tariff: app.tariff.at_least(&app.db, wanted.tariff).await?,
+        })
+    }
+
+    fn versions(&self) -> Versions {
+        Versions {
+            addresses: self.addresses.version(),
+            carriers: self.carriers.version(),
+            tariff: self.tariff.version(),
+        }
+    }
+}
+
+/// A call that asks to begin, with all that memory knows of it.
+struct Asked {
+    app: App,
+    identity: Identity,
+    trunk: TrunkId,
+    zone: Option<String>,
+    calling: String,
+    /// As it was dialled, where it is no number.
+    called: Result<E164, String>,
+    /// Nothing if the number is not sold.
+    quote: Option<Quote>,
+    known: Versions,
+    now: Time,
+}
+
+/// Why a transaction came to nothing.
+enum Refusal {
+    Denied(Denial),
+    /// Denied for what the calls of this day may cost.
+    DaySpent(Day),
+    Behind(Versions),
+    Problem(Problem),
+}
+
+impl From<DbError> for Refusal {
+    fn from(error: DbError) -> Self {
+        Refusal::Problem(error.into())
+    }
+}
+
+impl From<LedgerError> for Refusal {
+    fn from(error: LedgerError) -> Self {
+        Refusal::Problem(error.into())
+    }
+}
+
+pub async fn authorize(app: &App, request: AuthorizeRequest) -> Result<Decision, Problem> {
+    let address: IpAddr =
+        request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
+    if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
+        return Err(Problem::invalid("zone", format!("{zone} is no zone of ours")));
+    }
+    let now = app.clock.now();
+    let mut wanted = Versions::default();
+    for _ in 0..ATTEMPTS {
+        let known = Known::at_least(app, &wanted).await?;
+        let trunk = match source(&known, address, request.direction) {
+            Ok(trunk) => trunk,
+            Err(denial) => {
+                wanted = store::versions(&mut *app.db.read().await?).await?;
+                if known.versions().covers(&wanted) {
+                    return Ok(deny(denial));
+                }
+                continue;
+            }
+        };
+        match app.db.tx(asked(app, &request, &known, trunk, now), |conn, asked| Box::pin(allow(conn, asked))).await {
+            Ok(allowed) => return Ok(Decision::Allow(allowed)),
+            Err(Refusal::Behind(versions)) => wanted = versions,
+            Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
+            Err(Refusal::DaySpent(day)) => {
+                tell_once(app, day, now).await?;
+                return Ok(deny(Denial::FraudCap));
+            }
+            Err(Refusal::Problem(problem)) => return Err(problem),
+        }
+    }
+    Err(Problem::unavailable("The tariff changes too fast to price a call by it."))
+}
+
+fn deny(denial: Denial) -> Decision {
+    Decision::Deny(denial.into())
+}
+
+/// The trunk whose call this is. Calls from upstreams are for numbers of ours.
+fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<TrunkId, Denial> {
+    let outbound = known.addresses.find(address).map(|network| network.trunk_id);
+    let is_upstream = known.carriers.calling_from(address).is_some();
+    match (direction, outbound, is_upstream) {
+        (_, None, false) => Err(Denial::SourceNotAllowed),
+        (None | Some(Direction::Outbound), Some(trunk), _) => Ok(trunk),
+        (None | Some(Direction::Inbound), _, true) => Err(Denial::NumberUnknown),
+        (Some(Direction::Inbound), _, false) | (Some(Direction::Outbound), None, _) => Err(Denial::DirectionMismatch),
+    }
+}
+
+fn asked(app: &App, request: &AuthorizeRequest, known: &Known, trunk: TrunkId, now: Time) -> Asked {
+    let called = dialled(&request.called);
+    let quote = called.as_ref().and_then(|number| quote(&known.tariff, &known.carriers, number, now));
+    Asked {
+        app: app.clone(),
+        identity: Identity {
+            edge_id: request.edge_id.to_string(),
+            call_id: request.call_id.to_string(),
+            from_tag: request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default(),
+        },
+        trunk,
+        zone: request.zone.as_ref().map(ToString::to_string),
+        calling: caller(request.calling.as_deref()),
+        called: called.ok_or_else(|| request.called.to_string()),
+        quote,
+        known: known.versions(),
+        now,
+    }
+}
+
+async fn allow(conn: &mut Conn, asked: &Asked) -> Result<Allowed, Refusal> {
+    let facts = store::facts(conn, asked.trunk, asked.zone.as_deref(), &asked.identity).await?;
+    let Some(facts) = facts else { return Err(Refusal::Denied(Denial::SourceNotAllowed)) };
+    if !asked.known.covers(&facts.versions()) {
+        return Err(Refusal::Behind(facts.versions()));
+    }
+    if let Some(token) = facts.token {
+        return again(conn, asked, token).await;
+    }
+    let denied = |denial| Err(Refusal::Denied(denial));
+    if !facts.is_account_active {
+        return denied(Denial::AccountNotActive);
+    }
+    let Ok(called) = &asked.called else { return denied(Denial::NumberNotDialable) };
+    let Some(Quote { sale, routes, .. }) = &asked.quote else { return denied(Denial::DestinationNotPriced) };
+    let most_per_minute = facts.max_rate_per_minute.unwrap_or(fraud_caps::DEFAULT.max_rate_per_minute.0.nanos());
+    if sale.rate.nanos_per_minute() > most_per_minute {
+        return denied(Denial::RateCap);
+    }
+    if routes.is_empty() {
+        return denied(Denial::NoRoute);
+    }
+    let most = facts.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
+    let day = Day { account: facts.account_id, day: day_of(asked.now), most };
+    let token = CallId::new(asked.app.entropy.uuid(asked.now));
+    let slice = take(conn, asked, &facts, day, &sale.rate, token).await?;
+    let call = LiveCall {
+        token,
+        call_id: asked.identity.call_id.clone(),
+        account_id: facts.account_id,
+        trunk_id: asked.trunk,
+        leg: Leg::Termination,
+        zone: facts.zone.clone(),
+        calling: asked.calling.clone(),
+        called: called.to_string(),
+        country: Some(sale.country.clone()),
+        destination_name: Some(sale.destination_name.clone()),
+        prefix: Some(sale.prefix.clone()),
+        currency: CURRENCY,
+        rate_per_minute: sale.rate.nanos_per_minute(),
+        connect_fee: sale.rate.connect_fee_nanos(),
+        increment_seconds: sale.rate.increment_seconds().into(),
+        minimum_seconds: sale.rate.minimum_seconds().into(),
+        rate_upstream_id: Some(sale.upstream),
+        routes: List(routes.clone()),
+        upstream_id: None,
+        started_at: asked.now,
+        answered_at: None,
+        seen_at: asked.now,
+        reserved: slice.amount,
+        reserved_seconds: slice.seconds.into(),
+        expires_at: unanswered_until(asked.now, slice.seconds.into()),
+        hang_up: false,
+    };
+    if !live::insert(conn, &asked.identity, &call).await? {
+        // The same question was asked twice at once; the next attempt finds the other's answer.
+        return Err(conn.lose_race().into());
+    }
+    Ok(answer(&call))
+}
+
+/// How long money for so many seconds is held while a call rings.
+pub(super) fn unanswered_until(now: Time, seconds: i64) -> Time {
+    Time::from_millis(now.millis() + (RING_SECONDS + seconds + HOLD_GRACE_SECONDS) * SECOND_MILLIS)
+}
+
+/// Takes what the call needs: a part of the day's spend, channels, and money.
+async fn take(
+    conn: &mut Conn,
+    asked: &Asked,
+    facts: &Facts,
+    day: Day,
+    rate: &Rate,
+    token: CallId,
+) -> Result<Slice, Refusal> {
+    let (now, account) = (asked.now, facts.account_id);
+    let Some(wanted) = afford(rate, SLICE_SECONDS, i64::MAX) else {
+        return Err(Refusal::Denied(Denial::BalanceInsufficient));
+    };
+    let Some(capped) = day.reserve(conn, rate, wanted, 0).await? else { return Err(Refusal::DaySpent(day)) };
+    if !load::begin_on_trunk(conn, asked.trunk, facts.channel_cap, facts.cps_limit, now).await? {
+        let is_full = load::channels_in_use(conn, asked.trunk).await? >= facts.channel_cap;
+        return Err(Refusal::Denied(if is_full { Denial::ChannelCap } else { Denial::CpsLimit }));
+    }
+    let quota = facts.channels.unwrap_or(ZONE_CHANNELS);
+    if !load::begin_in_zone(conn, account, &facts.zone, quota, now).await? {
+        return Err(Refusal::Denied(Denial::ZoneQuota));
+    }
+    if capped.amount == 0 || hold(conn, facts, token, capped, now).await? {
+        return Ok(capped);
+    }
+    let available = ledger::balance_held_still(conn, account, CURRENCY).await?.available().nanos();
+    let Some(funded) = afford(rate, capped.seconds, available) else {
+        return Err(Refusal::Denied(Denial::BalanceInsufficient));
+    };
+    day.give_back(conn, capped.amount - funded.amount).await?;
+    match hold(conn, facts, token, funded, now).await? {
+        true => Ok(funded),
+        false => Err(Refusal::Denied(Denial::BalanceInsufficient)),
+    }
+}
+
+async fn hold(conn: &mut Conn, facts: &Facts, token: CallId, slice: Slice, now: Time) -> Result<bool, LedgerError> {
+    let (reference, amount) = (token.to_string(), Money::from_nanos(slice.amount, CURRENCY));
+    let until = unanswered_until(now, slice.seconds.into());
+    let new = NewHold { account: facts.account_id, kind: Kind::Call, reference: &reference, amount, until };
+    match ledger::hold(conn, &new, now).await {
+        Ok(_) => Ok(true),
+        Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same question again: the same answer, as long as it can be the same call.
+async fn again(conn: &mut Conn, asked: &Asked, token: CallId) -> Result<Allowed, Refusal> {
+    let Some(call) = live::find(conn, token).await? else { return Err(conn.lose_race().into()) };
+    let called = asked.called.as_ref().map(|number| number.as_str());
+    let is_same = called == Ok(call.called.as_str()) && asked.calling == call.calling && call.answered_at.is_none();
+    if is_same { Ok(answer(&call)) } else { Err(Refusal::Denied(Denial::CallIdInUse)) }
+}
+
+fn answer(call: &LiveCall) -> Allowed {
+    let routes = &call.routes.0;
+    Allowed {
+        call_token: call.token,
+        account_id: call.account_id,
+        trunk_id: call.trunk_id,
+        leg: call.leg,
+        max_seconds: call.reserved_seconds,
+        groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
+        routes: routes.iter().map(RouteOut::from).collect(),
+        target_uri: None,
+    }
+}
+
+/// Tells the account that its calls are refused for what they may cost in a day, once a day.
+async fn tell_once(app: &App, day: Day, now: Time) -> Result<(), DbError> {
+    app.db
+        .tx((app.entropy, day, now), |conn, (entropy, day, now)| {
+            Box::pin(async move {
+                if day.tell_once(conn).await? {
+                    let news = FraudCapReached { max_spend_per_day: Money::from_nanos(day.most, CURRENCY) };
+                    notifications::notify(conn, *entropy, day.account, &news, *now).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        })
+        .await
+}

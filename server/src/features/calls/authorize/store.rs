@@ -1,0 +1,87 @@
+//! What a decision about a call asks the database, in one statement.
+
+use crate::db::{Conn, DbError, params, row, sql};
+use crate::features::calls::live::Identity;
+use crate::values::{AccountId, CallId, TrunkId};
+
+row! {
+    /// How often each thing has changed that nodes keep in memory.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Versions {
+        pub addresses: i64,
+        pub carriers: i64,
+        pub tariff: i64,
+    }
+}
+
+impl Versions {
+    /// Whether nothing has changed since that these do not have.
+    pub fn covers(&self, other: &Versions) -> bool {
+        self.addresses >= other.addresses && self.carriers >= other.carriers && self.tariff >= other.tariff
+    }
+}
+
+pub async fn versions(conn: &mut Conn) -> Result<Versions, DbError> {
+    conn.one(
+        sql!(
+            "SELECT (SELECT version FROM versions WHERE name = 'addresses'),
+                    (SELECT version FROM versions WHERE name = 'carriers'),
+                    (SELECT version FROM versions WHERE name = 'tariff')"
+        ),
+        params![],
+    )
+    .await
+}
+
+row! {
+    /// What holds for a call on a trunk.
+    #[derive(Clone, Debug)]
+    pub struct Facts {
+        pub account_id: AccountId,
+        pub zone: String,
+        pub channel_cap: i64,
+        pub cps_limit: Option<i64>,
+        pub is_account_active: bool,
+        pub max_spend_per_day: Option<i64>,
+        pub max_rate_per_minute: Option<i64>,
+        pub channels: Option<i64>,
+        addresses: i64,
+        carriers: i64,
+        tariff: i64,
+        /// The call of the same identity that goes on at this trunk.
+        pub token: Option<CallId>,
+    }
+}
+
+impl Facts {
+    pub fn versions(&self) -> Versions {
+        Versions { addresses: self.addresses, carriers: self.carriers, tariff: self.tariff }
+    }
+}
+
+/// The facts for a call on this trunk, in its own zone unless another is named; nothing if the trunk is gone.
+pub async fn facts(
+    conn: &mut Conn,
+    trunk: TrunkId,
+    zone: Option<&str>,
+    identity: &Identity,
+) -> Result<Option<Facts>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
+                    o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
+                    f.max_spend_per_day, f.max_rate_per_minute, q.channels,
+                    (SELECT version FROM versions WHERE name = 'addresses'),
+                    (SELECT version FROM versions WHERE name = 'carriers'),
+                    (SELECT version FROM versions WHERE name = 'tariff'),
+                    l.token
+             FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
+             LEFT JOIN fraud_caps f ON f.account_id = t.account_id
+             LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
+             LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id
+             WHERE t.id = $1"
+        ),
+        params![trunk, zone, identity.edge_id, identity.call_id, identity.from_tag],
+    )
+    .await
+}

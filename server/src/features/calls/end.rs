@@ -1,0 +1,119 @@
+//! How a call ended, and the record that follows from it.
+
+use super::live::LiveCall;
+use super::records::Record;
+use super::types::CallStatus;
+use super::{SECOND_MILLIS, SKEW_MILLIS};
+use crate::values::{Time, UpstreamId};
+
+/// The longest a call can have lasted: a week.
+const LONGEST_SECONDS: i64 = 7 * 24 * 3600;
+/// How much longer than what was paid for a call may be without anybody wondering: switches end calls to the second.
+const GRACE_SECONDS: i64 = 5;
+
+/// What is said of a call's end.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    pub answered_at: Option<Time>,
+    pub ended_at: Time,
+    pub status: Option<CallStatus>,
+    pub upstream_id: Option<UpstreamId>,
+    /// Nobody said anything: this is what is known.
+    pub is_guess: bool,
+}
+
+/// How long a call lasted from its answer: a second that has begun counts.
+pub fn seconds_between(answered_at: Time, ended_at: Time) -> Result<u32, &'static str> {
+    let millis = ended_at.millis().saturating_sub(answered_at.millis());
+    let seconds = millis.max(0).saturating_add(SECOND_MILLIS - 1) / SECOND_MILLIS;
+    match u32::try_from(seconds) {
+        _ if millis < 0 => Err("it ends before it was answered"),
+        Ok(whole) if seconds <= LONGEST_SECONDS => Ok(whole),
+        _ => Err("it lasts for more than a week"),
+    }
+}
+
+/// The status of a call by what the callee's side answered.
+pub fn status_of(sip_code: i64) -> CallStatus {
+    match sip_code {
+        486 | 600 => CallStatus::Busy,
+        487 => CallStatus::Cancelled,
+        408 | 480 => CallStatus::NoAnswer,
+        _ => CallStatus::Failed,
+    }
+}
+
+/// The record of a call of ours.
+pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'static str> {
+    let answered_at = ending.answered_at.or(call.answered_at);
+    if answered_at.is_some_and(|at| at.millis() < call.started_at.millis() - SKEW_MILLIS) {
+        return Err("it was answered before it was allowed");
+    }
+    let status = match (answered_at, ending.status) {
+        (Some(_), _) => CallStatus::Answered,
+        (None, Some(CallStatus::Answered)) => return Err("answered_at is missing"),
+        (None, Some(status)) => status,
+        (None, None) => CallStatus::NoAnswer,
+    };
+    let seconds = answered_at.map_or(Ok(0), |at| seconds_between(at, ending.ended_at))?;
+    let upstream_id = ending.upstream_id.or(call.upstream_id).or(call.routes.0.first().map(|route| route.upstream_id));
+    let route = call.routes.0.iter().find(|route| Some(route.upstream_id) == upstream_id);
+    let (billed, charge, cost) = match answered_at {
+        None => (0, 0, 0),
+        Some(_) => {
+            let rate = call.rate().map_err(|_| "its rate is damaged")?;
+            let charge = rate.price(seconds).map_err(|_| "it costs more than there is money")?;
+            (rate.billed_seconds(seconds), charge, route.map_or(0, |route| route.cost(seconds)))
+        }
+    };
+    let is_overdrawn = i64::from(seconds) > call.reserved_seconds + GRACE_SECONDS;
+    Ok(Record {
+        id: call.token,
+        account_id: call.account_id,
+        trunk_id: call.trunk_id,
+        call_id: call.call_id.clone(),
+        leg: call.leg,
+        zone: call.zone.clone(),
+        calling: call.calling.clone(),
+        called: call.called.clone(),
+        country: call.country.clone(),
+        destination_name: call.destination_name.clone(),
+        prefix: call.prefix.clone(),
+        started_at: call.started_at,
+        answered_at,
+        ended_at: Some(ending.ended_at),
+        duration_seconds: seconds.into(),
+        billed_seconds: billed.into(),
+        status,
+        currency: call.currency,
+        rate_per_minute: call.rate_per_minute,
+        connect_fee: call.connect_fee,
+        increment_seconds: call.increment_seconds,
+        minimum_seconds: call.minimum_seconds,
+        rate_upstream_id: call.rate_upstream_id,
+        upstream_id,
+        charge,
+        cost,
+        ledger_id: None,
+        imported: false,
+        review: ending.is_guess || is_overdrawn,
+        recorded_at: now,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_that_has_begun_counts_and_no_call_ends_before_its_answer() {
+        let at = Time::from_millis;
+        assert_eq!(seconds_between(at(1000), at(1000)), Ok(0));
+        assert_eq!(seconds_between(at(1000), at(1001)), Ok(1));
+        assert_eq!(seconds_between(at(1000), at(2000)), Ok(1));
+        assert_eq!(seconds_between(at(1000), at(2001)), Ok(2));
+        assert!(seconds_between(at(1000), at(999)).is_err());
+        assert!(seconds_between(at(0), at(LONGEST_SECONDS * 1000 + 1)).is_err());
+        assert!(seconds_between(at(i64::MIN), at(i64::MAX)).is_err());
+    }
+}

@@ -1,0 +1,314 @@
+//! What switches tell of calls and upstreams: in any order, as often as they like.
+//!
+//! All that a batch says of one call is put together first. An end closes the call, once: who speaks of it later is
+//! heard and changes nothing. Anything else lets it go on, with money for its next minutes if there is any.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::authorize::{HOLD_GRACE_SECONDS, SLICE_SECONDS, unanswered_until};
+use super::end::{self, Ending, seconds_between, status_of};
+use super::live::{self, LiveCall, Progress, Watched};
+use super::load::Day;
+use super::records::{self, Record};
+use super::slice::{Slice, afford};
+use super::types::{CallStatus, Event, EventType, Events, EventsAnswer, Extension, RejectedEvent};
+use super::{SECOND_MILLIS, SKEW_MILLIS, day_of};
+use crate::app::App;
+use crate::carriers::{self, UpstreamHealth};
+use crate::db::{Conn, DbError};
+use crate::features::fraud_caps;
+use crate::http::problem::Problem;
+use crate::http::schema;
+use crate::ledger::{self, Kind, LedgerError};
+use crate::values::{CallId, Time, UpstreamId};
+
+/// A call whose money lasts for less than this is given more.
+const RENEW_BELOW_SECONDS: i64 = 240;
+
+const UNKNOWN_CALL: &str = "there is no such call";
+
+/// All that a batch says of one call.
+#[derive(Clone, Debug)]
+struct Word {
+    /// The events it is made of.
+    event_ids: Vec<String>,
+    answered_at: Option<Time>,
+    upstream_id: Option<UpstreamId>,
+    seen_at: Time,
+    /// The first end that was told.
+    end: Option<(Time, Option<CallStatus>)>,
+    is_keepalive: bool,
+}
+
+/// What one transaction needs.
+struct Heard {
+    app: App,
+    words: BTreeMap<CallId, Word>,
+    now: Time,
+}
+
+/// How an upstream does, by a switch.
+struct HealthNews {
+    upstream: UpstreamId,
+    health: UpstreamHealth,
+    at: Time,
+}
+
+pub async fn hear(app: &App, Events { events }: Events) -> Result<EventsAnswer, Problem> {
+    let now = app.clock.now();
+    let mut answer = EventsAnswer::default();
+    let (mut words, mut health) = (BTreeMap::new(), Vec::new());
+    for value in events {
+        let event_id = value["event_id"].as_str().map(|id| id.chars().take(128).collect());
+        let read = read(value, now);
+        let taken = match read {
+            Ok(event) if is_of_upstream(event.kind) => health_news(app, &event).await?.map(|news| health.push(news)),
+            Ok(event) => note(&mut words, event),
+            Err(reason) => Err(reason),
+        };
+        match taken {
+            Ok(()) => answer.accepted += 1,
+            Err(reason) => answer.rejected.push(RejectedEvent { event_id, reason }),
+        }
+    }
+    note_health(app, health, now).await?;
+    if !words.is_empty() {
+        let heard = Heard { app: app.clone(), words, now };
+        let told = app.db.tx(heard, |conn, heard| Box::pin(take_in(conn, heard))).await?;
+        answer.accepted -= told.rejected.len();
+        answer.rejected.extend(told.rejected);
+        (answer.extend, answer.hang_up) = (told.extend, told.hang_up);
+    }
+    Ok(answer)
+}
+
+fn read(value: Value, now: Time) -> Result<Event, String> {
+    let event: Event = schema::read(value).map_err(|problem| faults(&problem))?;
+    let latest = now.millis() + SKEW_MILLIS;
+    let is_late = |moment: Time| moment.millis() > latest;
+    if is_late(event.at.0) || event.answered_at.is_some_and(|at| is_late(at.0)) {
+        return Err("it lies in the future".to_owned());
+    }
+    Ok(event)
+}
+
+/// What is wrong with a line or an event, in a line.
+pub(super) fn faults(problem: &Problem) -> String {
+    let faults: Vec<String> =
+        problem.invalid_params().iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
+    match faults.as_slice() {
+        [] => problem.detail().unwrap_or("it cannot be read").to_owned(),
+        faults => faults.join("; "),
+    }
+}
+
+fn is_of_upstream(kind: EventType) -> bool {
+    matches!(kind, EventType::UpstreamUp | EventType::UpstreamDown)
+}
+
+async fn health_news(app: &App, event: &Event) -> Result<Result<HealthNews, String>, DbError> {
+    let carriers = app.carriers.current(&app.db).await?;
+    let group = |group| carriers.all().iter().find(|carrier| Some(carrier.dispatcher_group_id) == group);
+    let found = match event.upstream_id {
+        Some(id) => carriers.find(id),
+        None => group(event.dispatcher_group_id).filter(|_| event.dispatcher_group_id.is_some()),
+    };
+    let health = if event.kind == EventType::UpstreamUp { UpstreamHealth::Up } else { UpstreamHealth::Down };
+    Ok(match found {
+        Some(carrier) => Ok(HealthNews { upstream: carrier.id, health, at: event.at.0 }),
+        None => Err("there is no such upstream".to_owned()),
+    })
+}
+
+async fn note_health(app: &App, mut news: Vec<HealthNews>, now: Time) -> Result<(), DbError> {
+    if news.is_empty() {
+        return Ok(());
+    }
+    news.sort_by_key(|news| news.at);
+    app.db
+        .tx((news, now), |conn, (news, now)| {
+            Box::pin(async move {
+                let mut changed = false;
+                for HealthNews { upstream, health, at } in news {
+                    changed |= carriers::note_health(conn, *upstream, *health, *at).await?;
+                }
+                if changed { carriers::note_change(conn, *now).await } else { Ok(()) }
+            })
+        })
+        .await
+}
+
+/// Adds an event to what is said of its call.
+fn note(words: &mut BTreeMap<CallId, Word>, event: Event) -> Result<(), String> {
+    let Some(token) = event.call_token else { return Err("call_token is missing".to_owned()) };
+    let at = event.at.0;
+    let word = words.entry(token).or_insert_with(|| Word {
+        event_ids: Vec::new(),
+        answered_at: None,
+        upstream_id: None,
+        seen_at: at,
+        end: None,
+        is_keepalive: false,
+    });
+    let answered_at = match event.kind {
+        EventType::Answered => Some(event.answered_at.map_or(at, |told| told.0)),
+        _ => event.answered_at.map(|told| told.0),
+    };
+    word.event_ids.push(event.event_id.into_string());
+    word.answered_at = word.answered_at.or(answered_at);
+    word.upstream_id = event.upstream_id.or(word.upstream_id);
+    word.seen_at = word.seen_at.max(at);
+    word.is_keepalive |= event.kind == EventType::Keepalive;
+    if matches!(event.kind, EventType::Ended | EventType::Failed) && word.end.is_none() {
+        let failed = (event.kind == EventType::Failed).then_some(CallStatus::Failed);
+        word.end = Some((at, event.status.or(event.sip_code.map(status_of)).or(failed)));
+    }
+    Ok(())
+}
+
+/// Takes in what was said of calls, in one transaction.
+async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem> {
+    let mut answer = EventsAnswer::default();
+    let (mut ended, mut records, mut going_on): (Vec<LiveCall>, Vec<Record>, Vec<_>) = Default::default();
+    for (token, word) in &heard.words {
+        let reason = match (live::lock(conn, *token).await?, word.end) {
+            (None, _) if live::was_kept(conn, *token).await? => {
+                if word.is_keepalive {
+                    answer.hang_up.push(*token);
+                }
+                continue;
+            }
+            (None, _) => UNKNOWN_CALL,
+            (Some(watched), None) => {
+                going_on.push((watched, word));
+                continue;
+            }
+            (Some(watched), Some(end)) => match end::record(&watched.call, &ending(word, end), heard.now) {
+                Ok(record) => {
+                    live::remove(conn, *token).await?;
+                    records.push(record);
+                    ended.push(watched.call);
+                    continue;
+                }
+                Err(reason) => reason,
+            },
+        };
+        let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
+        answer.rejected.extend(word.event_ids.iter().map(rejected));
+    }
+    records::keep(conn, heard.app.entropy, &ended, &mut records, heard.now).await?;
+    going_on.sort_by_key(|(watched, _)| (watched.call.account_id, watched.call.token));
+    for (watched, word) in going_on {
+        go_on(conn, &watched, word, heard.now, &mut answer).await?;
+    }
+    Ok(answer)
+}
+
+fn ending(word: &Word, (ended_at, status): (Time, Option<CallStatus>)) -> Ending {
+    Ending { answered_at: word.answered_at, ended_at, status, upstream_id: word.upstream_id, is_guess: false }
+}
+
+/// Lets a call go on, and gives it money for its next minutes where it needs some.
+async fn go_on(
+    conn: &mut Conn,
+    watched: &Watched,
+    word: &Word,
+    now: Time,
+    answer: &mut EventsAnswer,
+) -> Result<(), Problem> {
+    let call = &watched.call;
+    let answered_at = call.answered_at.or(word.answered_at);
+    let seen_at = call.seen_at.max(word.seen_at);
+    let used = answered_at.map_or(Ok(0), |at| seconds_between(at, seen_at.max(at))).map_or(i64::MAX, i64::from);
+    let mut slice = (call.reserved, call.reserved_seconds, call.expires_at);
+    let may_go_on = watched.is_account_active && !call.hang_up;
+    if word.is_keepalive && may_go_on {
+        let needs_more = call.reserved_seconds.saturating_sub(used) < RENEW_BELOW_SECONDS;
+        let stage = Stage { used, is_ringing: answered_at.is_none(), now };
+        let more = if needs_more { renew(conn, watched, stage).await? } else { None };
+        if let Some(more) = more {
+            slice = (more.amount, more.seconds.into(), stage.until(more.seconds.into()));
+            answer.extend.push(Extension { call_token: call.token, max_seconds: more.seconds.into() });
+        } else if stage.is_ringing && keep_ringing(conn, call, stage).await? {
+            slice.2 = stage.until(call.reserved_seconds);
+        }
+    }
+    let (reserved, reserved_seconds, expires_at) = slice;
+    if word.is_keepalive && (!may_go_on || used >= reserved_seconds) {
+        answer.hang_up.push(call.token);
+    }
+    let upstream_id = word.upstream_id.or(call.upstream_id);
+    let progress = Progress { answered_at, upstream_id, seen_at, reserved, reserved_seconds, expires_at };
+    live::progress(conn, call.token, &progress).await?;
+    Ok(())
+}
+
+/// How far a call has come.
+#[derive(Clone, Copy)]
+struct Stage {
+    used: i64,
+    is_ringing: bool,
+    now: Time,
+}
+
+impl Stage {
+    /// How long money for so many seconds is held.
+    fn until(self, seconds: i64) -> Time {
+        if self.is_ringing {
+            return unanswered_until(self.now, seconds);
+        }
+        let left = seconds.saturating_sub(self.used).max(0);
+        Time::from_millis(self.now.millis() + (left + HOLD_GRACE_SECONDS) * SECOND_MILLIS)
+    }
+}
+
+/// More money for a call, if the day and the balance allow any.
+async fn renew(conn: &mut Conn, watched: &Watched, stage: Stage) -> Result<Option<Slice>, Problem> {
+    let call = &watched.call;
+    let (rate, held) = (call.rate()?, call.reserved);
+    let wanted = u32::try_from(stage.used.saturating_add(SLICE_SECONDS.into())).unwrap_or(u32::MAX);
+    let is_more = |slice: &Slice| i64::from(slice.seconds) > call.reserved_seconds;
+    let Some(wanted) = afford(&rate, wanted, i64::MAX).filter(is_more) else { return Ok(None) };
+    let most = watched.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
+    let day = Day { account: call.account_id, day: day_of(call.started_at), most };
+    let Some(capped) = day.reserve(conn, &rate, wanted, held).await? else { return Ok(None) };
+    if is_more(&capped) && (capped.amount == 0 || raise(conn, call, capped, stage).await?) {
+        return Ok(Some(capped));
+    }
+    let available = ledger::balance_held_still(conn, call.account_id, call.currency).await?.available().nanos();
+    let funds = held.saturating_add(available.max(0)).min(capped.amount);
+    let funded = afford(&rate, capped.seconds, funds).filter(is_more);
+    if let Some(funded) = funded
+        && raise(conn, call, funded, stage).await?
+    {
+        day.give_back(conn, capped.amount - funded.amount).await?;
+        return Ok(Some(funded));
+    }
+    day.give_back(conn, capped.amount - held).await?;
+    Ok(None)
+}
+
+/// Holds as much as a slice costs; answers whether there was so much.
+async fn raise(conn: &mut Conn, call: &LiveCall, slice: Slice, stage: Stage) -> Result<bool, LedgerError> {
+    hold_on(conn, call, slice.amount, stage.until(slice.seconds.into()), stage.now).await
+}
+
+/// Holds on to a ringing call's money for longer, if it would be let go of before the call could have used it.
+async fn keep_ringing(conn: &mut Conn, call: &LiveCall, stage: Stage) -> Result<bool, LedgerError> {
+    let needed = (call.reserved_seconds + RENEW_BELOW_SECONDS) * SECOND_MILLIS;
+    match call.expires_at.millis() - stage.now.millis() {
+        _ if call.reserved == 0 => Ok(true),
+        left if left > needed => Ok(false),
+        _ => hold_on(conn, call, call.reserved, stage.until(call.reserved_seconds), stage.now).await,
+    }
+}
+
+async fn hold_on(conn: &mut Conn, call: &LiveCall, amount: i64, until: Time, now: Time) -> Result<bool, LedgerError> {
+    match ledger::renew(conn, Kind::Call, &call.reference(), call.money(amount), until, now).await {
+        Ok(_) => Ok(true),
+        Err(LedgerError::Insufficient { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

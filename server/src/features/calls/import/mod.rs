@@ -1,0 +1,266 @@
+//! Lines of other switches: finished calls that nobody asked us about, one JSON object to a line.
+//!
+//! Each line is judged for itself: a good one is kept whatever its neighbours are. The same call, by trunk, Call-ID, leg
+//! and beginning, is kept and charged once, however often and in whatever company it arrives. A call is priced by the
+//! tariff that was in force when it began.
+
+mod store;
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::SKEW_MILLIS;
+use super::end::seconds_between;
+use super::events::faults;
+use super::prices::{Quote, caller, dialled, quote};
+use super::records::{self, Record};
+use super::types::{CallStatus, ImportAnswer, Leg, Line, RejectedLine};
+use crate::addresses::Addresses;
+use crate::app::App;
+use crate::carriers::Carriers;
+use crate::db::DbError;
+use crate::entropy::Entropy;
+use crate::features::balance::CURRENCY;
+use crate::http::problem::Problem;
+use crate::http::schema;
+use crate::ledger::LedgerError;
+use crate::tariff::{self, Tariff};
+use crate::values::{CallId, E164, Time, TrunkId};
+use store::TrunkFacts;
+
+/// The most lines that are taken in at once, so many of them in one transaction.
+pub const LINES_AT_ONCE: usize = 20_000;
+const LINES_IN_TRANSACTION: usize = 2_000;
+/// No line is longer.
+const LINE_LENGTH: usize = 4096;
+/// The most tariffs of the past that one import needs; beyond, lines are refused and may come again in smaller parts.
+const TARIFFS_AT_ONCE: usize = 64;
+/// The most changes of the tariff that are looked at.
+const CHANGES: i64 = 100_000;
+/// Before this there were no calls: 2000-01-01.
+const EARLIEST: Time = Time::from_millis(946_684_800_000);
+
+/// What lines are judged by.
+struct Judge<'a> {
+    app: &'a App,
+    addresses: Arc<Addresses>,
+    carriers: Arc<Carriers>,
+    tariff: Arc<Tariff>,
+    /// When the tariff has changed since the earliest line, in order.
+    changes: Vec<Time>,
+    /// Whether there were more changes than are looked at.
+    is_cut: bool,
+    /// Tariffs of the past, by the change that began them.
+    past: Vec<(Option<Time>, Arc<Tariff>)>,
+    trunks: HashMap<TrunkId, Option<TrunkFacts>>,
+    now: Time,
+}
+
+/// Takes in lines; the first of them is counted as `first`.
+pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer, Problem> {
+    let mut answer = ImportAnswer::default();
+    let mut lines: Vec<(usize, Line)> = Vec::new();
+    for (place, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match read(line) {
+            Ok(line) => lines.push((first + place, line)),
+            Err(reason) => answer.rejected.push(RejectedLine { line: first + place, reason }),
+        }
+    }
+    let Some(earliest) = lines.iter().map(|(_, line)| line.started_at.0).min() else { return Ok(answer) };
+    let mut judge = Judge::new(app, earliest).await?;
+    let mut seen = HashSet::new();
+    for part in lines.chunks(LINES_IN_TRANSACTION) {
+        let mut records = Vec::with_capacity(part.len());
+        for (place, line) in part {
+            match judge.record(line).await? {
+                Ok(record) if seen.insert((record.trunk_id, record.call_id.clone(), record.leg, record.started_at)) => {
+                    records.push(record);
+                }
+                Ok(_) => answer.duplicates += 1,
+                Err(reason) => answer.rejected.push(RejectedLine { line: *place, reason: reason.to_owned() }),
+            }
+        }
+        let good = records.len();
+        let new = if good == 0 { 0 } else { keep(app, records, judge.now).await? };
+        answer.accepted += new;
+        answer.duplicates += good - new;
+    }
+    answer.rejected.sort_by_key(|rejected| rejected.line);
+    Ok(answer)
+}
+
+fn read(line: &[u8]) -> Result<Line, String> {
+    if line.len() > LINE_LENGTH {
+        return Err(format!("it is longer than {LINE_LENGTH} bytes"));
+    }
+    let value = serde_json::from_slice(line).map_err(|error| format!("it is not JSON: {error}"))?;
+    schema::read(value).map_err(|problem| faults(&problem))
+}
+
+async fn keep(app: &App, records: Vec<Record>, now: Time) -> Result<usize, LedgerError> {
+    let input: (Entropy, Vec<Record>, Time) = (app.entropy, records, now);
+    app.db
+        .tx(input, |conn, (entropy, records, now)| {
+            Box::pin(async move {
+                let new = records::keep_lines(conn, *entropy, &mut records.clone(), *now).await?;
+                Ok::<_, LedgerError>(new.len())
+            })
+        })
+        .await
+}
+
+impl<'a> Judge<'a> {
+    async fn new(app: &'a App, earliest: Time) -> Result<Judge<'a>, DbError> {
+        // The changes are read last: whatever the tariff lacks has a change that says so.
+        let tariff = app.tariff.current(&app.db).await?;
+        let (addresses, carriers) = (app.addresses.current(&app.db).await?, app.carriers.current(&app.db).await?);
+        let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, CHANGES).await?;
+        let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
+        let is_cut = changes.len() as i64 == CHANGES;
+        let (past, trunks, now) = (Vec::new(), HashMap::new(), app.clock.now());
+        Ok(Judge { app, addresses, carriers, tariff, changes, is_cut, past, trunks, now })
+    }
+
+    /// The record of a line, or why there can be none.
+    async fn record(&mut self, line: &Line) -> Result<Result<Record, &'static str>, DbError> {
+        let (started_at, ended_at) = (line.started_at.0, line.ended_at.0);
+        let answered_at = line.answered_at.map(|at| at.0);
+        if let Err(reason) = check_times(started_at, answered_at, ended_at, line.status, self.now) {
+            return Ok(Err(reason));
+        }
+        let trunk = match self.trunk(line).await? {
+            Ok(trunk) => trunk,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if line.upstream_id.is_some_and(|id| self.carriers.find(id).is_none()) {
+            return Ok(Err("there is no such upstream"));
+        }
+        let Some(called) = dialled(&line.called) else { return Ok(Err("called is no number that can be dialled")) };
+        let seconds = match answered_at.map_or(Ok(0), |at| seconds_between(at, ended_at)) {
+            Ok(seconds) => seconds,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let quote = match (line.leg, self.tariff_at(started_at).await?) {
+            (Leg::Origination, _) => None,
+            (Leg::Termination, None) => return Ok(Err("it needs one tariff of the past too many; send fewer lines")),
+            (Leg::Termination, Some(tariff)) => quote(&tariff, &self.carriers, &called, started_at),
+        };
+        if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {
+            return Ok(Err("the number was not sold when the call began"));
+        }
+        Ok(self.priced(line, &trunk, called, seconds, quote.as_ref()))
+    }
+
+    fn priced(
+        &self,
+        line: &Line,
+        trunk: &TrunkFacts,
+        called: E164,
+        seconds: u32,
+        quote: Option<&Quote>,
+    ) -> Result<Record, &'static str> {
+        let (sale, is_answered) = (quote.map(|quote| &quote.sale), line.answered_at.is_some());
+        let rate = sale.map(|sale| sale.rate);
+        let charge = rate.filter(|_| is_answered).map_or(Ok(0), |rate| rate.price(seconds));
+        let carried = quote.and_then(|quote| quote.carried(line.upstream_id, seconds));
+        let started_at = line.started_at.0;
+        Ok(Record {
+            id: CallId::new(self.app.entropy.uuid(started_at)),
+            account_id: trunk.account_id,
+            trunk_id: trunk.id,
+            call_id: line.call_id.to_string(),
+            leg: line.leg,
+            zone: trunk.zone.clone(),
+            calling: caller(line.calling.as_deref()),
+            called: called.to_string(),
+            country: sale.map(|sale| sale.country.clone()),
+            destination_name: sale.map(|sale| sale.destination_name.clone()),
+            prefix: sale.map(|sale| sale.prefix.clone()),
+            started_at,
+            answered_at: line.answered_at.map(|at| at.0),
+            ended_at: Some(line.ended_at.0),
+            duration_seconds: seconds.into(),
+            billed_seconds: rate.filter(|_| is_answered).map_or(0, |rate| rate.billed_seconds(seconds)).into(),
+            status: line.status,
+            currency: CURRENCY,
+            rate_per_minute: rate.map_or(0, |rate| rate.nanos_per_minute()),
+            connect_fee: rate.map_or(0, |rate| rate.connect_fee_nanos()),
+            increment_seconds: rate.map_or(1, |rate| rate.increment_seconds().into()),
+            minimum_seconds: rate.map_or(0, |rate| rate.minimum_seconds().into()),
+            rate_upstream_id: sale.map(|sale| sale.upstream),
+            upstream_id: carried.map(|(upstream, _)| upstream).or(line.upstream_id),
+            charge: charge.map_err(|_| "it costs more than there is money")?,
+            cost: carried.filter(|_| is_answered).map_or(0, |(_, cost)| cost),
+            ledger_id: None,
+            imported: true,
+            review: false,
+            recorded_at: self.now,
+        })
+    }
+
+    /// The trunk a line belongs to, by its id or by where the call came from.
+    async fn trunk(&mut self, line: &Line) -> Result<Result<TrunkFacts, &'static str>, DbError> {
+        let address = line.source_ip.as_ref().map(|text| text.parse::<IpAddr>());
+        let id = match (line.trunk_id, address) {
+            (Some(id), _) => id,
+            (None, Some(Ok(address))) => match self.addresses.find(address) {
+                Some(network) => network.trunk_id,
+                None => return Ok(Err("no trunk calls from this source_ip")),
+            },
+            (None, Some(Err(_))) => return Ok(Err("source_ip must be an IP address")),
+            (None, None) => return Ok(Err("trunk_id or source_ip is missing")),
+        };
+        let known = match self.trunks.get(&id) {
+            Some(known) => known.clone(),
+            None => {
+                let found = store::trunk(&mut *self.app.db.read().await?, id).await?;
+                self.trunks.insert(id, found.clone());
+                found
+            }
+        };
+        Ok(known.ok_or("there is no such trunk"))
+    }
+
+    /// The tariff of a moment; nothing if too many were needed already.
+    async fn tariff_at(&mut self, moment: Time) -> Result<Option<Arc<Tariff>>, DbError> {
+        let behind = self.changes.partition_point(|change| *change <= moment);
+        if behind == self.changes.len() {
+            return Ok((!self.is_cut).then(|| Arc::clone(&self.tariff)));
+        }
+        let begun = behind.checked_sub(1).and_then(|place| self.changes.get(place)).copied();
+        if let Some((_, known)) = self.past.iter().find(|(since, _)| *since == begun) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        if self.past.len() == TARIFFS_AT_ONCE {
+            return Ok(None);
+        }
+        let mut known: Vec<Arc<Tariff>> = self.past.iter().map(|(_, tariff)| Arc::clone(tariff)).collect();
+        known.push(Arc::clone(&self.tariff));
+        let tariff = Arc::new(Tariff::at(&self.app.db, moment, &known).await?);
+        self.past.push((begun, Arc::clone(&tariff)));
+        Ok(Some(tariff))
+    }
+}
+
+fn check_times(
+    started_at: Time,
+    answered_at: Option<Time>,
+    ended_at: Time,
+    status: CallStatus,
+    now: Time,
+) -> Result<(), &'static str> {
+    match answered_at {
+        _ if started_at < EARLIEST => Err("started_at lies too far back"),
+        _ if ended_at.millis() > now.millis() + SKEW_MILLIS => Err("ended_at lies in the future"),
+        _ if ended_at < started_at => Err("it ends before it began"),
+        Some(at) if at < started_at => Err("it was answered before it began"),
+        Some(at) if ended_at < at => Err("it ends before it was answered"),
+        Some(_) if status != CallStatus::Answered => Err("a call with answered_at has the status answered"),
+        None if status == CallStatus::Answered => Err("answered_at is missing"),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,182 @@
+//! The rows that calls take from. Each statement that takes also looks whether it may.
+
+use super::Day;
+use crate::db::{Conn, DbError, params, sql};
+use crate::features::calls::{day_of, hour_of};
+use crate::values::{AccountId, Time, TrunkId};
+
+/// One more call on a trunk, unless it is full or has begun enough of them in this second.
+pub async fn begin_on_trunk(
+    conn: &mut Conn,
+    trunk: TrunkId,
+    channel_cap: i64,
+    cps_limit: Option<i64>,
+    now: Time,
+) -> Result<bool, DbError> {
+    let begun = conn
+        .exec(
+            sql!(
+                "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, 1, $2, 1)
+                 ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + 1,
+                     in_second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.in_second + 1 ELSE 1 END,
+                     second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.second ELSE $2 END
+                 WHERE trunk_load.live < $3 AND (trunk_load.second < $2 OR trunk_load.in_second < $4)"
+            ),
+            params![trunk, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
+        )
+        .await?;
+    Ok(begun > 0)
+}
+
+pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
+    let live: Option<(i64,)> =
+        conn.opt(sql!("SELECT live FROM trunk_load WHERE trunk_id = $1"), params![trunk]).await?;
+    Ok(live.map_or(0, |(live,)| live))
+}
+
+/// So many calls on a trunk are over.
+pub async fn end_on_trunk(conn: &mut Conn, trunk: TrunkId, calls: i64) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE trunk_load SET live = live - $2 WHERE trunk_id = $1"), params![trunk, calls]).await?;
+    Ok(())
+}
+
+/// One more call of an account in a zone, unless that would be more than its quota.
+pub async fn begin_in_zone(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    quota: i64,
+    now: Time,
+) -> Result<bool, DbError> {
+    let begun: Option<(i64, i64, i64)> = conn
+        .opt(
+            sql!(
+                "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
+                                        day, day_peak)
+                 SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE CAST($5 AS BIGINT) > 0
+                 ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + 1,
+                     hour_peak = CASE WHEN zone_load.hour >= $3 AND zone_load.hour_peak > zone_load.live
+                                      THEN zone_load.hour_peak ELSE zone_load.live + 1 END,
+                     day_peak = CASE WHEN zone_load.day >= $4 AND zone_load.day_peak > zone_load.live
+                                     THEN zone_load.day_peak ELSE zone_load.live + 1 END,
+                     changes = CASE WHEN zone_load.hour >= $3 THEN zone_load.changes + 1 ELSE 1 END,
+                     before_hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.before_hour ELSE zone_load.hour END,
+                     before_peak = CASE WHEN zone_load.hour >= $3
+                                        THEN zone_load.before_peak ELSE zone_load.hour_peak END,
+                     hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.hour ELSE $3 END,
+                     day = CASE WHEN zone_load.day >= $4 THEN zone_load.day ELSE $4 END
+                 WHERE zone_load.live < $5
+                 RETURNING changes, before_hour, before_peak"
+            ),
+            params![account, zone, hour_of(now), day_of(now), quota],
+        )
+        .await?;
+    remember_hour(conn, account, zone, begun).await?;
+    Ok(begun.is_some())
+}
+
+/// So many calls of an account in a zone are over.
+pub async fn end_in_zone(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    calls: i64,
+    now: Time,
+) -> Result<(), DbError> {
+    let ended: Option<(i64, i64, i64)> = conn
+        .opt(
+            sql!(
+                "UPDATE zone_load SET live = live - $5,
+                     hour_peak = CASE WHEN hour >= $3 THEN hour_peak ELSE live END,
+                     day_peak = CASE WHEN day >= $4 THEN day_peak ELSE live END,
+                     changes = CASE WHEN hour >= $3 THEN changes + 1 ELSE 1 END,
+                     before_hour = CASE WHEN hour >= $3 THEN before_hour ELSE hour END,
+                     before_peak = CASE WHEN hour >= $3 THEN before_peak ELSE hour_peak END,
+                     hour = CASE WHEN hour >= $3 THEN hour ELSE $3 END,
+                     day = CASE WHEN day >= $4 THEN day ELSE $4 END
+                 WHERE account_id = $1 AND zone = $2 RETURNING changes, before_hour, before_peak"
+            ),
+            params![account, zone, hour_of(now), day_of(now), calls],
+        )
+        .await?;
+    remember_hour(conn, account, zone, ended).await
+}
+
+/// Writes down the peak of the hour before, if this was the first change in a new one.
+async fn remember_hour(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    changed: Option<(i64, i64, i64)>,
+) -> Result<(), DbError> {
+    let Some((1, hour, peak)) = changed.filter(|(_, _, peak)| *peak > 0) else { return Ok(()) };
+    conn.exec(
+        sql!(
+            "INSERT INTO zone_hours (account_id, zone, hour, peak) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak"
+        ),
+        params![account, zone, hour, peak],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Sets aside so much more for calls of a day, unless that would be more than they may cost together.
+pub async fn reserve_in_day(conn: &mut Conn, day: Day, amount: i64) -> Result<bool, DbError> {
+    let reserved = conn
+        .exec(
+            sql!(
+                "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
+                 SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
+                 ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
+                 WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
+            ),
+            params![day.account, day.day, amount, day.most],
+        )
+        .await?;
+    Ok(reserved > 0)
+}
+
+/// What calls of a day may still cost; nobody takes of it before we commit.
+pub async fn left_of_day(conn: &mut Conn, day: Day) -> Result<i64, DbError> {
+    let spent: Option<(i64, i64)> = conn
+        .opt(
+            sql!("SELECT charged, reserved FROM daily_spend WHERE account_id = $1 AND day = $2 /*pg FOR UPDATE */"),
+            params![day.account, day.day],
+        )
+        .await?;
+    Ok(spent.map_or(day.most, |(charged, reserved)| day.most - charged - reserved))
+}
+
+/// Lets go of what was set aside for calls of a day, and counts what they cost.
+pub async fn settle_in_day(
+    conn: &mut Conn,
+    account: AccountId,
+    day: i64,
+    charged: i64,
+    freed: i64,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, $3, 0, FALSE)
+             ON CONFLICT (account_id, day) DO UPDATE
+             SET charged = daily_spend.charged + $3, reserved = daily_spend.reserved - $4"
+        ),
+        params![account, day, charged, freed],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn tell_once(conn: &mut Conn, day: Day) -> Result<bool, DbError> {
+    let told = conn
+        .exec(
+            sql!(
+                "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, 0, TRUE)
+                 ON CONFLICT (account_id, day) DO UPDATE SET told = TRUE WHERE NOT daily_spend.told"
+            ),
+            params![day.account, day.day],
+        )
+        .await?;
+    Ok(told > 0)
+}

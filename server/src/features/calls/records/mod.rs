@@ -1,0 +1,147 @@
+//! Records of calls: kept, counted and charged in one transaction.
+//!
+//! Every call that is over comes this way, whether a switch told of its end, nobody did, or it is a line of another
+//! switch's file. All charges of an account in one batch are one transaction of the ledger, whose id stands in each of
+//! their records, so that the two can be held against each other to the nano.
+
+mod store;
+
+pub use store::Record;
+
+use std::collections::{BTreeMap, HashSet};
+
+use uuid::Uuid;
+
+use super::live::LiveCall;
+use super::load::{self, Day};
+use super::types::CallStatus;
+use super::{day_of, hour_of};
+use crate::db::Conn;
+use crate::entropy::Entropy;
+use crate::features::balance::CURRENCY;
+use crate::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
+use crate::values::{AccountId, CallId, Money, Time, TrunkId};
+
+/// How many calls there were, and what they came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub attempts: i64,
+    pub answered: i64,
+    pub seconds: i64,
+    pub charge: i64,
+    pub cost: i64,
+}
+
+impl Tally {
+    fn add(&mut self, record: &Record) {
+        self.attempts += 1;
+        self.answered += i64::from(record.status == CallStatus::Answered);
+        self.seconds += record.duration_seconds;
+        self.charge += record.charge;
+        self.cost += record.cost;
+    }
+}
+
+/// What a batch means for one account.
+#[derive(Default)]
+struct Share {
+    charge: i64,
+    ledger_id: Option<TransactionId>,
+    /// By the day on which calls began: what they cost, and what was set aside for them.
+    days: BTreeMap<i64, (i64, i64)>,
+    trunks: BTreeMap<TrunkId, i64>,
+    zones: BTreeMap<String, i64>,
+    holds: Vec<String>,
+    destinations: BTreeMap<(i64, String, String), Tally>,
+    hours: BTreeMap<(i64, TrunkId), Tally>,
+}
+
+/// Keeps calls of ours that are over; their live rows are gone by now.
+pub async fn keep(
+    conn: &mut Conn,
+    entropy: Entropy,
+    ended: &[LiveCall],
+    records: &mut [Record],
+    now: Time,
+) -> Result<(), LedgerError> {
+    name_charges(entropy, records, now);
+    store::insert(conn, records).await?;
+    let mut shares = shares(records.iter());
+    for call in ended {
+        let share = shares.entry(call.account_id).or_default();
+        share.days.entry(day_of(call.started_at)).or_default().1 += call.reserved;
+        *share.trunks.entry(call.trunk_id).or_default() += 1;
+        *share.zones.entry(call.zone.clone()).or_default() += 1;
+        if call.reserved > 0 {
+            share.holds.push(call.reference());
+        }
+    }
+    settle(conn, entropy, shares, now).await
+}
+
+/// Keeps lines of another switch that were not kept before, and answers which.
+pub async fn keep_lines(
+    conn: &mut Conn,
+    entropy: Entropy,
+    records: &mut [Record],
+    now: Time,
+) -> Result<HashSet<CallId>, LedgerError> {
+    name_charges(entropy, records, now);
+    let new = store::insert_new(conn, entropy.uuid(now), records).await?;
+    settle(conn, entropy, shares(records.iter().filter(|record| new.contains(&record.id))), now).await?;
+    Ok(new)
+}
+
+/// Gives each account's charges the id of the transaction they will be.
+fn name_charges(entropy: Entropy, records: &mut [Record], now: Time) {
+    let mut names: BTreeMap<AccountId, Uuid> = BTreeMap::new();
+    for record in records.iter_mut().filter(|record| record.charge > 0) {
+        record.ledger_id = Some(*names.entry(record.account_id).or_insert_with(|| entropy.uuid(now)));
+    }
+}
+
+fn shares<'r>(records: impl Iterator<Item = &'r Record>) -> BTreeMap<AccountId, Share> {
+    let mut shares: BTreeMap<AccountId, Share> = BTreeMap::new();
+    for record in records {
+        let share = shares.entry(record.account_id).or_default();
+        share.charge += record.charge;
+        share.ledger_id = share.ledger_id.or(record.ledger_id.map(TransactionId::new));
+        share.days.entry(day_of(record.started_at)).or_default().0 += record.charge;
+        let (country, name) = (record.country.clone(), record.destination_name.clone());
+        let destination = (day_of(record.started_at), country.unwrap_or_default(), name.unwrap_or_default());
+        share.destinations.entry(destination).or_default().add(record);
+        share.hours.entry((hour_of(record.started_at), record.trunk_id)).or_default().add(record);
+    }
+    shares
+}
+
+/// Account by account, in the order of their ids.
+async fn settle(
+    conn: &mut Conn,
+    entropy: Entropy,
+    shares: BTreeMap<AccountId, Share>,
+    now: Time,
+) -> Result<(), LedgerError> {
+    for (account, mut share) in shares {
+        for (&day, &(charged, freed)) in share.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
+            Day { account, day, most: 0 }.settle(conn, charged, freed).await?;
+        }
+        for (trunk, calls) in share.trunks {
+            load::end_on_trunk(conn, trunk, calls).await?;
+        }
+        for (zone, calls) in share.zones {
+            load::end_in_zone(conn, account, &zone, calls, now).await?;
+        }
+        share.holds.sort_unstable();
+        let charge = share.ledger_id.map(|id| {
+            let paid = [(Book::Calls, Money::from_nanos(share.charge, CURRENCY))];
+            Entry::charge(account, Kind::Call, id.to_string(), &paid).map(|entry| entry.with_id(id))
+        });
+        let charge = charge.transpose()?;
+        let holds = (Kind::Call, share.holds.as_slice());
+        ledger::capture_together(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
+        store::add_to_days(conn, account, &share.destinations).await?;
+        store::add_to_hours(conn, account, &share.hours).await?;
+    }
+    Ok(())
+}

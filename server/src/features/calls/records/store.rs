@@ -1,0 +1,209 @@
+//! The records and what is counted of them.
+
+use std::collections::{BTreeMap, HashSet};
+
+use uuid::Uuid;
+
+use super::Tally;
+use crate::db::{Conn, DbError, Value, params, row, sql};
+use crate::features::calls::types::{CallStatus, Leg};
+use crate::values;
+use crate::values::{AccountId, CallId, Currency, Time, TrunkId, UpstreamId};
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct Record {
+        pub id: CallId,
+        pub account_id: AccountId,
+        pub trunk_id: TrunkId,
+        pub call_id: String,
+        pub leg: Leg,
+        pub zone: String,
+        pub calling: String,
+        pub called: String,
+        pub country: Option<String>,
+        pub destination_name: Option<String>,
+        pub prefix: Option<String>,
+        pub started_at: Time,
+        pub answered_at: Option<Time>,
+        pub ended_at: Option<Time>,
+        pub duration_seconds: i64,
+        pub billed_seconds: i64,
+        pub status: CallStatus,
+        pub currency: Currency,
+        pub rate_per_minute: i64,
+        pub connect_fee: i64,
+        pub increment_seconds: i64,
+        pub minimum_seconds: i64,
+        pub rate_upstream_id: Option<UpstreamId>,
+        pub upstream_id: Option<UpstreamId>,
+        pub charge: i64,
+        pub cost: i64,
+        pub ledger_id: Option<Uuid>,
+        pub imported: bool,
+        pub review: bool,
+        pub recorded_at: Time,
+    }
+}
+
+const COLUMNS: [&str; Record::WIDTH] = [
+    "id",
+    "account_id",
+    "trunk_id",
+    "call_id",
+    "leg",
+    "zone",
+    "calling",
+    "called",
+    "country",
+    "destination_name",
+    "prefix",
+    "started_at",
+    "answered_at",
+    "ended_at",
+    "duration_seconds",
+    "billed_seconds",
+    "status",
+    "currency",
+    "rate_per_minute",
+    "connect_fee",
+    "increment_seconds",
+    "minimum_seconds",
+    "rate_upstream_id",
+    "upstream_id",
+    "charge",
+    "cost",
+    "ledger_id",
+    "imported",
+    "review",
+    "recorded_at",
+];
+
+fn cells(record: &Record) -> [Value<'_>; Record::WIDTH] {
+    values![
+        record.id,
+        record.account_id,
+        record.trunk_id,
+        record.call_id,
+        record.leg,
+        record.zone,
+        record.calling,
+        record.called,
+        record.country,
+        record.destination_name,
+        record.prefix,
+        record.started_at,
+        record.answered_at,
+        record.ended_at,
+        record.duration_seconds,
+        record.billed_seconds,
+        record.status,
+        record.currency,
+        record.rate_per_minute,
+        record.connect_fee,
+        record.increment_seconds,
+        record.minimum_seconds,
+        record.rate_upstream_id,
+        record.upstream_id,
+        record.charge,
+        record.cost,
+        record.ledger_id,
+        record.imported,
+        record.review,
+        record.recorded_at
+    ]
+}
+
+pub async fn insert(conn: &mut Conn, records: &[Record]) -> Result<(), DbError> {
+    conn.insert_many("cdrs", COLUMNS, records, cells).await?;
+    Ok(())
+}
+
+/// Inserts those that are not there yet, by trunk, Call-ID, leg and beginning, and answers which.
+pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Result<HashSet<CallId>, DbError> {
+    let arrivals: Vec<(Uuid, &Record)> = records.iter().map(|record| (batch, record)).collect();
+    conn.insert_many("cdr_arrivals", arrival_columns(), &arrivals, arrival_cells).await?;
+    let new: Vec<(CallId,)> = conn
+        .all(
+            sql!(
+                "INSERT INTO cdrs (",
+                Record::COLS,
+                ") SELECT ",
+                Record::COLS,
+                " FROM cdr_arrivals WHERE batch = $1 ORDER BY trunk_id, call_id, leg, started_at, id
+                 ON CONFLICT (trunk_id, call_id, leg, started_at) WHERE imported DO NOTHING RETURNING id"
+            ),
+            params![batch],
+        )
+        .await?;
+    conn.exec(sql!("DELETE FROM cdr_arrivals WHERE batch = $1"), params![batch]).await?;
+    Ok(new.into_iter().map(|(id,)| id).collect())
+}
+
+const ARRIVAL_WIDTH: usize = Record::WIDTH + 1;
+
+fn arrival_columns() -> [&'static str; ARRIVAL_WIDTH] {
+    std::array::from_fn(|place| if place == 0 { "batch" } else { COLUMNS[place - 1] })
+}
+
+fn arrival_cells<'a>((batch, record): &'a (Uuid, &Record)) -> [Value<'a>; ARRIVAL_WIDTH] {
+    let mut cells = cells(record).into_iter();
+    std::array::from_fn(|place| match place {
+        0 => Value::Uuid(*batch),
+        _ => cells.next().unwrap_or(Value::Bool(false)),
+    })
+}
+
+pub async fn add_to_days(
+    conn: &mut Conn,
+    account: AccountId,
+    destinations: &BTreeMap<(i64, String, String), Tally>,
+) -> Result<(), DbError> {
+    for ((day, country, destination_name), tally) in destinations {
+        conn.exec(
+            sql!(
+                "INSERT INTO cdr_days (account_id, day, country, destination_name, attempts, answered, seconds, charge,
+                                       cost)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                 ON CONFLICT (account_id, day, country, destination_name) DO UPDATE
+                 SET attempts = cdr_days.attempts + excluded.attempts, answered = cdr_days.answered + excluded.answered,
+                     seconds = cdr_days.seconds + excluded.seconds, charge = cdr_days.charge + excluded.charge,
+                     cost = cdr_days.cost + excluded.cost"
+            ),
+            params![
+                account,
+                *day,
+                country,
+                destination_name,
+                tally.attempts,
+                tally.answered,
+                tally.seconds,
+                tally.charge,
+                tally.cost
+            ],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub async fn add_to_hours(
+    conn: &mut Conn,
+    account: AccountId,
+    hours: &BTreeMap<(i64, TrunkId), Tally>,
+) -> Result<(), DbError> {
+    for ((hour, trunk), tally) in hours {
+        conn.exec(
+            sql!(
+                "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds)
+                 VALUES ($1, $2, $3, $4, $5, $6)
+                 ON CONFLICT (account_id, hour, trunk_id) DO UPDATE
+                 SET attempts = cdr_hours.attempts + excluded.attempts, answered = cdr_hours.answered + excluded.answered,
+                     seconds = cdr_hours.seconds + excluded.seconds"
+            ),
+            params![account, *hour, *trunk, tally.attempts, tally.answered, tally.seconds],
+        )
+        .await?;
+    }
+    Ok(())
+}

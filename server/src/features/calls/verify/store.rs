@@ -1,0 +1,143 @@
+//! What is counted beside the records, and the same from the records themselves.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::Both;
+use crate::db::{Conn, DbError, FromRow, params, row, sql};
+use crate::features::calls::types::CallStatus;
+use crate::values::{AccountId, CallId, TrunkId};
+
+row! {
+    /// A record's charge and what it follows from.
+    pub struct Priced {
+        pub id: CallId,
+        pub status: CallStatus,
+        pub duration_seconds: i64,
+        pub rate_per_minute: i64,
+        pub connect_fee: i64,
+        pub increment_seconds: i64,
+        pub minimum_seconds: i64,
+        pub charge: i64,
+        pub is_charged: bool,
+    }
+}
+
+pub async fn each_record(
+    conn: &mut Conn,
+    visit: impl FnMut(Priced) -> Result<(), DbError> + Send,
+) -> Result<u64, DbError> {
+    conn.each(
+        sql!(
+            "SELECT id, status, duration_seconds, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
+                    charge, ledger_id IS NOT NULL
+             FROM cdrs"
+        ),
+        params![],
+        visit,
+    )
+    .await
+}
+
+pub async fn count_live(conn: &mut Conn) -> Result<u64, DbError> {
+    let (count,): (i64,) = conn.one(sql!("SELECT COUNT(*) FROM live_calls"), params![]).await?;
+    Ok(count.unsigned_abs())
+}
+
+async fn gather<R: FromRow + Send>(
+    conn: &mut Conn,
+    sql: &'static str,
+    named: fn(R) -> (String, Vec<i64>),
+) -> Result<BTreeMap<String, Vec<i64>>, DbError> {
+    let mut all = BTreeMap::new();
+    conn.each(sql, params![], |row| {
+        let (name, sums) = named(row);
+        all.insert(name, sums);
+        Ok(())
+    })
+    .await?;
+    Ok(all)
+}
+
+row! {
+    struct DaySums {
+        account_id: AccountId,
+        day: i64,
+        country: String,
+        destination_name: String,
+        attempts: i64,
+        answered: i64,
+        seconds: i64,
+        charge: i64,
+        cost: i64,
+    }
+}
+
+pub async fn days(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |sums: DaySums| {
+        let DaySums { account_id, day, country, destination_name, attempts, answered, seconds, charge, cost } = sums;
+        (format!("{account_id} {day} {country} {destination_name}"), vec![attempts, answered, seconds, charge, cost])
+    };
+    let stored = sql!("SELECT ", DaySums::COLS, " FROM cdr_days");
+    let counted = sql!(
+        "SELECT account_id, started_at / 86400000, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
+                COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
+                CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
+         FROM cdrs GROUP BY 1, 2, 3, 4"
+    );
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
+pub async fn hours(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |(account, hour, trunk, attempts, answered, seconds): (AccountId, i64, TrunkId, i64, i64, i64)| {
+        (format!("{account} {hour} {trunk}"), vec![attempts, answered, seconds])
+    };
+    let stored = sql!("SELECT account_id, hour, trunk_id, attempts, answered, seconds FROM cdr_hours");
+    let counted = sql!(
+        "SELECT account_id, started_at / 3600000, trunk_id, COUNT(*),
+                COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT)
+         FROM cdrs GROUP BY 1, 2, 3"
+    );
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
+pub async fn spend(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |(account, day, charged, reserved): (AccountId, i64, i64, i64)| {
+        (format!("{account} {day}"), vec![charged, reserved])
+    };
+    let stored = sql!("SELECT account_id, day, charged, reserved FROM daily_spend");
+    let counted = sql!(
+        "SELECT account_id, day, CAST(SUM(charged) AS BIGINT), CAST(SUM(reserved) AS BIGINT) FROM (
+             SELECT account_id, started_at / 86400000 AS day, charge AS charged, 0 AS reserved FROM cdrs
+             UNION ALL SELECT account_id, started_at / 86400000, 0, reserved FROM live_calls) AS calls
+         GROUP BY account_id, day"
+    );
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
+pub async fn trunks(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |(trunk, live): (TrunkId, i64)| (trunk.to_string(), vec![live]);
+    let stored = sql!("SELECT trunk_id, live FROM trunk_load");
+    let counted = sql!("SELECT trunk_id, COUNT(*) FROM live_calls GROUP BY trunk_id");
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
+pub async fn zones(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |(account, zone, live): (AccountId, String, i64)| (format!("{account} {zone}"), vec![live]);
+    let stored = sql!("SELECT account_id, zone, live FROM zone_load");
+    let counted = sql!("SELECT account_id, zone, COUNT(*) FROM live_calls GROUP BY account_id, zone");
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
+/// What the ledger took for each transaction that a record names.
+pub async fn charges(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |(id, amount): (Option<Uuid>, i64)| (id.unwrap_or_default().to_string(), vec![amount]);
+    let stored = sql!(
+        "SELECT transaction_id, -amount FROM ledger_postings
+         WHERE book = 'customer' AND EXISTS (SELECT 1 FROM cdrs WHERE ledger_id = transaction_id)"
+    );
+    let counted =
+        sql!("SELECT ledger_id, CAST(SUM(charge) AS BIGINT) FROM cdrs WHERE ledger_id IS NOT NULL GROUP BY ledger_id");
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}

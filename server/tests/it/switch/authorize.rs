@@ -1,0 +1,222 @@
+//! May this call begin?
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use trunkline::features::onboarding::Event;
+
+use super::{SOURCE, Scene, call, trunk};
+use crate::coverage::examples::key;
+use crate::onboarding::happens;
+use crate::upstreams::change;
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+async fn set_caps(customer: &Client, day: i64, minute: i64) {
+    let euros = |cents| json!({"amount_minor": cents, "currency": "EUR"});
+    let caps = json!({"max_spend_per_day": euros(day), "max_rate_per_minute": euros(minute)});
+    customer.with_key(key()).call(Method::PUT, "/fraud-caps", Some(caps)).await.ok();
+}
+
+async fn set_trunk(customer: &Client, id: &str, changes: Value) {
+    customer.with_key(key()).patch(&format!("/trunks/{id}"), changes).await.ok();
+}
+
+fn reason(reason: &str, code: i64) -> (String, i64) {
+    (reason.to_owned(), code)
+}
+
+both! {
+    async fn a_call_that_may_begin_gets_a_token_a_limit_and_its_routes(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let answer = scene.allowed(json!({})).await;
+        assert_eq!(answer["account_id"], json!(scene.customer.account_id));
+        assert_eq!((&answer["trunk_id"], &answer["leg"]), (&json!(scene.trunk), &json!("termination")));
+        assert_eq!((&answer["max_seconds"], &answer["groups"]), (&json!(300), &json!([10])));
+        assert_eq!(answer["routes"], json!([{"upstream_id": scene.upstream, "dispatcher_group_id": 10}]));
+        // 300 seconds of a thousandth each.
+        assert_eq!(scene.purse().await, (100_000_000_000, 300_000_000));
+        scene.end().await;
+    }
+
+    async fn the_source_the_account_and_the_number_are_looked_at_first(db) {
+        let scene = Scene::start(db, 10_000).await;
+        assert_eq!(scene.denied(json!({"source_ip": "8.8.4.8"})).await, reason("source_not_allowed", 403));
+        assert_eq!(scene.denied(json!({"direction": "inbound"})).await, reason("direction_mismatch", 403));
+        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9", "direction": "outbound"})).await, reason("direction_mismatch", 403));
+        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9"})).await, reason("number_unknown", 404));
+        for called in ["0201234567", "anonymous", "+31", "112"] {
+            assert_eq!(scene.denied(json!({"called": called})).await, reason("number_not_dialable", 404), "{called}");
+        }
+        assert_eq!(scene.denied(json!({"called": "+4930123456"})).await, reason("destination_not_priced", 404));
+        for called in ["31201234567", "0031201234567"] {
+            scene.allowed(json!({"called": called, "direction": "outbound"})).await;
+        }
+        happens(&scene.world, &scene.customer, Event::Suspended).await;
+        // The account comes before the number.
+        assert_eq!(scene.denied(json!({"called": "112"})).await, reason("account_not_active", 403));
+        happens(&scene.world, &scene.customer, Event::Reinstated).await;
+        scene.allowed(json!({})).await;
+        scene.end().await;
+    }
+
+    async fn a_cap_on_the_minute_and_one_on_the_day_are_kept(db) {
+        let scene = Scene::start(db, 100_000).await;
+        assert_eq!(scene.denied(json!({"called": "+19001234567"})).await, reason("rate_cap", 403));
+        // 300 s to the United Kingdom are 3 euros, to the Netherlands 0.30.
+        assert_eq!(scene.denied(json!({"called": "+442071234567"})).await, reason("rate_cap", 403));
+        set_caps(&scene.customer, 350, 60).await;
+        assert_eq!(scene.allowed(json!({"called": "+442071234567"})).await["max_seconds"], 300);
+        assert_eq!(scene.allowed(json!({})).await["max_seconds"], 300);
+        // 20 cents are left of the day.
+        assert_eq!(scene.allowed(json!({})).await["max_seconds"], 200);
+        for _ in 0..2 {
+            assert_eq!(scene.denied(json!({})).await, reason("fraud_cap", 403));
+        }
+        let told = scene.customer.get("/notifications").await.ok();
+        let told: Vec<&Value> = told["data"].as_array().unwrap().iter().filter(|one| one["code"] == "fraud.cap_reached").collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0]["payload"]["max_spend_per_day"]["amount_minor"], 350);
+        scene.world.advance(24 * 3600).await;
+        scene.allowed(json!({})).await;
+        scene.end().await;
+    }
+
+    async fn a_trunk_takes_so_many_calls_at_once_and_so_many_in_a_second(db) {
+        let scene = Scene::start(db, 10_000).await;
+        set_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 2})).await;
+        let first = scene.allowed(json!({})).await;
+        scene.allowed(json!({})).await;
+        assert_eq!(scene.denied(json!({})).await, reason("channel_cap", 503));
+        scene.tell(json!([scene.event("failed", &first["call_token"], 0, json!({"sip_code": 486}))])).await;
+        scene.allowed(json!({})).await;
+        assert_eq!(scene.denied(json!({})).await, reason("channel_cap", 503));
+
+        let narrow = trunk(&scene.customer, json!({"cps_limit": 1}), "8.8.4.9").await;
+        // Two calls may fall into two seconds, but of twenty most fall into the same.
+        let mut refused = 0;
+        for _ in 0..20 {
+            let answer = scene.ask(json!({"source_ip": "8.8.4.9"})).await;
+            assert!(answer["decision"] == "allow" || answer["reason"] == "cps_limit", "{answer}");
+            refused += usize::from(answer["decision"] == "deny");
+        }
+        assert!(refused > 0);
+        scene.world.advance(1).await;
+        assert_eq!(scene.allowed(json!({"source_ip": "8.8.4.9"})).await["trunk_id"], json!(narrow));
+        scene.end().await;
+    }
+
+    async fn an_account_has_so_many_calls_in_a_zone(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let account: trunkline::values::AccountId = scene.customer.account_id.parse().unwrap();
+        let quota = db.tx(account, |conn, account| Box::pin(async move {
+            conn.exec(
+                "INSERT INTO zone_quotas (account_id, zone, channels, updated_at) VALUES ($1, 'eu-west', 1, 0)",
+                trunkline::params![*account],
+            ).await
+        }));
+        quota.await.unwrap();
+        scene.allowed(json!({})).await;
+        assert_eq!(scene.denied(json!({})).await, reason("zone_quota", 503));
+        // Another zone has room of its own.
+        scene.allowed(json!({"zone": "us-east"})).await;
+        scene.end().await;
+    }
+
+    async fn without_money_there_is_no_call_and_with_little_a_short_one(db) {
+        let scene = Scene::start(db, 0).await;
+        assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));
+        scene.world.top_up(&scene.customer.account_id, 12).await;
+        assert_eq!(scene.allowed(json!({})).await["max_seconds"], 120);
+        assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));
+        // A connection of 0.05 and whole minutes of 0.06: 16 cents are one of them, and 5 cents are left.
+        scene.world.top_up(&scene.customer.account_id, 16).await;
+        assert_eq!(scene.allowed(json!({"called": "+31612345678"})).await["max_seconds"], 60);
+        assert_eq!(scene.denied(json!({"called": "+31612345678"})).await, reason("balance.insufficient", 402));
+        assert_eq!(scene.allowed(json!({})).await["max_seconds"], 50);
+        assert_eq!(scene.purse().await, (280_000_000, 280_000_000));
+        scene.end().await;
+    }
+
+    async fn a_call_goes_to_nobody_who_is_down_or_asks_more_than_it_earns(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let down = |kind: &str, at: i64| json!([{
+            "event_id": "h", "type": kind, "upstream_id": scene.upstream, "edge_id": "edge-1", "at": scene.now() + at
+        }]);
+        assert_eq!(scene.tell(down("upstream_down", 0)).await["accepted"], 1);
+        assert_eq!(scene.denied(json!({})).await, reason("no_route", 503));
+        // An older word that comes late changes nothing.
+        scene.tell(down("upstream_up", -60_000)).await;
+        assert_eq!(scene.denied(json!({})).await, reason("no_route", 503));
+        scene.tell(down("upstream_up", 1000)).await;
+        scene.allowed(json!({})).await;
+        let health = scene.admin.get(&format!("/admin/upstreams/{}", scene.upstream)).await.ok()["health"].clone();
+        assert_eq!(health, "up");
+        change(&scene.admin, &scene.upstream, json!({"status": "disabled"})).await.ok();
+        assert_eq!(scene.denied(json!({})).await, reason("destination_not_priced", 404));
+        scene.end().await;
+    }
+
+    async fn the_same_question_has_the_same_answer_until_the_call_is_over(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let same = call(json!({}));
+        let first = scene.allowed(same.clone()).await;
+        assert_eq!(scene.allowed(same.clone()).await, first);
+        assert_eq!(scene.purse().await.1, 300_000_000);
+        // Another call cannot hide behind it.
+        let mut other = same.clone();
+        other["called"] = json!("+31207654321");
+        assert_eq!(scene.denied(other).await, reason("call_id_in_use", 482));
+        scene.tell(json!([scene.event("answered", &first["call_token"], 0, json!({}))])).await;
+        assert_eq!(scene.denied(same.clone()).await, reason("call_id_in_use", 482));
+        // Nor does another trunk meet it.
+        trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        let mut copied = same.clone();
+        copied["source_ip"] = json!("8.8.4.9");
+        assert_ne!(scene.allowed(copied).await["call_token"], first["call_token"]);
+
+        scene.tell(json!([scene.event("ended", &first["call_token"], 1000, json!({}))])).await;
+        assert_ne!(scene.allowed(same).await["call_token"], first["call_token"]);
+        scene.end().await;
+    }
+
+    async fn a_switch_learns_where_calls_come_from_and_go_to(db) {
+        let scene = Scene::start(db, 0).await;
+        let config = scene.world.operations().get("/switch/config").await.ok();
+        assert_eq!(config["dispatcher"], json!([
+            {"group_id": 10, "uri": "sip:gw1.carrier.example", "upstream_id": scene.upstream}
+        ]));
+        assert_eq!(config["addresses"], json!([
+            {"cidr": format!("{SOURCE}/32"), "trunk_id": scene.trunk}, {"cidr": "9.9.9.9/32", "upstream_id": scene.upstream}
+        ]));
+        change(&scene.admin, &scene.upstream, json!({"gateways": []})).await.ok();
+        let after = scene.world.operations().get("/switch/config").await.ok();
+        assert_eq!(after["dispatcher"], json!([]));
+        assert!(after["version"].as_i64() > config["version"].as_i64());
+        scene.end().await;
+    }
+
+    async fn a_switch_that_is_none_or_speaks_nonsense_is_told_so(db) {
+        let scene = Scene::start(db, 0).await;
+        let (ops, stranger) = (scene.world.operations(), scene.world.anyone_at_operations());
+        for (path, kibibytes) in [("/switch/authorize", 16), ("/switch/events", 1024), ("/switch/cdrs", 16 * 1024)] {
+            stranger.post(path, json!({})).await.problem(401, "auth.token_invalid");
+            let refused = ops.get(path).await;
+            assert_eq!(refused.header("allow"), Some("POST"));
+            refused.problem(405, "method_not_allowed");
+            let long = ops.request(Method::POST, path).body(vec![b' '; kibibytes * 1024 + 1]);
+            ops.send(long).await.problem(413, "request.too_large");
+        }
+        for path in ["/switch/authorize", "/switch/events"] {
+            let torn = ops.request(Method::POST, path).body("{\"edge_id\":");
+            ops.send(torn).await.problem(400, "request.malformed");
+        }
+        assert_eq!(ops.post("/switch/authorize", json!({"edge_id": "e"})).await.invalid(), ["call_id", "called", "source_ip"]);
+        assert_eq!(ops.post("/switch/authorize", call(json!({"source_ip": "nowhere"}))).await.invalid(), ["source_ip"]);
+        assert_eq!(ops.post("/switch/authorize", call(json!({"zone": "moon"}))).await.invalid(), ["zone"]);
+        assert_eq!(ops.post("/switch/authorize", call(json!({"call_id": "a\u{0}b"}))).await.invalid(), ["call_id"]);
+        assert_eq!(ops.post("/switch/events", json!({"events": vec![json!({}); 501]})).await.invalid(), ["events"]);
+        scene.end().await;
+    }
+}

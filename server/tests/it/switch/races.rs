@@ -1,0 +1,124 @@
+//! Calls that begin and go on at the same moment cannot spend the same money.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use super::{Scene, call};
+use crate::coverage::examples::key;
+use crate::world::engines::both;
+
+/// A sequence that looks like chance, the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+both! {
+    async fn a_thousand_calls_at_once_get_no_more_than_the_money_for_a_hundred(db) {
+        // A slice is 0.30.
+        let scene = Scene::start(db, 3000).await;
+        let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
+        let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
+        let callers = (0..50).map(|caller| {
+            let ops = nodes[caller % nodes.len()].operations();
+            async move {
+                let mut allowed = 0;
+                for _ in 0..20 {
+                    let answer = ops.post("/switch/authorize", call(json!({}))).await.ok();
+                    match answer["decision"].as_str() {
+                        Some("allow") => allowed += 1,
+                        _ => assert_eq!(answer["reason"], "balance.insufficient"),
+                    }
+                }
+                allowed
+            }
+        });
+        let allowed: i64 = join_all(callers).await.into_iter().sum();
+        assert_eq!(allowed, 100);
+        assert_eq!(scene.purse().await, (30_000_000_000, 30_000_000_000));
+        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 100);
+        if let Some(other) = other {
+            other.stop().await;
+        }
+        scene.end().await;
+    }
+
+    async fn the_same_question_asked_by_many_at_once_is_one_call(db) {
+        let scene = Scene::start(db, 3000).await;
+        let same = call(json!({"call_id": key().to_string()}));
+        let answers = join_all((0..20).map(|_| scene.ask(same.clone()))).await;
+        assert!(answers.iter().all(|answer| answer == &answers[0] && answer["decision"] == "allow"), "{answers:?}");
+        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 1);
+        scene.end().await;
+    }
+
+    async fn the_same_end_told_by_many_at_once_is_charged_once(db) {
+        let scene = Scene::start(db, 3000).await;
+        let tokens: Vec<Value> =
+            join_all((0..10).map(|_| scene.allowed(json!({})))).await.iter().map(|one| one["call_token"].clone()).collect();
+        let began = scene.now();
+        let told = (0..8).map(|round| {
+            let mut tokens = tokens.clone();
+            tokens.rotate_left(round);
+            let ended = json!({"answered_at": began, "at": began + 10_000});
+            let events: Vec<Value> = tokens.iter().map(|token| scene.event("ended", token, 0, ended.clone())).collect();
+            let scene = &scene;
+            async move { scene.tell(json!(events)).await }
+        });
+        for answer in join_all(told).await {
+            assert_eq!(answer["accepted"], 10);
+        }
+        assert_eq!(scene.purse().await, (29_900_000_000, 0));
+        scene.end().await;
+    }
+
+    async fn keepalives_at_random_never_spend_more_than_there_is(db) {
+        let scene = Scene::start(db, 500).await;
+        let mut dice = Dice(20);
+        // Each call with the moment of its answer and how long it may last.
+        let mut calls: BTreeMap<String, (i64, i64)> = BTreeMap::new();
+        for _ in 0..60 {
+            scene.world.advance(20).await;
+            let now = scene.now();
+            let mut events = Vec::new();
+            for (token, (answered_at, limit)) in &calls {
+                let lasted = now - answered_at;
+                if lasted >= limit * 1000 || dice.below(30) == 0 {
+                    let at = now.min(answered_at + limit * 1000);
+                    events.push(scene.event("ended", &json!(token), 0, json!({"at": at, "answered_at": answered_at})));
+                } else if dice.below(3) == 0 {
+                    events.push(scene.event("keepalive", &json!(token), 0, json!({"at": now})));
+                }
+            }
+            let told = scene.tell(json!(events)).await;
+            assert_eq!(told["rejected"], json!([]));
+            for event in events.iter().filter(|event| event["type"] == "ended") {
+                calls.remove(event["call_token"].as_str().unwrap());
+            }
+            for extended in told["extend"].as_array().unwrap() {
+                calls.get_mut(extended["call_token"].as_str().unwrap()).unwrap().1 = extended["max_seconds"].as_i64().unwrap();
+            }
+            for _ in 0..dice.below(4) {
+                let answer = scene.ask(json!({})).await;
+                if answer["decision"] == "allow" {
+                    let token = answer["call_token"].as_str().unwrap().to_owned();
+                    let answered_at = scene.now();
+                    scene.tell(json!([scene.event("answered", &json!(token), 0, json!({"at": answered_at}))])).await;
+                    calls.insert(token, (answered_at, answer["max_seconds"].as_i64().unwrap()));
+                }
+            }
+            let (balance, held) = scene.purse().await;
+            assert!(balance >= held && held >= 0, "{held} of {balance} is held");
+        }
+        assert!(scene.number("SELECT COUNT(*) FROM cdrs").await > 10);
+        scene.end().await;
+    }
+}

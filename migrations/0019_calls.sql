@@ -238,4 +238,4 @@ CREATE INDEX cdr_exports_file ON cdr_exports (content_hash) WHERE content_hash I
 
 -- When a switch last said how an upstream does: an older word that comes late changes nothing.
 ALTER TABLE upstreams ADD COLUMN health_at BIGINT;
-INSERT INTO versions (name, version, changed_at) VALUES ('carriers', 0, 0);
+INSERT INTO versions (name, version, changed_at) VALUES ('gateways', 0, 0);

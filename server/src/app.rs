@@ -7,11 +7,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::addresses::Addresses;
-use crate::carriers::Carriers;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::db::{Conn, Db, DbError, DbOptions, params, sql};
 use crate::entropy::Entropy;
+use crate::gateways::Gateways;
 use crate::keys::{Keys, Purpose};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -60,7 +60,7 @@ pub struct Inner {
     /// Where calls come from, as this node knows it.
     pub addresses: Snapshot<Addresses>,
     /// Where calls go to and whether that is up, as this node knows it.
-    pub carriers: Snapshot<Carriers>,
+    pub gateways: Snapshot<Gateways>,
     pub metrics: Metrics,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
@@ -140,7 +140,7 @@ impl App {
             fx,
             tariff: Snapshot::default(),
             addresses: Snapshot::default(),
-            carriers: Snapshot::default(),
+            gateways: Snapshot::default(),
             metrics: Metrics::new()?,
             jobs_waker,
             switch_secret: secrets.switch,

@@ -3,13 +3,13 @@
 pub mod addresses;
 pub mod app;
 pub mod audit;
-pub mod carriers;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod db;
 pub mod entropy;
 pub mod features;
+pub mod gateways;
 pub mod http;
 pub mod jobs;
 pub mod keys;

@@ -77,7 +77,7 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
         })),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
         tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.carriers, stopping.clone())),
+        tokio::spawn(follow(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {

@@ -53,8 +53,8 @@ enum Whose {
 /// `GET /switch/config`, with every change that is committed.
 pub async fn config(app: &App) -> Result<Response, Problem> {
     let addresses = app.addresses.current(&app.db).await?;
-    let carriers = app.carriers.current(&app.db).await?;
-    let active = || carriers.all().iter().filter(|carrier| carrier.status == UpstreamStatus::Active);
+    let gateways = app.gateways.current(&app.db).await?;
+    let active = || gateways.all().iter().filter(|carrier| carrier.status == UpstreamStatus::Active);
     let dispatcher = active().flat_map(|carrier| {
         let (group_id, upstream_id) = (carrier.dispatcher_group_id, carrier.id);
         carrier.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
@@ -65,7 +65,7 @@ pub async fn config(app: &App) -> Result<Response, Problem> {
         carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, of: Whose::UpstreamId(carrier.id) })
     });
     let config = Config {
-        version: addresses.version() + carriers.version(),
+        version: addresses.version() + gateways.version(),
         dispatcher: dispatcher.collect(),
         addresses: trunks.chain(upstreams).collect(),
     };

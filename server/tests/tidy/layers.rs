@@ -13,7 +13,7 @@ const LAYERS: &[&[&str]] = &[
         "ledger",
         "tariff",
         "addresses",
-        "carriers",
+        "gateways",
         "snapshot",
         "audit",
         "jobs",

@@ -16,9 +16,9 @@ use super::slice::{Slice, afford};
 use super::types::{CallStatus, Event, EventType, Events, EventsAnswer, Extension, RejectedEvent};
 use super::{SECOND_MILLIS, SKEW_MILLIS, day_of};
 use crate::app::App;
-use crate::carriers::{self, UpstreamHealth};
 use crate::db::{Conn, DbError};
 use crate::features::fraud_caps;
+use crate::gateways::{self, UpstreamHealth};
 use crate::http::problem::Problem;
 use crate::http::schema;
 use crate::ledger::{self, Kind, LedgerError};
@@ -109,10 +109,10 @@ fn is_of_upstream(kind: EventType) -> bool {
 }
 
 async fn health_news(app: &App, event: &Event) -> Result<Result<HealthNews, String>, DbError> {
-    let carriers = app.carriers.current(&app.db).await?;
-    let group = |group| carriers.all().iter().find(|carrier| Some(carrier.dispatcher_group_id) == group);
+    let gateways = app.gateways.current(&app.db).await?;
+    let group = |group| gateways.all().iter().find(|carrier| Some(carrier.dispatcher_group_id) == group);
     let found = match event.upstream_id {
-        Some(id) => carriers.find(id),
+        Some(id) => gateways.find(id),
         None => group(event.dispatcher_group_id).filter(|_| event.dispatcher_group_id.is_some()),
     };
     let health = if event.kind == EventType::UpstreamUp { UpstreamHealth::Up } else { UpstreamHealth::Down };
@@ -132,9 +132,9 @@ async fn note_health(app: &App, mut news: Vec<HealthNews>, now: Time) -> Result<
             Box::pin(async move {
                 let mut changed = false;
                 for HealthNews { upstream, health, at } in news {
-                    changed |= carriers::note_health(conn, *upstream, *health, *at).await?;
+                    changed |= gateways::note_health(conn, *upstream, *health, *at).await?;
                 }
-                if changed { carriers::note_change(conn, *now).await } else { Ok(()) }
+                if changed { gateways::note_change(conn, *now).await } else { Ok(()) }
             })
         })
         .await

@@ -3,8 +3,8 @@
 use rating::{Prefix, Rate, Routes};
 use serde::{Deserialize, Serialize};
 
-use crate::carriers::Carriers;
 use crate::features::balance::CURRENCY;
+use crate::gateways::Gateways;
 use crate::tariff::Tariff;
 use crate::values::{E164, Time, UpstreamId};
 
@@ -56,9 +56,9 @@ impl Quote {
 }
 
 /// What is asked for a number; nothing if it is not sold.
-pub fn quote(tariff: &Tariff, carriers: &Carriers, number: &E164, at: Time) -> Option<Quote> {
+pub fn quote(tariff: &Tariff, gateways: &Gateways, number: &E164, at: Time) -> Option<Quote> {
     let number = Prefix::of_number(number.as_str())?;
-    let prices = tariff.prices(CURRENCY, |id| carriers.is_down(id));
+    let prices = tariff.prices(CURRENCY, |id| gateways.is_down(id));
     let found = prices.tariff.routes(number, at.millis());
     let sell = found.price.as_ref()?;
     let destination = &sell.source.offer.destination;
@@ -70,15 +70,15 @@ pub fn quote(tariff: &Tariff, carriers: &Carriers, number: &E164, at: Time) -> O
         upstream: sell.upstream,
     };
     let costs = found.candidates.iter().filter_map(|one| Some((one.upstream, one.cost?.1))).collect();
-    Some(Quote { sale, routes: kept(&found, carriers), costs })
+    Some(Quote { sale, routes: kept(&found, gateways), costs })
 }
 
-fn kept(found: &Routes<'_, UpstreamId>, carriers: &Carriers) -> Vec<Route> {
+fn kept(found: &Routes<'_, UpstreamId>, gateways: &Gateways) -> Vec<Route> {
     let routes = found.candidates.iter().filter(|candidate| candidate.dropped.is_none());
     routes
         .filter_map(|candidate| {
             let (_, rate) = candidate.cost?;
-            let carrier = carriers.find(candidate.upstream)?;
+            let carrier = gateways.find(candidate.upstream)?;
             let cost =
                 (rate.nanos_per_minute(), rate.connect_fee_nanos(), rate.increment_seconds(), rate.minimum_seconds());
             let dispatcher_group_id = carrier.dispatcher_group_id;

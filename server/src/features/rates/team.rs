@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::types::{AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, digits, money};
 use super::{LOOKED_AT, MOST, Position, Wanted, aside};
-use crate::carriers::UpstreamHealth;
 use crate::features::balance::CURRENCY;
 use crate::features::upstreams::{self, UpstreamRow};
+use crate::gateways::UpstreamHealth;
 use crate::http::answer::Json;
 use crate::http::call::Read;
 use crate::http::input::Query;

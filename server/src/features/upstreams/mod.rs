@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::carriers::{self, UpstreamHealth};
+use crate::gateways::{self, UpstreamHealth};
 use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read};
 use crate::http::input::{Body, Path};
@@ -72,7 +72,7 @@ pub async fn create(call: Call, Body(wanted): Body<UpstreamCreate>) -> Result<Do
                 return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
             }
             tariff::note_terms(tx, &new.terms(), new.created_at).await?;
-            carriers::note_change(tx, new.created_at).await?;
+            gateways::note_change(tx, new.created_at).await?;
             Ok(Created(new.clone().into()))
         })
     })
@@ -94,7 +94,7 @@ pub async fn change(
             wanted.apply(&mut upstream, now);
             check_pulling(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
             update(tx, &upstream, now).await?;
-            carriers::note_change(tx, now).await?;
+            gateways::note_change(tx, now).await?;
             if upstream.terms() != before.terms() {
                 tariff::note_terms(tx, &upstream.terms(), now).await?;
             }
@@ -115,7 +115,7 @@ pub async fn remove(call: Call, Path(id): Path<UpstreamId>) -> Result<Done<NoCon
                               disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
-            carriers::note_change(tx, now).await?;
+            gateways::note_change(tx, now).await?;
             tariff::forget_terms(tx, *id, now).await?;
             store::remove(tx, *id).await?;
             Ok(NoContent)

@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::carriers::UpstreamHealth;
 use crate::db::{Conn, DbError, params, row, sql};
+use crate::gateways::UpstreamHealth;
 use crate::outside::files::ContentHash;
 use crate::tariff::{Terms, UpstreamStatus};
 use crate::values::{Cidr, Cron, Currency, List, Markup, SipUri, Text, Time, UpstreamId, WebUrl};

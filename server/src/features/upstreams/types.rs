@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::UpstreamRow;
-use crate::carriers::UpstreamHealth;
+use crate::gateways::UpstreamHealth;
 use crate::http::problem::{InvalidParam, Problem};
 use crate::tariff::UpstreamStatus;
 use crate::values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl};

@@ -19,11 +19,11 @@ use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, Leg, 
 use super::{SECOND_MILLIS, day_of};
 use crate::addresses::Addresses;
 use crate::app::App;
-use crate::carriers::Carriers;
 use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
 use crate::features::fraud_caps;
 use crate::features::notifications::{self, FraudCapReached};
+use crate::gateways::Gateways;
 use crate::http::problem::Problem;
 use crate::ledger::{self, Kind, LedgerError, NewHold};
 use crate::snapshot::Versioned;
@@ -43,7 +43,7 @@ const ATTEMPTS: usize = 4;
 /// What this node has in memory.
 struct Known {
     addresses: Arc<Addresses>,
-    carriers: Arc<Carriers>,
+    gateways: Arc<Gateways>,
     tariff: Arc<Tariff>,
 }
 
@@ -51,7 +51,7 @@ impl Known {
     async fn at_least(app: &App, wanted: &Versions) -> Result<Known, DbError> {
         Ok(Known {
             addresses: app.addresses.at_least(&app.db, wanted.addresses).await?,
-            carriers: app.carriers.at_least(&app.db, wanted.carriers).await?,
+            gateways: app.gateways.at_least(&app.db, wanted.gateways).await?,
             tariff: app.tariff.at_least(&app.db, wanted.tariff).await?,
         })
     }
@@ -59,7 +59,7 @@ impl Known {
     fn versions(&self) -> Versions {
         Versions {
             addresses: self.addresses.version(),
-            carriers: self.carriers.version(),
+            gateways: self.gateways.version(),
             tariff: self.tariff.version(),
         }
     }
@@ -142,7 +142,7 @@ fn deny(denial: Denial) -> Decision {
 /// The trunk whose call this is. Calls from upstreams are for numbers of ours.
 fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<TrunkId, Denial> {
     let outbound = known.addresses.find(address).map(|network| network.trunk_id);
-    let is_upstream = known.carriers.calling_from(address).is_some();
+    let is_upstream = known.gateways.calling_from(address).is_some();
     match (direction, outbound, is_upstream) {
         (_, None, false) => Err(Denial::SourceNotAllowed),
         (None | Some(Direction::Outbound), Some(trunk), _) => Ok(trunk),
@@ -153,7 +153,7 @@ fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Resul
 
 fn asked(app: &App, request: &AuthorizeRequest, known: &Known, trunk: TrunkId, now: Time) -> Asked {
     let called = dialled(&request.called);
-    let quote = called.as_ref().and_then(|number| quote(&known.tariff, &known.carriers, number, now));
+    let quote = called.as_ref().and_then(|number| quote(&known.tariff, &known.gateways, number, now));
     Asked {
         app: app.clone(),
         identity: Identity {

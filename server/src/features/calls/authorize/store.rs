@@ -9,7 +9,7 @@ row! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Versions {
         pub addresses: i64,
-        pub carriers: i64,
+        pub gateways: i64,
         pub tariff: i64,
     }
 }
@@ -17,7 +17,7 @@ row! {
 impl Versions {
     /// Whether nothing has changed since that these do not have.
     pub fn covers(&self, other: &Versions) -> bool {
-        self.addresses >= other.addresses && self.carriers >= other.carriers && self.tariff >= other.tariff
+        self.addresses >= other.addresses && self.gateways >= other.gateways && self.tariff >= other.tariff
     }
 }
 
@@ -25,7 +25,7 @@ pub async fn versions(conn: &mut Conn) -> Result<Versions, DbError> {
     conn.one(
         sql!(
             "SELECT (SELECT version FROM versions WHERE name = 'addresses'),
-                    (SELECT version FROM versions WHERE name = 'carriers'),
+                    (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff')"
         ),
         params![],
@@ -46,7 +46,7 @@ row! {
         pub max_rate_per_minute: Option<i64>,
         pub channels: Option<i64>,
         addresses: i64,
-        carriers: i64,
+        gateways: i64,
         tariff: i64,
         /// The call of the same identity that goes on at this trunk.
         pub token: Option<CallId>,
@@ -55,7 +55,7 @@ row! {
 
 impl Facts {
     pub fn versions(&self) -> Versions {
-        Versions { addresses: self.addresses, carriers: self.carriers, tariff: self.tariff }
+        Versions { addresses: self.addresses, gateways: self.gateways, tariff: self.tariff }
     }
 }
 
@@ -72,7 +72,7 @@ pub async fn facts(
                     o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
                     f.max_spend_per_day, f.max_rate_per_minute, q.channels,
                     (SELECT version FROM versions WHERE name = 'addresses'),
-                    (SELECT version FROM versions WHERE name = 'carriers'),
+                    (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
                     l.token
              FROM trunks t JOIN onboardings o ON o.account_id = t.account_id

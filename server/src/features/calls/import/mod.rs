@@ -18,10 +18,10 @@ use super::records::{self, Record};
 use super::types::{CallStatus, ImportAnswer, Leg, Line, RejectedLine};
 use crate::addresses::Addresses;
 use crate::app::App;
-use crate::carriers::Carriers;
 use crate::db::DbError;
 use crate::entropy::Entropy;
 use crate::features::balance::CURRENCY;
+use crate::gateways::Gateways;
 use crate::http::problem::Problem;
 use crate::http::schema;
 use crate::ledger::LedgerError;
@@ -45,7 +45,7 @@ const EARLIEST: Time = Time::from_millis(946_684_800_000);
 struct Judge<'a> {
     app: &'a App,
     addresses: Arc<Addresses>,
-    carriers: Arc<Carriers>,
+    gateways: Arc<Gateways>,
     tariff: Arc<Tariff>,
     /// When the tariff has changed since the earliest line, in order.
     changes: Vec<Time>,
@@ -117,12 +117,12 @@ impl<'a> Judge<'a> {
     async fn new(app: &'a App, earliest: Time) -> Result<Judge<'a>, DbError> {
         // The changes are read last: whatever the tariff lacks has a change that says so.
         let tariff = app.tariff.current(&app.db).await?;
-        let (addresses, carriers) = (app.addresses.current(&app.db).await?, app.carriers.current(&app.db).await?);
+        let (addresses, gateways) = (app.addresses.current(&app.db).await?, app.gateways.current(&app.db).await?);
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, CHANGES).await?;
         let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
         let is_cut = changes.len() as i64 == CHANGES;
         let (past, trunks, now) = (Vec::new(), HashMap::new(), app.clock.now());
-        Ok(Judge { app, addresses, carriers, tariff, changes, is_cut, past, trunks, now })
+        Ok(Judge { app, addresses, gateways, tariff, changes, is_cut, past, trunks, now })
     }
 
     /// The record of a line, or why there can be none.
@@ -136,7 +136,7 @@ impl<'a> Judge<'a> {
             Ok(trunk) => trunk,
             Err(reason) => return Ok(Err(reason)),
         };
-        if line.upstream_id.is_some_and(|id| self.carriers.find(id).is_none()) {
+        if line.upstream_id.is_some_and(|id| self.gateways.find(id).is_none()) {
             return Ok(Err("there is no such upstream"));
         }
         let Some(called) = dialled(&line.called) else { return Ok(Err("called is no number that can be dialled")) };
@@ -147,7 +147,7 @@ impl<'a> Judge<'a> {
         let quote = match (line.leg, self.tariff_at(started_at).await?) {
             (Leg::Origination, _) => None,
             (Leg::Termination, None) => return Ok(Err("it needs one tariff of the past too many; send fewer lines")),
-            (Leg::Termination, Some(tariff)) => quote(&tariff, &self.carriers, &called, started_at),
+            (Leg::Termination, Some(tariff)) => quote(&tariff, &self.gateways, &called, started_at),
         };
         if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {
             return Ok(Err("the number was not sold when the call began"));

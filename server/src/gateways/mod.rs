@@ -14,7 +14,7 @@ use crate::snapshot::{self, Versioned};
 use crate::values::{Time, UpstreamId, text_enum};
 
 /// The name under which changes are counted.
-const NAME: &str = "carriers";
+const NAME: &str = "gateways";
 
 text_enum! {
     /// How an upstream's gateways do, as the switch sees them.
@@ -33,13 +33,13 @@ pub async fn note_change(conn: &mut Conn, now: Time) -> Result<(), DbError> {
 }
 
 /// Every upstream.
-pub struct Carriers {
+pub struct Gateways {
     version: i64,
     /// In the order of their ids.
     carriers: Vec<Carrier>,
 }
 
-impl Versioned for Carriers {
+impl Versioned for Gateways {
     const NAME: &'static str = NAME;
 
     fn version(&self) -> i64 {
@@ -50,14 +50,14 @@ impl Versioned for Carriers {
         db.snapshot((), |conn, ()| {
             Box::pin(async move {
                 let version = snapshot::version(conn, NAME).await?;
-                Ok(Carriers { version, carriers: store::carriers(conn).await? })
+                Ok(Gateways { version, carriers: store::carriers(conn).await? })
             })
         })
         .await
     }
 }
 
-impl Carriers {
+impl Gateways {
     pub fn all(&self) -> &[Carrier] {
         &self.carriers
     }

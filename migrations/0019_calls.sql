@@ -213,29 +213,6 @@ CREATE TABLE cdr_hours (
     PRIMARY KEY (account_id, hour, trunk_id)
 );
 
--- Files that customers asked for.
-CREATE TABLE cdr_exports (
-    id           UUID PRIMARY KEY NOT NULL,
-    account_id   UUID NOT NULL REFERENCES accounts (id),
-    status       TEXT NOT NULL,
-    format       TEXT NOT NULL,
-    from_at      BIGINT NOT NULL,
-    to_at        BIGINT NOT NULL,
-    -- The file, once it is ready and until it expires.
-    content_hash BYTEA,
-    size_bytes   BIGINT,
-    lines        BIGINT,
-    job_id       UUID,
-    -- Why it failed.
-    reason       TEXT,
-    requested_at BIGINT NOT NULL,
-    completed_at BIGINT,
-    expires_at   BIGINT
-);
-CREATE INDEX cdr_exports_in_order ON cdr_exports (account_id, requested_at, id);
-CREATE INDEX cdr_exports_due ON cdr_exports (expires_at) WHERE status = 'ready';
-CREATE INDEX cdr_exports_file ON cdr_exports (content_hash) WHERE content_hash IS NOT NULL;
-
 -- When a switch last said how an upstream does: an older word that comes late changes nothing.
 ALTER TABLE upstreams ADD COLUMN health_at BIGINT;
 INSERT INTO versions (name, version, changed_at) VALUES ('gateways', 0, 0);

@@ -35,7 +35,7 @@ pub use authorize::authorize;
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};
 pub use jobs::{CLOSE_VANISHED, MAKE_ROOM, close_vanished_job, make_room, make_room_job};
-pub use load::ZONE_CHANNELS;
+pub use load::{ZONE_CHANNELS, channels_in_use};
 pub use types::{AuthorizeRequest, CallStatus, Decision, Events, EventsAnswer, ImportAnswer, Leg};
 pub use verify::{Fault, Verified, verify};
 

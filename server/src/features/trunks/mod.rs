@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::addresses;
 use crate::config::Settings;
 use crate::db::{Conn, DbError};
-use crate::features::{accounts, numbers, onboarding};
+use crate::features::{accounts, calls, numbers, onboarding};
 use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{Body, Path};
@@ -131,6 +131,9 @@ async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str
     }
     if numbers::is_on_trunk(conn, trunk.id).await? {
         return Ok(Some("Numbers, or orders of numbers, send their calls to this trunk; move them first."));
+    }
+    if calls::channels_in_use(conn, trunk.id).await? > 0 {
+        return Ok(Some("Calls are going on over this trunk; wait until they are over."));
     }
     Ok(None)
 }

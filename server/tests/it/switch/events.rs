@@ -30,6 +30,16 @@ both! {
         scene.end().await;
     }
 
+    async fn a_trunk_stays_for_as_long_as_calls_go_over_it(db) {
+        let scene = Scene::start(db, 100).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let path = format!("/trunks/{}", scene.trunk);
+        scene.customer.with_key(key()).delete(&path).await.problem(409, "resource.in_use");
+        scene.tell(json!([scene.event("failed", &token, 0, json!({}))])).await;
+        scene.customer.with_key(key()).delete(&path).await.expect(204);
+        scene.end().await;
+    }
+
     async fn an_end_alone_is_enough_and_only_the_first_counts(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

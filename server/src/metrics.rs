@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
-use prometheus::{Encoder, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts, Registry, TextEncoder};
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry, TextEncoder,
+};
 
 pub struct Metrics {
     registry: Registry,
@@ -50,6 +52,16 @@ impl Metrics {
         self.latency.with_label_values(&[method, path]).observe(took.as_secs_f64());
     }
 
+    /// What the successes of a row are counted with, found once: they are most of the requests.
+    pub fn successes(&self, method: &Method, path: &str, status: StatusCode) -> Successes {
+        let method = known(method);
+        Successes {
+            status,
+            count: self.requests.with_label_values(&[method, path, status.as_str()]),
+            latency: self.latency.with_label_values(&[method, path]),
+        }
+    }
+
     pub fn limited(&self, limit: &str) {
         self.limited.with_label_values(&[limit]).inc();
     }
@@ -62,6 +74,19 @@ impl Metrics {
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
         Ok(text)
+    }
+}
+
+pub struct Successes {
+    pub status: StatusCode,
+    count: IntCounter,
+    latency: Histogram,
+}
+
+impl Successes {
+    pub fn request(&self, took: Duration) {
+        self.count.inc();
+        self.latency.observe(took.as_secs_f64());
     }
 }
 

@@ -6,13 +6,15 @@
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
+use std::time::Duration;
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 
 use super::auth::Who;
 use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
 use crate::limits::Limit;
+use crate::metrics::{Metrics, Successes};
 
 /// One row of the table.
 pub struct Endpoint {
@@ -29,6 +31,7 @@ pub struct Endpoint {
     pub handler: Box<dyn AnyHandler>,
     /// Worked out when first asked for.
     known_problems: OnceLock<BTreeSet<Code>>,
+    successes: OnceLock<Successes>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +75,17 @@ impl Endpoint {
             self.problems(&self.handler.describe(self.path, &mut requests).problems)
         });
         known.contains(&code)
+    }
+
+    /// Counts an answer to a request.
+    pub fn count(&self, metrics: &Metrics, method: &Method, status: StatusCode, took: Duration) {
+        let find = || metrics.successes(&self.method, self.path, self.handler.status());
+        let successes = self.successes.get_or_init(find);
+        if status == successes.status && *method == self.method {
+            successes.request(took);
+        } else {
+            metrics.request(method, self.path, status, took);
+        }
     }
 
     /// Every problem the endpoint may answer with: by its policy, its inputs and its own declaration.
@@ -151,6 +165,7 @@ fn draft<W, L, A>(
         declared_problems: Vec::new(),
         handler,
         known_problems: OnceLock::new(),
+        successes: OnceLock::new(),
     };
     Draft { endpoint, parts: PhantomData }
 }

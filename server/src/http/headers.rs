@@ -3,17 +3,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use data_encoding::BASE64;
+use data_encoding::{BASE64, HEXLOWER};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap,
-    HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
 };
 
 use crate::entropy::Entropy;
 use crate::limits::Verdict;
 
-const REQUEST_ID: &str = "x-request-id";
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_LIMIT: usize = 64;
 
 /// Where request ids come from: random once for the process, counted after that.
@@ -36,7 +37,10 @@ impl RequestIds {
         };
         match given.filter(is_sound) {
             Some(text) => text.to_owned(),
-            None => format!("{:016x}{:016x}", self.process, self.next.fetch_add(1, Ordering::Relaxed)),
+            None => {
+                let count = self.next.fetch_add(1, Ordering::Relaxed);
+                HEXLOWER.encode(&(u128::from(self.process) << 64 | u128::from(count)).to_be_bytes())
+            }
         }
     }
 }

@@ -95,6 +95,21 @@ impl Conn {
         self.run(sql, params, |_| Ok(())).await
     }
 
+    /// Statements that need nothing of each other's answers: PostgreSQL gets them in one round trip, in this order.
+    pub async fn exec_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<()> {
+        for (sql, _) in statements {
+            self.admit(sql)?;
+        }
+        let outcome = match &mut self.engine {
+            Engine::Sqlite(connection) => statements
+                .iter()
+                .try_for_each(|(sql, params)| sqlite::run(connection, sql, params, |_| Ok(())).map(drop)),
+            Engine::Postgres(session) => session.run_all(statements).await,
+            Engine::Gone => Err(DbError::Aborted),
+        };
+        self.note(outcome)
+    }
+
     async fn run(
         &mut self,
         sql: &'static str,
@@ -181,14 +196,14 @@ impl Conn {
 
     /// From its next statement on, a SQLite reader sees what that statement saw.
     pub(super) fn freeze(&mut self) -> Result<()> {
-        self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.execute_batch("BEGIN")?))
+        self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.prepare_cached("BEGIN")?.raw_execute().map(drop)?))
     }
 
     /// Lets it see the present again.
     pub(super) fn thaw(&mut self) {
         if let Some(frozen) = self.as_sqlite().filter(|connection| !connection.is_autocommit()) {
             // Nothing was written, so nothing is lost; should it fail, the next freezing says so.
-            let _ = frozen.execute_batch("ROLLBACK");
+            let _ = frozen.prepare_cached("ROLLBACK").and_then(|mut end| end.raw_execute());
         }
     }
 

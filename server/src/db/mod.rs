@@ -1,7 +1,7 @@
 //! The database, and the only place that knows there are two kinds of it.
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one that could lose what it has committed.
-//! [`Db::read`] lends a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
+//! [`Db::read`] and [`Db::glance`] lend a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
 //! [`Db::snapshot`] run a long read where it holds up nobody. All of them work on a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
 //! `insert_many`, with one SQL text for both engines.
 //!
@@ -15,6 +15,7 @@
 mod conn;
 mod ddl;
 mod error;
+mod job;
 mod migrate;
 mod options;
 mod postgres;
@@ -89,6 +90,14 @@ impl Db {
         }
     }
 
+    /// The same for a few statements in a row: on SQLite they see the database as it was at the first of them, which
+    /// also spares the others their locks.
+    pub async fn glance(&self) -> Result<Reader> {
+        let mut reader = self.read().await?;
+        reader.freeze()?;
+        Ok(reader)
+    }
+
     /// Runs `body` in one transaction, to its end even if the caller goes away, and again with the same input when it
     /// loses against another.
     pub async fn tx<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
@@ -116,10 +125,12 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
+        let (job, outcome) = job::job(input, body);
         match &self.0 {
-            Engine::Sqlite(sqlite) => sqlite.writer.tx(input, body).await,
-            Engine::Postgres(postgres) => postgres.tx(isolation, input, body).await,
+            Engine::Sqlite(sqlite) => sqlite.writer.take(job).await?,
+            Engine::Postgres(postgres) => postgres.take(isolation, job),
         }
+        outcome.wait().await
     }
 
     /// Runs a long read where it holds up no request. Unlike a transaction it may wait for other things, such as the

@@ -82,8 +82,10 @@ impl Service {
         if method == Method::HEAD {
             response = without_body(response);
         }
-        let row = endpoint.as_deref().map_or("", |endpoint| endpoint.path);
-        self.app.metrics.request(&method, row, response.status(), started.elapsed());
+        match &endpoint {
+            Some(endpoint) => endpoint.count(&self.app.metrics, &method, response.status(), started.elapsed()),
+            None => self.app.metrics.request(&method, "", response.status(), started.elapsed()),
+        }
         tracing::debug!(%method, path, status = response.status().as_u16(), request_id, "request");
         response
     }
@@ -153,7 +155,10 @@ impl Service {
             self.limit(endpoint.limit, Subject::ip(origin.ip), now, standing).await?;
             None
         } else {
-            let mut conn = self.app.db.read().await?;
+            let mut conn = match endpoint.changes() {
+                true => self.app.db.read().await?,
+                false => self.app.db.glance().await?,
+            };
             let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
             self.limit(endpoint.limit, Subject::user(principal.user_id), now, standing).await?;

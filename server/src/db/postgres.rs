@@ -5,16 +5,19 @@
 
 mod connect;
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
-use futures_util::{TryStreamExt, future};
+use futures_util::{FutureExt, TryStreamExt, future};
+use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 
 use super::conn::{Conn, Purpose};
 use super::error::{DbError, Result};
+use super::job::Job;
 use super::options::DbOptions;
 use super::row::Row;
 use super::statements::postgres_text;
@@ -98,60 +101,59 @@ impl Postgres {
         outcome
     }
 
-    /// Runs `body` in a transaction of its own task, so that it ends even if the caller goes away.
-    pub(super) async fn tx<I, T, E>(&self, isolation: Isolation, input: I, body: Body<I, T, E>) -> Result<T, E>
-    where
-        I: Send + Sync + 'static,
-        T: Send + 'static,
-        E: From<DbError> + Send + 'static,
-    {
+    /// Runs a transaction in a task of its own, so that it ends even if the caller goes away.
+    pub(super) fn take(&self, isolation: Isolation, mut job: Box<dyn Job>) {
         let this = self.clone();
-        let transaction = async move {
+        tokio::spawn(async move {
             let mut attempt = 1;
-            loop {
-                let tried = this.attempt(isolation, &input, body).await;
-                match tried {
-                    Attempt::LostRace(_) if attempt < ATTEMPTS => tokio::time::sleep(backoff(attempt)).await,
-                    Attempt::LostRace(outcome) | Attempt::Done(outcome) => return outcome,
-                }
+            while this.attempt(isolation, job.as_mut()).await == Attempt::LostRace && attempt < ATTEMPTS {
+                tokio::time::sleep(backoff(attempt)).await;
                 attempt += 1;
             }
-        };
-        tokio::spawn(transaction).await.unwrap_or_else(|_| Err(DbError::other(PANICKED).into()))
+            job.answer();
+        });
     }
 
-    async fn attempt<I, T, E>(&self, isolation: Isolation, input: &I, body: Body<I, T, E>) -> Attempt<Result<T, E>>
-    where
-        E: From<DbError>,
-    {
+    async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
         let client = match self.pool.get().await {
             Ok(client) => Some(client),
-            Err(error) => return Attempt::Done(Err(DbError::from(error).into())),
+            Err(error) => {
+                job.fail(error.into());
+                return Attempt::Done;
+            }
         };
         let session = Session { client, transaction: State::Asked(isolation) };
         let mut conn = Conn::postgres(session, Purpose::Transaction);
-        let outcome = body(&mut conn, input).await;
-        let outcome = conn.judge(outcome);
+        let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
+        let stays = ran.unwrap_or_else(|_| {
+            job.fail(DbError::other(PANICKED));
+            false
+        });
         let lost_race = conn.lost_race();
-        let Some(session) = conn.into_session() else { return Attempt::Done(outcome) };
-        match outcome {
-            Ok(value) => match session.end("COMMIT").await {
-                Ok(()) => Attempt::Done(Ok(value)),
-                Err(DbError::Retry) => Attempt::LostRace(Err(DbError::Retry.into())),
-                Err(error) => Attempt::Done(Err(error.into())),
-            },
+        let Some(session) = conn.into_session() else { return Attempt::Done };
+        if !stays {
+            // Should this fail, the session is closed, which rolls back as well.
+            let _ = session.end("ROLLBACK").await;
+            return if lost_race { Attempt::LostRace } else { Attempt::Done };
+        }
+        match session.end("COMMIT").await {
+            Ok(()) => Attempt::Done,
+            Err(DbError::Retry) => {
+                job.fail(DbError::Retry);
+                Attempt::LostRace
+            }
             Err(error) => {
-                // Should this fail, the session is closed, which rolls back as well.
-                let _ = session.end("ROLLBACK").await;
-                if lost_race { Attempt::LostRace(Err(error)) } else { Attempt::Done(Err(error)) }
+                job.fail(error);
+                Attempt::Done
             }
         }
     }
 }
 
-enum Attempt<T> {
-    Done(T),
-    LostRace(T),
+#[derive(PartialEq, Eq)]
+enum Attempt {
+    Done,
+    LostRace,
 }
 
 /// 1, 2, 4 … 64 ms.
@@ -182,8 +184,7 @@ impl Session {
         mut visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
-        let types: Vec<Type> = params.iter().map(Value::postgres_type).collect();
-        let statement = client.prepare_typed_cached(&postgres_text(sql), &types).await?;
+        let statement = prepare(client, sql, params).await?;
         let query = client.query_raw(&statement, params);
         let rows = if let State::Asked(isolation) = self.transaction {
             self.transaction = State::Open;
@@ -198,6 +199,26 @@ impl Session {
             visit(Row::Postgres(&row))?;
         }
         Ok(rows.rows_affected().unwrap_or(0))
+    }
+
+    /// All of them on their way before the first has answered.
+    pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<()> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let mut executions = Vec::with_capacity(statements.len());
+        for (sql, params) in statements {
+            let statement = prepare(client, sql, params).await?;
+            executions.push(async move { client.execute_raw(&statement, *params).await });
+        }
+        let executions = future::try_join_all(executions);
+        if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
+            begun?;
+            executed?;
+        } else {
+            executions.await?;
+        }
+        Ok(())
     }
 
     pub(super) async fn copy_in<R: Sync, const N: usize>(
@@ -240,6 +261,11 @@ impl Session {
         }
         Ok(())
     }
+}
+
+async fn prepare(client: &Object, sql: &str, params: &[Value<'_>]) -> Result<Statement> {
+    let types: Vec<Type> = params.iter().map(Value::postgres_type).collect();
+    Ok(client.prepare_typed_cached(&postgres_text(sql), &types).await?)
 }
 
 impl Drop for Session {

@@ -3,6 +3,7 @@
 //! The balance row is the lock: whoever has changed it is alone with this customer's book until the commit. So numbers
 //! have no gaps, and `balance_after` is right in their order.
 
+use super::book::Book;
 use super::entry::Entry;
 use super::hold::expire_for;
 use super::read::{self, Balance};
@@ -162,33 +163,61 @@ async fn record(
     now: Time,
 ) -> Result<Posted, LedgerError> {
     let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO ledger_transactions
-                     (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (kind, reference) DO NOTHING"
+    let Some((&(book, other), rest)) = entry.others.split_first() else {
+        return Err(LedgerError::Unsound("a transaction needs two postings"));
+    };
+    let day = day_of(now);
+    let written = conn
+        .exec_all(&[
+            (
+                sql!(
+                    "INSERT INTO ledger_transactions
+                         (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+                ),
+                params![
+                    id,
+                    entry.account,
+                    entry.currency,
+                    moved.number,
+                    entry.kind,
+                    entry.reference,
+                    moved.balance,
+                    entry.note,
+                    entry.actor,
+                    now
+                ],
             ),
-            params![
-                id,
-                entry.account,
-                entry.currency,
-                moved.number,
-                entry.kind,
-                entry.reference,
-                moved.balance,
-                entry.note,
-                entry.actor,
-                now
-            ],
-        )
-        .await?;
-    if inserted == 0 {
+            // The customer's posting with the first of the others, which mostly is the only one.
+            (
+                sql!(
+                    "INSERT INTO ledger_postings (transaction_id, book, amount)
+                     VALUES ($1, 'customer', $2), ($1, $3, $4)"
+                ),
+                params![id, entry.amount, book, other],
+            ),
+            // Only this customer's transactions touch the sums of its day, so nobody new waits.
+            (
+                sql!(
+                    "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                     VALUES ($1, $2, $3, $4, 'customer', $5, 1), ($1, $2, $3, $4, $6, $7, 1)
+                     ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
+                     SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
+                ),
+                params![entry.account, entry.currency, day, entry.kind, entry.amount, book, other],
+            ),
+        ])
+        .await;
+    match written {
         // Somebody posted the same event while we waited for the balance row; the next attempt will see it.
-        return Err(conn.lose_race().into());
+        Err(DbError::Unique(key)) if key == "ledger_transactions_kind_reference_key" => {
+            return Err(conn.lose_race().into());
+        }
+        written => written?,
     }
-    insert_postings(conn, id, entry).await?;
-    add_to_day(conn, entry, now).await?;
+    for &(book, amount) in rest {
+        record_other(conn, id, entry, book, amount, day).await?;
+    }
     if watch::is_news(entry.amount, moved.balance, moved.low_water) {
         watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
     }
@@ -197,49 +226,29 @@ async fn record(
     Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })
 }
 
-/// The customer's posting with the first of the others, which mostly is the only one.
-async fn insert_postings(conn: &mut Conn, id: TransactionId, entry: &Entry) -> Result<(), DbError> {
-    let Some(((first, amount), rest)) = entry.others.split_first() else { return Ok(()) };
-    conn.exec(
-        sql!("INSERT INTO ledger_postings (transaction_id, book, amount) VALUES ($1, 'customer', $2), ($1, $3, $4)"),
-        params![id, entry.amount, *first, *amount],
-    )
-    .await?;
-    for (book, amount) in rest {
-        conn.exec(
+/// What one more book gains.
+async fn record_other(
+    conn: &mut Conn,
+    id: TransactionId,
+    entry: &Entry,
+    book: Book,
+    amount: i64,
+    day: i64,
+) -> Result<(), DbError> {
+    conn.exec_all(&[
+        (
             sql!("INSERT INTO ledger_postings (transaction_id, book, amount) VALUES ($1, $2, $3)"),
-            params![id, *book, *amount],
-        )
-        .await?;
-    }
-    Ok(())
-}
-
-/// The same for the sums of the day. Only this customer's transactions touch these rows, so nobody new waits.
-async fn add_to_day(conn: &mut Conn, entry: &Entry, now: Time) -> Result<(), DbError> {
-    let Some(((first, amount), rest)) = entry.others.split_first() else { return Ok(()) };
-    let day = day_of(now);
-    conn.exec(
-        sql!(
-            "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
-             VALUES ($1, $2, $3, $4, 'customer', $5, 1), ($1, $2, $3, $4, $6, $7, 1)
-             ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
-             SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
+            params![id, book, amount],
         ),
-        params![entry.account, entry.currency, day, entry.kind, entry.amount, *first, *amount],
-    )
-    .await?;
-    for (book, amount) in rest {
-        conn.exec(
+        (
             sql!(
                 "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
                  VALUES ($1, $2, $3, $4, $5, $6, 1)
                  ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
                  SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
             ),
-            params![entry.account, entry.currency, day, entry.kind, *book, *amount],
-        )
-        .await?;
-    }
-    Ok(())
+            params![entry.account, entry.currency, day, entry.kind, book, amount],
+        ),
+    ])
+    .await
 }

@@ -11,12 +11,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
+use crate::db::PANICKED;
 use crate::db::conn::Conn;
 use crate::db::error::{DbError, Result};
+use crate::db::job::Job;
 use crate::db::options::DbOptions;
-use crate::db::{Body, PANICKED};
 
 /// A group takes no more transactions after this long, so that its first need not wait for ever.
 const GROUP_TIME: Duration = Duration::from_millis(5);
@@ -37,65 +38,23 @@ impl Writer {
         Ok(Writer { queue, wait: options.wait })
     }
 
-    /// Runs `body` in a transaction. Once it is in the queue it runs to its end, whoever still listens.
-    pub(crate) async fn tx<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
-    where
-        I: Send + Sync + 'static,
-        T: Send + 'static,
-        E: From<DbError> + Send + 'static,
-    {
-        let (answer, answered) = oneshot::channel();
-        let job = Transaction { input, body, outcome: None, answer };
-        self.queue.send_timeout(Box::new(job), self.wait).await.map_err(|error| match error {
+    /// Puts a transaction into the queue. From there it runs to its end, whoever still listens.
+    pub(crate) async fn take(&self, job: Box<dyn Job>) -> Result<()> {
+        self.queue.send_timeout(job, self.wait).await.map_err(|error| match error {
             mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable("too many transactions are waiting"),
             mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer has ended"),
-        })?;
-        answered.await.unwrap_or_else(|_| Err(DbError::unavailable("the writer has ended").into()))
+        })
     }
 }
 
-/// A transaction as the writer sees it.
-trait Job: Send {
-    /// Runs it and says whether its changes may stay.
-    fn run(&mut self, conn: &mut Conn) -> bool;
-
-    /// Tells the caller: its own error, or why the group is not on disk, or success.
-    fn answer(self: Box<Self>, group_failure: Option<DbError>);
-}
-
-struct Transaction<I, T, E> {
-    input: I,
-    body: Body<I, T, E>,
-    outcome: Option<Result<T, E>>,
-    answer: oneshot::Sender<Result<T, E>>,
-}
-
-impl<I, T, E> Job for Transaction<I, T, E>
-where
-    I: Send + Sync,
-    T: Send,
-    E: From<DbError> + Send,
-{
-    fn run(&mut self, conn: &mut Conn) -> bool {
-        let polled = catch_unwind(AssertUnwindSafe(|| poll_once((self.body)(conn, &self.input))));
-        let outcome = match polled {
-            Ok(Some(outcome)) => conn.judge(outcome),
-            Ok(None) => Err(DbError::other("a transaction awaited something other than its connection").into()),
-            Err(_) => Err(DbError::other(PANICKED).into()),
-        };
-        self.outcome.insert(outcome).is_ok()
+/// Whether the transaction's changes may stay.
+fn run(conn: &mut Conn, job: &mut dyn Job) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| poll_once(job.run(conn)))) {
+        Ok(Some(stays)) => return stays,
+        Ok(None) => job.fail(DbError::other("a transaction awaited something other than its connection")),
+        Err(_) => job.fail(DbError::other(PANICKED)),
     }
-
-    fn answer(self: Box<Self>, group_failure: Option<DbError>) {
-        let answer = match (self.outcome, group_failure) {
-            (Some(Err(error)), _) => Err(error),
-            (_, Some(failure)) => Err(failure.into()),
-            (Some(Ok(value)), None) => Ok(value),
-            (None, None) => Err(DbError::Aborted.into()),
-        };
-        // A caller that has gone away is not told, but its transaction stands.
-        let _ = self.answer.send(answer);
-    }
+    false
 }
 
 fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
@@ -114,8 +73,11 @@ fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Box<dyn Job>>, limit: usize) {
             // Fails when SQLite has already undone the transaction by itself, which is as good.
             let _ = sql(&conn, "ROLLBACK");
         }
-        for job in group {
-            job.answer(written.as_ref().err().map(again));
+        for mut job in group {
+            if let Err(failure) = &written {
+                job.fail(again(failure));
+            }
+            job.answer();
         }
     }
 }
@@ -147,7 +109,7 @@ fn write_group(
 fn write_one(conn: &mut Conn, job: &mut dyn Job) -> Result<()> {
     conn.reset();
     sql(conn, "SAVEPOINT one")?;
-    let stays = job.run(conn);
+    let stays = run(conn, job);
     // On a full disk or an I/O error SQLite ends the whole transaction, and what follows would commit by itself.
     if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
         return Err(DbError::unavailable("SQLite rolled back"));

@@ -1,0 +1,1 @@
+-- How PostgreSQL holds postings to their sum; the tables stay as they are.

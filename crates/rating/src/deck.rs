@@ -18,6 +18,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::leaf::{self, Damaged};
 use crate::{Destination, Entry, Listing, Moment, Offer, Prefix};
 
@@ -221,7 +223,9 @@ pub struct DeckBuilder {
     deck: Deck,
     /// The last entries so far of the prefixes that cover what comes next, the nearest last.
     open: Vec<u32>,
-    destinations: HashSet<Arc<Destination>>,
+    destinations: HashSet<Arc<Destination>, RandomState>,
+    /// The destination of the entry before, as it came and as it is kept: mostly the next one's too.
+    latest: Option<(Arc<Destination>, Arc<Destination>)>,
     last: Option<(Prefix, Moment)>,
 }
 
@@ -265,11 +269,21 @@ impl DeckBuilder {
     fn shared(&mut self, offer: Offer) -> Offer {
         let (minute, connect_fee) = offer.rate.order();
         self.deck.most_nanos = self.deck.most_nanos.max(minute).max(connect_fee);
-        if let Some(known) = self.destinations.get(&offer.destination) {
-            return Offer { rate: offer.rate, destination: Arc::clone(known) };
+        if let Some((given, kept)) = &self.latest
+            && Arc::ptr_eq(given, &offer.destination)
+        {
+            return Offer { rate: offer.rate, destination: Arc::clone(kept) };
         }
-        self.destinations.insert(Arc::clone(&offer.destination));
-        self.deck.destinations.push(Arc::clone(&offer.destination));
-        offer
+        let given = offer.destination;
+        let kept = match self.destinations.get(&given) {
+            Some(known) => Arc::clone(known),
+            None => {
+                self.destinations.insert(Arc::clone(&given));
+                self.deck.destinations.push(Arc::clone(&given));
+                Arc::clone(&given)
+            }
+        };
+        self.latest = Some((given, Arc::clone(&kept)));
+        Offer { rate: offer.rate, destination: kept }
     }
 }

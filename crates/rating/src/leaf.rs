@@ -17,6 +17,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::deck::BadDeck;
 use crate::{Country, Destination, Entry, Offer, Prefix, Rate};
 
@@ -106,25 +108,37 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
 /// What the entries of a leaf share.
 #[derive(Default)]
 struct Dictionary<'e> {
-    destination_index: HashMap<&'e Destination, u64>,
+    destination_index: HashMap<&'e Destination, u64, RandomState>,
     destinations: Vec<&'e Destination>,
-    offer_index: HashMap<&'e Offer, u64>,
+    /// The destination of the entry before, which mostly is this one's too.
+    latest: Option<(&'e Arc<Destination>, u64)>,
+    offer_index: HashMap<(Rate, u64), u64, RandomState>,
     offers: Vec<(Rate, u64)>,
 }
 
 impl<'e> Dictionary<'e> {
     fn offer(&mut self, offer: &'e Offer) -> u64 {
-        if let Some(index) = self.offer_index.get(offer) {
-            return *index;
+        let destination = self.destination(&offer.destination);
+        let next = self.offers.len() as u64;
+        let index = *self.offer_index.entry((offer.rate, destination)).or_insert(next);
+        if index == next {
+            self.offers.push((offer.rate, destination));
+        }
+        index
+    }
+
+    fn destination(&mut self, destination: &'e Arc<Destination>) -> u64 {
+        if let Some((latest, index)) = self.latest
+            && Arc::ptr_eq(latest, destination)
+        {
+            return index;
         }
         let next = self.destinations.len() as u64;
-        let destination = *self.destination_index.entry(&offer.destination).or_insert(next);
-        if destination == next {
-            self.destinations.push(&offer.destination);
+        let index = *self.destination_index.entry(destination).or_insert(next);
+        if index == next {
+            self.destinations.push(destination);
         }
-        let index = self.offers.len() as u64;
-        self.offers.push((offer.rate, destination));
-        self.offer_index.insert(offer, index);
+        self.latest = Some((destination, index));
         index
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use ::sheet::{Column as _, Faults, Row};
+use foldhash::fast::RandomState;
 
 use super::Reading;
 use super::cells;
@@ -13,7 +14,7 @@ use crate::{Country, Destination, Entry, Moment, Offer, Rate};
 pub struct Rows<'a> {
     reading: &'a Reading<'a>,
     entries: Vec<(Entry, u64)>,
-    destinations: HashSet<Arc<Destination>>,
+    destinations: HashSet<Arc<Destination>, RandomState>,
     /// The date of the row before, as text and as a moment: most rows of a sheet repeat it.
     date: (String, Moment),
 }
@@ -21,7 +22,7 @@ pub struct Rows<'a> {
 impl<'a> Rows<'a> {
     pub fn new(reading: &'a Reading<'a>) -> Rows<'a> {
         let date = (String::new(), reading.now);
-        Rows { reading, entries: Vec::new(), destinations: HashSet::new(), date }
+        Rows { reading, entries: Vec::new(), destinations: HashSet::default(), date }
     }
 
     pub fn add(&mut self, row: &Row<'_, Column>, faults: &mut Faults) {

@@ -2,8 +2,8 @@
 //! none came twice.
 //!
 //! The real program runs on data and ports of its own, with the sandbox for payments. Callers write about 50 times a
-//! second: credits, corrections, and top-ups that are opened and then paid, declined or left alone (`load`). Each write
-//! has a key and is sent until it is answered. Meanwhile the program is killed with SIGKILL, now and then before it is
+//! second: credits, corrections, top-ups that are opened and then paid, declined or left alone, and orders of numbers,
+//! which a carrier of ours thinks about (`load`, `carrier`). Each write has a key and is sent until it is answered. Meanwhile the program is killed with SIGKILL, now and then before it is
 //! even up, and started at once on what it left (`node`). After the last kill whatever is due runs, and what callers
 //! were told is held against what customers read of their ledgers (`proof`).
 //!
@@ -11,8 +11,8 @@
 //! much like the first, and no more.
 
 mod caller;
+mod carrier;
 mod chance;
-mod customers;
 mod load;
 mod node;
 mod options;
@@ -26,14 +26,17 @@ pub use options::Options;
 pub use table::table;
 
 use crate::Outcome;
+use crate::customers;
 use crate::postgres::Database;
 use crate::service::bootstrap;
+use carrier::Carrier;
 use chance::Chance;
-use load::Load;
+use load::{Load, Shop};
 use node::Node;
 use options::Engine;
 use proof::Proved;
 
+const CUSTOMERS: usize = 8;
 /// How long a service lives at most before it is killed.
 const ALIVE: Duration = Duration::from_millis(1500);
 /// One kill in so many is followed by another before the service is up.
@@ -83,8 +86,9 @@ async fn torment(findings: &mut Findings, work: &Path, options: &Options) -> Out
         Engine::Sqlite => None,
         Engine::Postgres => Some(Database::create().await?),
     };
-    let mut node = Node::prepare(work, database.as_ref().map(|database| database.url.clone()))?;
-    let outcome = kill_and_prove(findings, &mut node, options).await;
+    let carrier = Carrier::open().await?;
+    let mut node = Node::prepare(work, database.as_ref().map(|database| database.url.clone()), &carrier.url)?;
+    let outcome = kill_and_prove(findings, &mut node, &carrier, options).await;
     if outcome.is_err() {
         eprintln!("{}", node.last_words());
     }
@@ -95,21 +99,22 @@ async fn torment(findings: &mut Findings, work: &Path, options: &Options) -> Out
     outcome
 }
 
-async fn kill_and_prove(findings: &mut Findings, node: &mut Node, options: &Options) -> Outcome<()> {
-    let customers = customers::make(&node.database_url).await?;
+async fn kill_and_prove(findings: &mut Findings, node: &mut Node, carrier: &Carrier, options: &Options) -> Outcome<()> {
+    let customers = customers::make(&node.database_url, CUSTOMERS).await?;
     node.start()?;
     node.ready().await?;
     bootstrap(node.public).await?;
+    let shop = Shop::open(node.public, &customers).await?;
 
     let begun = Instant::now();
-    let load = Load::begin(node.public, &customers, options.seed);
+    let load = Load::begin(node.public, &customers, &shop, options.seed);
     kill_again_and_again(findings, node, options).await?;
     findings.seconds = begun.elapsed().as_secs_f64();
     let done = load.end().await?;
     findings.again = done.again;
 
     node.let_everything_fall_due().await?;
-    findings.proved = proof::prove(node.public, &customers, &done.deeds).await?;
+    findings.proved = proof::prove(node.public, &customers, carrier, &done.deeds).await?;
     node.kill();
     node.verify("ledger")?;
     node.verify("audit")?;

@@ -66,7 +66,7 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Timing.** Asked for an address with an account and for one without, in turns, 200 times each: nobody may learn from
   a clock who is a customer. What counts is how far the medians lie apart.
 
-`bench/run requests` (or `commits`, `decks`, `start`, `slow`, `timing`) measures one of them and leaves this page alone.
+`bench/run requests` (or `commits`, `decks`, `numbers`, `start`, `slow`, `timing`, `rating`) measures one of them and leaves this page alone.
 "
     ))
 }

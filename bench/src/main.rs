@@ -4,18 +4,21 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to a person")]
 
 mod commits;
+mod customers;
 mod decks;
 mod echo;
 mod faults;
 mod http;
 mod lookups;
 mod machine;
+mod numbers;
 mod postgres;
 mod report;
 mod requests;
 mod service;
 mod slow_clients;
 mod start;
+mod stock;
 mod timing;
 
 use std::path::{Path, PathBuf};
@@ -33,10 +36,11 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 7] = [
+const MEASUREMENTS: [Measurement; 8] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
+    ("numbers", numbers::measure),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),

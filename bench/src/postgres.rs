@@ -13,8 +13,13 @@ pub struct Database {
 
 impl Database {
     pub async fn create() -> Outcome<Database> {
+        Database::create_named("only").await
+    }
+
+    /// One of several at a time.
+    pub async fn create_named(which: &str) -> Outcome<Database> {
         let given = std::env::var("TRUNKLINE_TEST_POSTGRES").map_err(|_| "run me as bench/run")?;
-        let name = format!("trunkline_bench_{}", std::process::id());
+        let name = format!("trunkline_bench_{}_{which}", std::process::id());
         let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
         let (url, maintenance_url) = (format!("{base}/{name}?sslmode=disable"), format!("{given}?sslmode=disable"));
         let database = Database { url, maintenance_url, name };

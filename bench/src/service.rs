@@ -28,11 +28,17 @@ pub struct Service {
 
 impl Service {
     pub async fn start(work: &Path) -> Outcome<Service> {
+        Service::start_on(work, None).await
+    }
+
+    /// On this database, or on one of its own.
+    pub async fn start_on(work: &Path, database_url: Option<&str>) -> Outcome<Service> {
         let folder = TempDir::new_in(work)?;
         let started = Instant::now();
         let anywhere = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
         let mut process = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
             configure(command, folder.path()).envs(anywhere);
+            command.envs(database_url.map(|url| ("TRUNKLINE_DATABASE_URL", url)));
         })?;
         let public = process.address_after("API")?;
         let ops = process.address_after("Operations")?;

@@ -11,14 +11,16 @@ use tokio::time::{Interval, interval};
 
 use super::caller::{Caller, Request, told};
 use super::chance::Chance;
-use super::customers::Customer;
 use crate::Outcome;
-use crate::http::{Answer, submit};
-use crate::service::ADMIN;
+use crate::customers::Customer;
+use crate::http::{Answer, Client, submit};
+use crate::service::{ADMIN, sign_in};
+use crate::stock;
 
 /// Several for each customer, who so tops up while the team corrects.
 const CALLERS: usize = 24;
 const WRITES_A_SECOND: f64 = 50.0;
+const NUMBERS: u32 = 20_000;
 
 /// Something that was asked for and answered.
 pub struct Deed {
@@ -39,6 +41,7 @@ pub enum What {
         cents: i64,
         end: End,
     },
+    Order,
 }
 
 /// How a payer left the checkout.
@@ -61,8 +64,30 @@ pub struct Load {
     callers: JoinSet<Outcome<Done>>,
 }
 
+/// What there is to order, and for which trunk of each customer.
+pub struct Shop {
+    group: String,
+    trunks: Vec<String>,
+}
+
+impl Shop {
+    /// One group, with more numbers than will be ordered.
+    pub async fn open(public: SocketAddr, customers: &[Customer]) -> Outcome<Shop> {
+        let mut client = Client::connect(public).await?;
+        let team = sign_in(public, ADMIN).await?;
+        stock::bring_in(&mut client, &team, &stock::sheet(1, NUMBERS)?).await?;
+        let (mut group, mut trunks) = (None, Vec::new());
+        for customer in customers {
+            let token = sign_in(public, &customer.email).await?;
+            trunks.push(stock::trunk(&mut client, &token).await?);
+            group = stock::groups(&mut client, &token).await?.pop();
+        }
+        Ok(Shop { group: group.ok_or("there is nothing to order")?, trunks })
+    }
+}
+
 impl Load {
-    pub fn begin(public: SocketAddr, customers: &[Customer], seed: u64) -> Load {
+    pub fn begin(public: SocketAddr, customers: &[Customer], shop: &Shop, seed: u64) -> Load {
         let over = Arc::new(AtomicBool::new(false));
         let mut callers = JoinSet::new();
         for number in 0..CALLERS {
@@ -73,6 +98,7 @@ impl Load {
                 customer_id: customer.id.to_string(),
                 customer: Caller::new(public, &customer.email),
                 team: Caller::new(public, ADMIN),
+                order: json!({"inventory_id": shop.group, "trunk_id": shop.trunks[index]}),
                 chance: Chance::of(seed, number),
                 // What a dead service could not take, the next one gets all at once.
                 pace: interval(Duration::from_secs_f64(CALLERS as f64 / WRITES_A_SECOND)),
@@ -101,6 +127,8 @@ struct Desk {
     customer_id: String,
     customer: Caller,
     team: Caller,
+    /// What it orders.
+    order: Value,
     chance: Chance,
     pace: Interval,
 }
@@ -111,7 +139,8 @@ impl Desk {
         while !over.load(Ordering::Relaxed) {
             deeds.push(match self.chance.below(20) {
                 0..9 => self.credit(1).await?,
-                9..13 => self.credit(-1).await?,
+                9..12 => self.credit(-1).await?,
+                12..15 => self.order().await?,
                 _ => self.top_up().await?,
             });
         }
@@ -129,6 +158,15 @@ impl Desk {
         // What is not there cannot be taken back.
         expect(&answer, if sign < 0 { &[201, 402] } else { &[201] })?;
         Ok(self.deed(What::Credit { cents }, request, answer))
+    }
+
+    async fn order(&mut self) -> Outcome<Deed> {
+        let request = Request { path: "/v1/numbers/orders", key: self.chance.key(), body: self.order.clone() };
+        self.pace.tick().await;
+        let answer = self.customer.write(&request).await?;
+        // Who has no money gets no number.
+        expect(&answer, &[201, 402])?;
+        Ok(self.deed(What::Order, request, answer))
     }
 
     async fn top_up(&mut self) -> Outcome<Deed> {

@@ -10,6 +10,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use trunkline::entropy::Entropy;
 
+use super::carrier;
 use crate::Outcome;
 use crate::http::{Client, get, post};
 use crate::service::{Process, beside_us, configure};
@@ -27,6 +28,8 @@ pub struct Node {
     pub public: SocketAddr,
     ops: SocketAddr,
     pub database_url: String,
+    /// Where the carrier of its numbers is.
+    carrier_url: String,
     log: PathBuf,
     process: Option<Process>,
     killed: Instant,
@@ -35,13 +38,14 @@ pub struct Node {
 
 impl Node {
     /// On this database, or on a SQLite file of its own.
-    pub fn prepare(work: &Path, database_url: Option<String>) -> Outcome<Node> {
+    pub fn prepare(work: &Path, database_url: Option<String>, carrier_url: &str) -> Outcome<Node> {
         let folder = TempDir::new_in(work)?;
         let file = || format!("sqlite://{}", folder.path().join("trunkline.db").display());
         Ok(Node {
             public: free_address()?,
             ops: free_address()?,
             database_url: database_url.unwrap_or_else(file),
+            carrier_url: carrier_url.to_owned(),
             log: folder.path().join("log"),
             process: None,
             killed: Instant::now(),
@@ -116,6 +120,9 @@ impl Node {
             .env("TRUNKLINE_LISTEN", self.public.to_string())
             .env("TRUNKLINE_OPS_LISTEN", self.ops.to_string())
             .env("TRUNKLINE_TEST_CLOCK", "on")
+            .env("TRUNKLINE_CARRIER", "http")
+            .env("TRUNKLINE_CARRIER_URL", &self.carrier_url)
+            .env("TRUNKLINE_CARRIER_TOKEN", carrier::TOKEN)
             .stdin(Stdio::null())
     }
 }

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use super::caller::Caller;
-use super::customers::Customer;
+use super::carrier::Carrier;
 use super::load::{Deed, End, What};
 use crate::Outcome;
+use crate::customers::Customer;
 use crate::service::ADMIN;
 
 /// What was found to be right.
@@ -17,6 +18,10 @@ pub struct Proved {
     pub credits: usize,
     pub corrections: usize,
     pub topups: usize,
+    /// Numbers that work and were charged once.
+    pub numbers: usize,
+    /// Orders that the carrier refused: charged once, and refunded once.
+    pub refunded: usize,
     /// Refused, declined or left alone: they moved nothing.
     pub without_effect: usize,
     /// Lines of all ledgers together.
@@ -35,14 +40,15 @@ impl Proved {
     }
 }
 
-pub async fn prove(public: SocketAddr, customers: &[Customer], deeds: &[Deed]) -> Outcome<Proved> {
+pub async fn prove(public: SocketAddr, customers: &[Customer], carrier: &Carrier, deeds: &[Deed]) -> Outcome<Proved> {
     let mut proved = Proved::default();
     let mut callers: Vec<Caller> = customers.iter().map(|customer| Caller::new(public, &customer.email)).collect();
     let mut ledgers = Vec::new();
     for (index, caller) in callers.iter_mut().enumerate() {
         let ledger = everything(caller, "/v1/account/ledger").await?;
         let own: Vec<&Deed> = deeds.iter().filter(|deed| deed.customer == index).collect();
-        prove_lines(&mut proved, caller, &own, &ledger).await?;
+        prove_lines(&mut proved, caller, carrier, &own, &ledger).await?;
+        prove_lists(caller, &own).await?;
         prove_balance(caller, &ledger).await?;
         proved.lines += ledger.len();
         ledgers.push(ledger);
@@ -66,13 +72,20 @@ pub async fn prove(public: SocketAddr, customers: &[Customer], deeds: &[Deed]) -
 }
 
 /// Every deed has the lines it should have, and no line is left over.
-async fn prove_lines(proved: &mut Proved, caller: &mut Caller, deeds: &[&Deed], ledger: &[Value]) -> Outcome<()> {
+async fn prove_lines(
+    proved: &mut Proved,
+    caller: &mut Caller,
+    carrier: &Carrier,
+    deeds: &[&Deed],
+    ledger: &[Value],
+) -> Outcome<()> {
     let mut left: HashMap<&str, Vec<&Value>> = HashMap::new();
     for line in ledger {
-        let cause = if line["kind"] == "topup" { &line["reference"] } else { &line["description"] };
+        // The team's own lines say in words what they are for.
+        let by_the_team = line["kind"] == "credit" || line["kind"] == "correction";
+        let cause = if by_the_team { &line["description"] } else { &line["reference"] };
         left.entry(cause.as_str().unwrap_or_default()).or_default().push(line);
     }
-    let mut opened = 0;
     for deed in deeds {
         let told: Value = serde_json::from_slice(&deed.body)?;
         match deed.what {
@@ -85,7 +98,6 @@ async fn prove_lines(proved: &mut Proved, caller: &mut Caller, deeds: &[&Deed], 
                 *(if cents > 0 { &mut proved.credits } else { &mut proved.corrections }) += 1;
             }
             What::Topup { cents, end } => {
-                opened += 1;
                 proved.checkouts += usize::from(end != End::LeftAlone);
                 let name = told["topup_id"].as_str().ok_or("a top-up without a name")?;
                 let topup = caller.read(&format!("/v1/payments/topups/{name}")).await?;
@@ -96,16 +108,57 @@ async fn prove_lines(proved: &mut Proved, caller: &mut Caller, deeds: &[&Deed], 
                     proved.without_effect += 1;
                 }
             }
+            What::Order => {
+                let id = told["id"].as_str().ok_or("an order without an id")?;
+                let order = caller.read(&format!("/v1/numbers/orders/{id}")).await?;
+                match prove_order(&order, left.remove(id).unwrap_or_default(), carrier)? {
+                    true => proved.numbers += 1,
+                    false => proved.refunded += 1,
+                }
+            }
         }
     }
     if let Some(line) = left.into_values().flatten().next() {
         return Err(format!("nobody asked for {line}").into());
     }
-    let topups = everything(caller, "/v1/payments/topups").await?.len();
-    if topups != opened {
-        return Err(format!("{opened} top-ups were opened, and {topups} are listed").into());
+    Ok(())
+}
+
+/// What was acknowledged is listed, and nothing else.
+async fn prove_lists(caller: &mut Caller, deeds: &[&Deed]) -> Outcome<()> {
+    let acknowledged =
+        |is_such: fn(&What) -> bool| deeds.iter().filter(|deed| deed.status == 201 && is_such(&deed.what)).count();
+    for (list, expected) in [
+        ("/v1/payments/topups", acknowledged(|what| matches!(what, What::Topup { .. }))),
+        ("/v1/numbers/orders", acknowledged(|what| matches!(what, What::Order))),
+    ] {
+        let listed = everything(caller, list).await?.len();
+        if listed != expected {
+            return Err(format!("{expected} were acknowledged, and {list} has {listed}").into());
+        }
     }
     Ok(())
+}
+
+/// Whether the number works; if it does not, the money is back. The carrier knows the same.
+fn prove_order(order: &Value, lines: Vec<&Value>, carrier: &Carrier) -> Outcome<bool> {
+    let amount = |kind: &str| match lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>()[..] {
+        [line] => line["amount"]["amount_minor"].as_i64(),
+        _ => None,
+    };
+    let (charged, refunded) = (amount("number_order"), amount("number_refund"));
+    let works_for = order["did"].as_str().and_then(|number| carrier.order_of(number));
+    let is_right = match order["status"].as_str() {
+        Some("active") => lines.len() == 1 && charged == Some(-150) && works_for.as_deref() == order["id"].as_str(),
+        Some("failed") => {
+            lines.len() == 2
+                && charged == Some(-150)
+                && refunded == Some(150)
+                && works_for.as_deref() != order["id"].as_str()
+        }
+        _ => false,
+    };
+    if is_right { Ok(order["status"] == "active") } else { Err(format!("{order} has {lines:?}").into()) }
 }
 
 /// Whether it was paid, and so is in the ledger.

@@ -27,6 +27,8 @@ pub fn table(found: &[Findings]) -> String {
     row("credits, in the ledger once", &|findings| findings.proved.credits.to_string());
     row("corrections, in the ledger once", &|findings| findings.proved.corrections.to_string());
     row("top-ups paid, in the ledger once", &|findings| findings.proved.topups.to_string());
+    row("numbers that work, charged once", &|findings| findings.proved.numbers.to_string());
+    row("numbers refused by the carrier, charged and refunded once", &|findings| findings.proved.refunded.to_string());
     row("refused, declined or left alone: no effect", &|findings| findings.proved.without_effect.to_string());
     row("lines of all ledgers, none left over", &|findings| findings.proved.lines.to_string());
     row("repeated afterwards, same answer", &|findings| findings.proved.replayed.to_string());

@@ -1,4 +1,4 @@
-//! Customers that may top up, put straight into the database before the service first runs.
+//! Customers that may do everything, put straight into the database before the service first runs.
 
 use trunkline::clock::Clock;
 use trunkline::db::{Conn, Db, DbError, DbOptions};
@@ -12,8 +12,6 @@ use trunkline::values::{AccountId, Role, Time, UserId};
 use crate::Outcome;
 use crate::service::PASSWORD;
 
-const CUSTOMERS: usize = 8;
-
 #[derive(Clone)]
 pub struct Customer {
     pub id: AccountId,
@@ -26,13 +24,13 @@ struct New {
     now: Time,
 }
 
-pub async fn make(database_url: &str) -> Outcome<Vec<Customer>> {
+pub async fn make(database_url: &str, count: usize) -> Outcome<Vec<Customer>> {
     let options: DbOptions = database_url.parse()?;
     let db = Db::open(&options).await?;
     db.migrate().await?;
     let password_hash = Passwords::new(Entropy).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
     let mut customers = Vec::new();
-    for number in 0..CUSTOMERS {
+    for number in 0..count {
         let email = format!("customer{number}@example.com");
         let new = New { email: email.clone(), password_hash: password_hash.clone(), now: Clock::system().now() };
         customers.push(Customer { id: db.tx(new, |conn, new| Box::pin(insert(conn, new))).await?, email });

@@ -30,6 +30,7 @@ use crate::secrets::Secrets;
 use crate::snapshot::Snapshot;
 use crate::tariff::Tariff;
 use crate::tokens::Tokens;
+use crate::traffic::Traffic;
 use crate::values::Time;
 
 #[derive(Clone)]
@@ -62,6 +63,8 @@ pub struct Inner {
     /// Where calls go to and whether that is up, as this node knows it.
     pub gateways: Snapshot<Gateways>,
     pub metrics: Metrics,
+    /// What this node has answered since it last wrote that down.
+    pub traffic: Traffic,
     /// Rings when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
     pub switch_secret: String,
@@ -142,6 +145,7 @@ impl App {
             addresses: Snapshot::default(),
             gateways: Snapshot::default(),
             metrics: Metrics::new()?,
+            traffic: Traffic::default(),
             jobs_waker,
             switch_secret: secrets.switch,
             bootstrap_token: secrets.bootstrap,

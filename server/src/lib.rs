@@ -26,5 +26,6 @@ pub mod serve;
 pub mod snapshot;
 pub mod tariff;
 pub mod tokens;
+pub mod traffic;
 pub mod values;
 pub mod work;

@@ -1,9 +1,9 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fraud_caps, fx, invoices, kyb,
-    notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks, two_factor,
-    upstreams, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, cards, compliance, dashboards, decks, downloads, dunning, fraud_caps, fx,
+    invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks,
+    two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -333,6 +333,10 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Upstreams"),
         get("/admin/routes", rates::routes, "Who would carry a call to a number, and why")
             .who(Team).limit(Limit::Reads).under("Upstreams"),
+        get("/admin/dashboard/operational", dashboards::operational, "How the service is doing")
+            .who(Team).limit(Limit::Reads).under("Dashboards"),
+        get("/admin/dashboard/security", dashboards::security, "Who tries what they should not")
+            .who(Team).limit(Limit::Reads).under("Dashboards"),
         get("/admin/payments", payments::list_payments, "Payments of all customers")
             .who(Team).limit(Limit::Reads).under("Admin payments"),
         post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")

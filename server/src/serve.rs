@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::{App, StartError};
 use crate::config::Settings;
-use crate::features::{calls, sandbox};
+use crate::features::{calls, dashboards, sandbox};
 use crate::http::endpoint::Endpoint;
 use crate::http::headers::RequestIds;
 use crate::http::pipeline::Service;
@@ -78,7 +78,8 @@ pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
         tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping.clone())),
         tokio::spawn(follow(app.clone(), |app| &app.gateways, stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping)),
+        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping.clone())),
+        tokio::spawn(write_down_traffic(app.clone(), stopping)),
     ];
     let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
@@ -116,6 +117,19 @@ async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stoppi
     }
 }
 
+/// Writes down what was answered, again and again until the service stops.
+async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
+    loop {
+        tokio::select! {
+            _ = stopping.wait_for(|stopping| *stopping) => break,
+            () = tokio::time::sleep(dashboards::EVERY) => {}
+        }
+        if let Err(error) = dashboards::write_down(&app).await {
+            tracing::warn!(%error, "what was answered could not be written down yet");
+        }
+    }
+}
+
 /// The table, and the pages beside it.
 fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
     let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
@@ -148,6 +162,10 @@ impl Running {
         let _ = self.stop.send(true);
         for task in self.tasks {
             finished(task).await;
+        }
+        // After the last request, so that none is missing.
+        if let Err(error) = dashboards::write_down(&self.app).await {
+            tracing::error!(%error, "what was answered in the end could not be written down");
         }
         let _ = self.stop_ops.send(true);
         finished(self.ops_task).await;

@@ -7,6 +7,7 @@ pub mod bootstrap;
 pub mod calls;
 pub mod cards;
 pub mod compliance;
+pub mod dashboards;
 pub mod decks;
 pub mod downloads;
 pub mod dunning;

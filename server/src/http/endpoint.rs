@@ -63,6 +63,11 @@ impl Endpoint {
         }
     }
 
+    /// Method and path, for whoever reads of it.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
     /// Whether `If-Match` means something here.
     pub fn is_conditional(&self) -> bool {
         self.method == Method::PATCH || self.method == Method::PUT

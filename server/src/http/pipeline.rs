@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use hyper::body::Incoming;
@@ -25,7 +25,8 @@ use super::{conditional, headers};
 use crate::app::App;
 use crate::audit::{self, Outcome};
 use crate::limits::{Limit, Subject, Verdict};
-use crate::values::Time;
+use crate::traffic::Count;
+use crate::values::{AccountId, Time};
 
 /// The public service: the table behind the pipeline.
 pub struct Service {
@@ -35,6 +36,15 @@ pub struct Service {
     request_ids: headers::RequestIds,
     /// One permit a request; none left means the request is turned away at once.
     running: tokio::sync::Semaphore,
+}
+
+/// What is learnt of a request on its way.
+#[derive(Default)]
+struct Seen {
+    /// Where the caller stands against its limit, for the response's headers.
+    standing: Option<Verdict>,
+    /// Whom a sound token names.
+    account: Option<AccountId>,
 }
 
 impl Service {
@@ -60,8 +70,8 @@ impl Service {
             _ => None,
         };
         let is_screen = matches!(found, Found::Screen(..));
-        let mut standing = None;
-        let work = self.route(found, head, body, peer, &request_id, &mut standing);
+        let mut seen = Seen::default();
+        let work = self.route(found, head, body, peer, &request_id, &mut seen);
         let outcome = match AssertUnwindSafe(work).catch_unwind().await {
             Ok(outcome) => outcome,
             Err(_) => Err(Problem::internal("a handler panicked")),
@@ -75,19 +85,35 @@ impl Service {
             }
         };
         headers::finish(response.headers_mut(), &request_id);
-        if let Some(verdict) = &standing {
+        if let Some(verdict) = &seen.standing {
             headers::rate_limit(response.headers_mut(), verdict);
         }
         self.cors.answer(origin.as_ref(), response.headers_mut());
         if method == Method::HEAD {
             response = without_body(response);
         }
-        match &endpoint {
-            Some(endpoint) => endpoint.count(&self.app.metrics, &method, response.status(), started.elapsed()),
-            None => self.app.metrics.request(&method, "", response.status(), started.elapsed()),
-        }
+        self.count(&method, endpoint.as_deref(), &seen, response.status(), started.elapsed());
         tracing::debug!(%method, path, status = response.status().as_u16(), request_id, "request");
         response
+    }
+
+    fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
+        let (metrics, traffic) = (&self.app.metrics, &self.app.traffic);
+        match endpoint {
+            Some(endpoint) => endpoint.count(metrics, method, status, took),
+            None => metrics.request(method, "", status, took),
+        }
+        traffic.answered(status, took);
+        if status.is_client_error() || status.is_server_error() {
+            let route = endpoint.map(Endpoint::name).unwrap_or_default();
+            if status == StatusCode::TOO_MANY_REQUESTS {
+                traffic.count(Count::Limited, route.clone());
+            }
+            traffic.count(Count::RouteError, route);
+            if let Some(account) = seen.account {
+                traffic.count(Count::AccountError, account.to_string());
+            }
+        }
     }
 
     async fn route(
@@ -97,7 +123,7 @@ impl Service {
         body: Incoming,
         peer: SocketAddr,
         request_id: &str,
-        standing: &mut Option<Verdict>,
+        seen: &mut Seen,
     ) -> Result<Response, Problem> {
         let Ok(_running) = self.running.try_acquire() else {
             return Err(Problem::unavailable("The service is at its limit; try again."));
@@ -132,18 +158,12 @@ impl Service {
                     endpoint,
                 };
                 let inbound = Inbound { head, path_values, body: Some(body), body_digest: None };
-                self.answer(origin, inbound, standing).await
+                self.answer(origin, inbound, seen).await
             }
         }
     }
 
-    /// `standing` is where the caller stands against its limit, for the response's headers.
-    async fn answer(
-        &self,
-        origin: Origin,
-        inbound: Inbound,
-        standing: &mut Option<Verdict>,
-    ) -> Result<Response, Problem> {
+    async fn answer(&self, origin: Origin, inbound: Inbound, seen: &mut Seen) -> Result<Response, Problem> {
         let endpoint = origin.endpoint.clone();
         let now = origin.now;
         let if_none_match = inbound.head.headers.get(IF_NONE_MATCH).cloned();
@@ -152,7 +172,7 @@ impl Service {
         // would be held by those who wait. Where counting waits for nothing, the one that told the caller also reads.
         let mut reader = None;
         let principal = if endpoint.who == Who::Anyone {
-            self.limit(endpoint.limit, Subject::ip(origin.ip), now, standing).await?;
+            self.limit(endpoint.limit, Subject::ip(origin.ip), now, seen).await?;
             None
         } else {
             let mut conn = match endpoint.changes() {
@@ -160,8 +180,9 @@ impl Service {
                 false => self.app.db.glance().await?,
             };
             let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
+            seen.account = Some(principal.account_id);
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
-            self.limit(endpoint.limit, Subject::user(principal.user_id), now, standing).await?;
+            self.limit(endpoint.limit, Subject::user(principal.user_id), now, seen).await?;
             Some(principal)
         };
         let call = Call::new(origin, principal);
@@ -189,15 +210,9 @@ impl Service {
         }
     }
 
-    async fn limit(
-        &self,
-        limit: Limit,
-        subject: Subject,
-        now: Time,
-        standing: &mut Option<Verdict>,
-    ) -> Result<(), Problem> {
-        *standing = self.app.limits.take(limit, subject, now).await?;
-        match standing {
+    async fn limit(&self, limit: Limit, subject: Subject, now: Time, seen: &mut Seen) -> Result<(), Problem> {
+        seen.standing = self.app.limits.take(limit, subject, now).await?;
+        match &seen.standing {
             Some(verdict) if !verdict.allowed => {
                 self.app.metrics.limited(limit.name());
                 Err(Problem::rate_limited(verdict.reset_seconds))

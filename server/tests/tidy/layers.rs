@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "limits",
         "outside",
         "metrics",
+        "traffic",
         "config",
         "secrets",
     ],

@@ -51,6 +51,7 @@ async fn end_family(call: &Call, token: RefreshToken) -> Result<(), Problem> {
                 if store::end_session(conn, token.session_id, call.now).await? {
                     let told = SessionEnded { at: Moment(call.now), ip: call.ip };
                     letters::send(conn, &call.app, &Addressee::new(&user.email, &user.name), &told, call.now).await?;
+                    call.record(conn, "session.token_reuse").await?;
                 }
                 Ok::<_, Problem>(())
             })

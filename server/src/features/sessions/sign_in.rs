@@ -16,7 +16,8 @@ use crate::http::input::{Body, sha256};
 use crate::http::problem::Problem;
 use crate::limits::{Limit, Subject};
 use crate::tokens::{CHALLENGE_LIFETIME, ChallengeAudience, ChallengeClaims, TokenError};
-use crate::values::Email;
+use crate::traffic::Count;
+use crate::values::{Email, UserId};
 
 pub async fn sign_in(call: Call, Body(request): Body<SignInRequest>) -> Result<Done<Json<SignInResponse>>, Problem> {
     call.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
@@ -52,11 +53,13 @@ async fn check_password(call: &Call, request: &SignInRequest, pair: Uuid) -> Res
     let fits = call.app.passwords.verify(request.password.expose(), stored).await?;
     let limits_on = call.app.limits.are_on();
     let is_locked = limits_on && locked_until.is_some_and(|until| until > call.now);
+    let known = user.as_ref().map(|user| user.id);
     match user.filter(|user| fits && user.is_active && !is_locked) {
         Some(user) => Ok(user),
         None => {
+            call.app.traffic.count(Count::FailedSignIn, call.ip.to_string());
             if limits_on && !is_locked {
-                remember_failure(call, pair).await?;
+                remember_failure(call, pair, known).await?;
             }
             Err(no_match())
         }
@@ -67,12 +70,12 @@ fn no_match() -> Problem {
     Problem::invalid_credentials("Email and password do not match; POST /v1/auth/forgot-password helps.")
 }
 
-async fn remember_failure(call: &Call, pair: Uuid) -> Result<(), Problem> {
+async fn remember_failure(call: &Call, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
     call.app
         .db
-        .tx((pair, call.now), |conn, (pair, now)| {
+        .tx((pair, user, call.now), |conn, (pair, user, now)| {
             Box::pin(async move {
-                let failures = store::count_failure(conn, *pair, *now).await?;
+                let failures = store::count_failure(conn, *pair, *user, *now).await?;
                 store::lock_until(conn, *pair, now.plus(rules::wait_after(failures))).await?;
                 Ok(())
             })

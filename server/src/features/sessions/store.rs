@@ -233,17 +233,17 @@ pub async fn locked_until(conn: &mut Conn, subject: Uuid) -> Result<Option<Time>
 }
 
 /// Counts a failure and tells how many there were lately.
-pub async fn count_failure(conn: &mut Conn, subject: Uuid, now: Time) -> Result<i64, DbError> {
+pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>, now: Time) -> Result<i64, DbError> {
     let (failures,) = conn
         .one(
             sql!(
-                "INSERT INTO sign_in_failures (subject, failures, locked_until, failed_at) VALUES ($1, 1, 0, $2)
+                "INSERT INTO sign_in_failures (subject, failures, locked_until, failed_at, user_id) VALUES ($1, 1, 0, $2, $4)
                  ON CONFLICT (subject) DO UPDATE SET
                      failures = CASE WHEN sign_in_failures.failed_at < $3 THEN 1 ELSE sign_in_failures.failures + 1 END,
-                     failed_at = excluded.failed_at
+                     failed_at = excluded.failed_at, user_id = excluded.user_id
                  RETURNING failures"
             ),
-            params![subject, now, now.minus(FAILURE_MEMORY)],
+            params![subject, now, now.minus(FAILURE_MEMORY), user],
         )
         .await?;
     Ok(failures)

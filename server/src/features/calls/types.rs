@@ -137,8 +137,10 @@ pub enum Denial {
     DirectionMismatch,
     AccountNotActive,
     NumberNotDialable,
-    /// Nobody of ours has the number that an upstream wants to reach.
+    /// No customer has the number that an upstream wants to reach.
     NumberUnknown,
+    /// The customer has not said where calls to its numbers go.
+    NoInboundUri,
     DestinationNotPriced,
     RateCap,
     FraudCap,
@@ -160,6 +162,7 @@ impl From<Denial> for Denied {
             Denial::AccountNotActive => ("account_not_active", 403, "Account Not Active"),
             Denial::NumberNotDialable => ("number_not_dialable", 404, "Number Not Dialable"),
             Denial::NumberUnknown => ("number_unknown", 404, "Not Found"),
+            Denial::NoInboundUri => ("no_inbound_uri", 480, "Temporarily Unavailable"),
             Denial::DestinationNotPriced => ("destination_not_priced", 404, "Destination Not Served"),
             Denial::RateCap => ("rate_cap", 403, "Rate Over Cap"),
             Denial::FraudCap => ("fraud_cap", 403, "Daily Spend Reached"),

@@ -19,11 +19,11 @@ async fn set_caps(customer: &Client, day: i64, minute: i64) {
     customer.with_key(key()).call(Method::PUT, "/fraud-caps", Some(caps)).await.ok();
 }
 
-async fn set_trunk(customer: &Client, id: &str, changes: Value) {
+pub async fn set_trunk(customer: &Client, id: &str, changes: Value) {
     customer.with_key(key()).patch(&format!("/trunks/{id}"), changes).await.ok();
 }
 
-fn reason(reason: &str, code: i64) -> (String, i64) {
+pub fn reason(reason: &str, code: i64) -> (String, i64) {
     (reason.to_owned(), code)
 }
 

@@ -30,7 +30,7 @@ fn line(scene: &Scene, call_id: &str, began: i64, seconds: i64, changes: Value) 
     merged(base, changes)
 }
 
-fn written(lines: &[Value]) -> String {
+pub fn written(lines: &[Value]) -> String {
     let mut text = String::new();
     for line in lines {
         writeln!(text, "{line}").unwrap();

@@ -4,6 +4,7 @@
 
 mod authorize;
 mod events;
+mod inbound;
 mod lines;
 mod prices;
 mod races;

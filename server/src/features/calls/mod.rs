@@ -19,6 +19,7 @@
 //! trunks, zones, holds, balance, and sums.
 
 mod authorize;
+mod desk;
 mod end;
 mod events;
 mod import;
@@ -26,16 +27,19 @@ mod jobs;
 mod live;
 mod load;
 mod prices;
+mod quotas;
 mod records;
 mod slice;
 mod types;
 mod verify;
 
 pub use authorize::authorize;
+pub use desk::{hang_up, list_live};
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};
 pub use jobs::{CLOSE_VANISHED, MAKE_ROOM, close_vanished_job, make_room, make_room_job};
-pub use load::{ZONE_CHANNELS, channels_in_use};
+pub use load::channels_in_use;
+pub use quotas::{ZoneQuota, quotas, quotas_of, set_quotas};
 pub use types::{AuthorizeRequest, CallStatus, Decision, Events, EventsAnswer, ImportAnswer, Leg};
 pub use verify::{Fault, Verified, verify};
 

@@ -181,6 +181,9 @@ impl From<Denial> for Denied {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
+    /// The switch that asks which of its calls are to end, where the events do not say so.
+    #[serde(default)]
+    pub edge_id: Option<Text<1, 64>>,
     #[schemars(length(max = 500))]
     pub events: Vec<Value>,
 }
@@ -203,6 +206,9 @@ pub struct Event {
     #[serde(rename = "type")]
     pub kind: EventType,
     pub at: Moment,
+    /// The switch that tells it.
+    #[serde(default)]
+    pub edge_id: Option<Text<1, 64>>,
     #[serde(default)]
     pub call_token: Option<CallId>,
     #[serde(default)]

@@ -107,23 +107,6 @@ both! {
         scene.end().await;
     }
 
-    async fn an_account_has_so_many_calls_in_a_zone(db) {
-        let scene = Scene::start(db, 10_000).await;
-        let account: trunkline::values::AccountId = scene.customer.account_id.parse().unwrap();
-        let quota = db.tx(account, |conn, account| Box::pin(async move {
-            conn.exec(
-                "INSERT INTO zone_quotas (account_id, zone, channels, updated_at) VALUES ($1, 'eu-west', 1, 0)",
-                trunkline::params![*account],
-            ).await
-        }));
-        quota.await.unwrap();
-        scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({})).await, reason("zone_quota", 503));
-        // Another zone has room of its own.
-        scene.allowed(json!({"zone": "us-east"})).await;
-        scene.end().await;
-    }
-
     async fn without_money_there_is_no_call_and_with_little_a_short_one(db) {
         let scene = Scene::start(db, 0).await;
         assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));

@@ -20,7 +20,7 @@ const UPSTREAM: &str = "9.9.9.9";
 const TARGET: &str = "sip:pbx.customer.example:5060";
 
 /// A scene whose customer has a number, so many cents after paying for it, and a place for its calls.
-async fn scene(db: &TestDb, cents: i64) -> Scene {
+pub async fn scene(db: &TestDb, cents: i64) -> Scene {
     let scene = Scene::start(db, FIRST + cents).await;
     let report = import(&scene.world, &scene.admin, &scene.upstream, &sheet(31_201_000_000, 1, AMSTERDAM)).await;
     assert_eq!(report["status"], "completed", "{report}");
@@ -31,7 +31,7 @@ async fn scene(db: &TestDb, cents: i64) -> Scene {
 }
 
 /// A call of the upstream to the customer's number.
-fn inbound() -> Value {
+pub fn inbound() -> Value {
     call(json!({"source_ip": UPSTREAM, "called": NUMBER, "calling": "+4930123456"}))
 }
 

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::live::{self, Identity, LiveCall};
-use super::load::{self, Day, ZONE_CHANNELS};
+use super::load::{self, Day};
 use super::prices::{Quote, caller, dialled, quote};
 use super::slice::{Slice, afford};
 use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, RouteOut};
@@ -271,7 +271,7 @@ async fn take(conn: &mut Conn, asked: &Asked, facts: &Facts, terms: &Terms, toke
         let is_full = load::channels_in_use(conn, facts.trunk_id).await? >= facts.channel_cap;
         return Err(Refusal::Denied(if is_full { Denial::ChannelCap } else { Denial::CpsLimit }));
     }
-    let quota = facts.channels.unwrap_or(ZONE_CHANNELS);
+    let quota = facts.channels.unwrap_or(asked.app.settings.calls.zone_channels);
     if !load::begin_in_zone(conn, account, &facts.zone, quota, now).await? {
         return Err(Refusal::Denied(Denial::ZoneQuota));
     }

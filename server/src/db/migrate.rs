@@ -61,6 +61,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0018_numbers",
     "0019_calls" + postgres,
     "0020_inbound_calls" + postgres,
+    "0021_call_alarms",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

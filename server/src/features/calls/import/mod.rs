@@ -15,6 +15,7 @@ use super::end::seconds_between;
 use super::events::faults;
 use super::prices::{Quote, caller, dialled, quote};
 use super::records::{self, Record};
+use super::retention::{self, FORGOTTEN};
 use super::types::{CallStatus, ImportAnswer, Leg, Line, RejectedLine};
 use crate::addresses::Addresses;
 use crate::app::App;
@@ -179,6 +180,10 @@ impl<'a> Judge<'a> {
         let charge = rate.filter(|_| is_answered).map_or(Ok(0), |rate| rate.price(seconds));
         let carried = quote.and_then(|quote| quote.carried(line.upstream_id, seconds));
         let (started_at, Place { trunk, upstream_id, country }) = (line.started_at.0, place);
+        let (calling, called) = match retention::is_over(self.app, started_at, self.now) {
+            true => (FORGOTTEN.to_owned(), FORGOTTEN.to_owned()),
+            false => (caller(line.calling.as_deref()), called.to_string()),
+        };
         Ok(Record {
             id: CallId::new(self.app.entropy.uuid(started_at)),
             account_id: trunk.account_id,
@@ -186,8 +191,8 @@ impl<'a> Judge<'a> {
             call_id: line.call_id.to_string(),
             leg: line.leg,
             zone: trunk.zone,
-            calling: caller(line.calling.as_deref()),
-            called: called.to_string(),
+            calling,
+            called,
             country: sale.map(|sale| sale.country.clone()).or(country),
             destination_name: sale.map(|sale| sale.destination_name.clone()),
             prefix: sale.map(|sale| sale.prefix.clone()),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::authorize::{HOLD_GRACE_SECONDS, SLICE_SECONDS, unanswered_until};
+use super::desk;
 use super::end::{self, Ending, seconds_between, status_of};
 use super::live::{self, LiveCall, Progress, Watched};
 use super::load::Day;
@@ -98,7 +99,7 @@ async fn end_more(app: &App, edges: &BTreeSet<Text<1, 64>>, hang_up: &mut Vec<Ca
     let mut all: BTreeSet<CallId> = hang_up.drain(..).collect();
     let mut reader = app.db.read().await?;
     for edge in edges {
-        all.extend(live::to_end(&mut reader, edge, ENDINGS_AT_ONCE).await?.into_iter().map(|(token,)| token));
+        all.extend(desk::to_end(&mut reader, edge, ENDINGS_AT_ONCE).await?.into_iter().map(|(token,)| token));
     }
     hang_up.extend(all);
     Ok(())

@@ -1,10 +1,8 @@
 //! Calls that are going on.
 
 mod store;
-mod team;
 
 pub use store::{Identity, LiveCall, Progress, Watched, find, insert, lock, lock_vanished, progress, remove, was_kept};
-pub use team::{Shown, Wanted, ask_to_end, list, show, to_end};
 
 use rating::Rate;
 

@@ -30,7 +30,7 @@ pub async fn note_done(conn: &mut Conn, (at, id): Place) -> Result<(), DbError> 
 
 /// The place of the record that is so many behind this one, if there are so many before a moment.
 pub async fn place_after(conn: &mut Conn, (at, id): Place, before: Time, count: i64) -> Result<Option<Place>, DbError> {
-    // The first condition says the same as the second, in words by which PostgreSQL chooses among the months.
+    // The first condition says the same as the second, in words by which a table of months is searched in the right ones only.
     conn.opt(
         sql!(
             "SELECT started_at, id FROM cdrs

@@ -3,12 +3,16 @@
 //! Nobody here can reach into a switch: a call that is to end is marked, and the answer to the next events of its switch
 //! names it, until the switch says that it is over.
 
+mod store;
+
+pub use store::to_end;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::SECOND_MILLIS;
-use super::live::{self, Shown, Wanted};
+use super::live;
 use super::types::Leg;
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read};
@@ -16,6 +20,7 @@ use crate::http::input::Path;
 use crate::http::page::{Listing, Page};
 use crate::http::problem::Problem;
 use crate::values::{AccountId, CallId, ExactMoney, Money, Rfc3339, Time, TrunkId, UpstreamId};
+use store::{Shown, Wanted};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,7 +97,7 @@ pub async fn list_live(
     let (at, id) = listing.after.unwrap_or((i64::MAX, CallId::new(Uuid::max())));
     let LiveFilters { account_id, trunk_id, leg } = listing.filters;
     let wanted = Wanted { account: account_id, trunk: trunk_id, leg };
-    let rows = live::list(&mut read, wanted, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut read, wanted, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |call| (call.started_at.millis(), call.token), |call| AdminCall::new(call, now))
 }
 
@@ -102,13 +107,13 @@ pub async fn hang_up(call: Call, Path(id): Path<CallId>) -> Result<Done<Json<Adm
     call.commit(id, |tx, id| {
         Box::pin(async move {
             let now = tx.call.now;
-            if !live::ask_to_end(tx, *id).await? {
+            if !store::ask_to_end(tx, *id).await? {
                 return Err(match live::was_kept(tx, *id).await? {
                     true => Problem::state_conflict("The call is over already."),
                     false => Problem::not_found(),
                 });
             }
-            let shown = live::show(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let shown = store::show(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.call.note("account", shown.account_id.to_string());
             Ok(Json(AdminCall::new(shown, now)))
         })

@@ -5,6 +5,7 @@
 //! others too, so there it is only pointed out.
 
 mod bucket;
+mod calls;
 mod carrier;
 mod revolut;
 mod tax;
@@ -23,6 +24,7 @@ use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::values::DocKind;
+pub use calls::{AlarmSettings, CallSettings};
 pub use tax::{Seller, TaxSettings};
 pub use zones::Zone;
 
@@ -60,6 +62,7 @@ pub struct Settings {
     pub tax: TaxSettings,
     /// Where trunks can be.
     pub zones: Vec<Zone>,
+    pub calls: CallSettings,
     /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
     pub allow_private_ips: bool,
     pub test_clock: bool,
@@ -164,6 +167,7 @@ impl Settings {
             kyb_required_docs: read.kyb_required_docs(),
             tax: read.tax(),
             zones: read.zones(),
+            calls: read.calls(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
             log: read.log(),

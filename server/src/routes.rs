@@ -1,8 +1,8 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, dashboards, decks, downloads, dunning, fraud_caps, fx,
-    invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks,
+    accounts, balance, beta, bootstrap, calls, cards, compliance, dashboards, decks, downloads, dunning, fraud_caps,
+    fx, invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks,
     two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
@@ -298,6 +298,14 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Billing"),
         put("/admin/customers/{id}/balance-limits", balance::set_limits, "Set what a customer must leave on its balance")
             .who(Admin).limit(Limit::Writes).audit("balance_limits.update").problems(&[StateConflict]).under("Billing"),
+        get("/admin/customers/{id}/quotas", calls::quotas, "How many calls at once a customer may have in each zone")
+            .who(Team).limit(Limit::Reads).under("Calls"),
+        put("/admin/customers/{id}/quotas", calls::set_quotas, "Set how many calls at once a customer may have")
+            .who(Admin).limit(Limit::Writes).audit("quotas.update").under("Calls"),
+        get("/admin/calls", calls::list_live, "Calls that are going on")
+            .who(Team).limit(Limit::Reads).under("Calls"),
+        post("/admin/calls/{id}/hangup", calls::hang_up, "Have a call ended")
+            .who(Admin).limit(Limit::Writes).audit("call.hang_up").problems(&[StateConflict]).under("Calls"),
         get("/admin/dunning", dunning::list, "Customers to speak to about money")
             .who(Team).limit(Limit::Reads).under("Billing"),
         get("/admin/fx-rates", fx::show, "Exchange rates")

@@ -73,6 +73,11 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(calls::close_vanished_job(context, payload)),
         },
         JobKind { kind: calls::MAKE_ROOM, run: |context, payload| Box::pin(calls::make_room_job(context, payload)) },
+        JobKind { kind: calls::ALARM, run: |context, payload| Box::pin(calls::alarm_job(context, payload)) },
+        JobKind {
+            kind: calls::FORGET_NUMBERS,
+            run: |context, payload| Box::pin(calls::forget_numbers_job(context, payload)),
+        },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -84,6 +89,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
         Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
+        Schedule { name: "alarm_about_calls", cron: "*/5 * * * *", kind: calls::ALARM },
+        Schedule { name: "forget_numbers_of_calls", cron: "50 2 * * *", kind: calls::FORGET_NUMBERS },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },

@@ -50,6 +50,8 @@ impl std::error::Error for TooLarge {}
 impl Rate {
     /// The longest increment and the longest minimum.
     pub const MOST_SECONDS: u16 = 3600;
+    /// Nothing, however long a call lasts.
+    pub const FREE: Rate = Rate { nanos_per_minute: 0, connect_fee_nanos: 0, increment_seconds: 1, minimum_seconds: 0 };
 
     pub fn new(
         nanos_per_minute: i64,

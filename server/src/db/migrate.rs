@@ -60,8 +60,10 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0017_trunks",
     "0018_numbers",
     "0019_calls" + postgres,
-    "0020_ledger_checks" + postgres,
-    "0021_dashboards",
+    "0020_inbound_calls" + postgres,
+    "0021_call_alarms",
+    "0028_ledger_checks" + postgres,
+    "0029_dashboards",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

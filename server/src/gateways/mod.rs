@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::db::{Conn, Db, DbError};
 use crate::snapshot::{self, Versioned};
+use crate::tariff::UpstreamStatus;
 use crate::values::{Time, UpstreamId, text_enum};
 
 /// The name under which changes are counted.
@@ -67,9 +68,14 @@ impl Gateways {
         self.carriers.get(place)
     }
 
-    /// The upstream whose calls come from an address.
+    /// The upstream whose calls come from an address. One that is disabled has none.
     pub fn calling_from(&self, address: IpAddr) -> Option<&Carrier> {
-        self.carriers.iter().find(|carrier| carrier.signaling_ips.0.iter().any(|cidr| cidr.contains(address)))
+        let calls = |carrier: &&Carrier| carrier.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
+        self.active().find(calls)
+    }
+
+    pub fn active(&self) -> impl Iterator<Item = &Carrier> {
+        self.carriers.iter().filter(|carrier| carrier.status == UpstreamStatus::Active)
     }
 
     pub fn is_down(&self, id: UpstreamId) -> bool {

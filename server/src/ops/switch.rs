@@ -11,7 +11,6 @@ use crate::http::answer::Rendered;
 use crate::http::problem::Problem;
 use crate::http::response::Response;
 use crate::snapshot::Versioned;
-use crate::tariff::UpstreamStatus;
 use crate::values::{Cidr, SipUri, TrunkId, UpstreamId};
 
 const AUTHORIZE_BYTES: usize = 16 * 1024;
@@ -54,14 +53,13 @@ enum Whose {
 pub async fn config(app: &App) -> Result<Response, Problem> {
     let addresses = app.addresses.current(&app.db).await?;
     let gateways = app.gateways.current(&app.db).await?;
-    let active = || gateways.all().iter().filter(|carrier| carrier.status == UpstreamStatus::Active);
-    let dispatcher = active().flat_map(|carrier| {
+    let dispatcher = gateways.active().flat_map(|carrier| {
         let (group_id, upstream_id) = (carrier.dispatcher_group_id, carrier.id);
         carrier.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
     });
     let trunks =
         addresses.networks().iter().map(|network| Source { cidr: network.cidr, of: Whose::TrunkId(network.trunk_id) });
-    let upstreams = active().flat_map(|carrier| {
+    let upstreams = gateways.active().flat_map(|carrier| {
         carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, of: Whose::UpstreamId(carrier.id) })
     });
     let config = Config {

@@ -3,11 +3,12 @@
 //! All that a batch says of one call is put together first. An end closes the call, once: who speaks of it later is
 //! heard and changes nothing. Anything else lets it go on, with money for its next minutes if there is any.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::authorize::{HOLD_GRACE_SECONDS, SLICE_SECONDS, unanswered_until};
+use super::desk;
 use super::end::{self, Ending, seconds_between, status_of};
 use super::live::{self, LiveCall, Progress, Watched};
 use super::load::Day;
@@ -22,10 +23,13 @@ use crate::gateways::{self, UpstreamHealth};
 use crate::http::problem::Problem;
 use crate::http::schema;
 use crate::ledger::{self, Kind, LedgerError};
-use crate::values::{CallId, Time, UpstreamId};
+use crate::values::{CallId, Text, Time, UpstreamId};
 
 /// A call whose money lasts for less than this is given more.
 const RENEW_BELOW_SECONDS: i64 = 240;
+
+/// The most calls of one switch that one answer has it end; the next answer has more.
+const ENDINGS_AT_ONCE: i64 = 500;
 
 const UNKNOWN_CALL: &str = "there is no such call";
 
@@ -56,13 +60,15 @@ struct HealthNews {
     at: Time,
 }
 
-pub async fn hear(app: &App, Events { events }: Events) -> Result<EventsAnswer, Problem> {
+pub async fn hear(app: &App, Events { edge_id, events }: Events) -> Result<EventsAnswer, Problem> {
     let now = app.clock.now();
+    let mut edges: BTreeSet<Text<1, 64>> = edge_id.into_iter().collect();
     let mut answer = EventsAnswer::default();
     let (mut words, mut health) = (BTreeMap::new(), Vec::new());
     for value in events {
         let event_id = value["event_id"].as_str().map(|id| id.chars().take(128).collect());
         let read = read(value, now);
+        edges.extend(read.iter().filter_map(|event| event.edge_id.clone()));
         let taken = match read {
             Ok(event) if is_of_upstream(event.kind) => health_news(app, &event).await?.map(|news| health.push(news)),
             Ok(event) => note(&mut words, event),
@@ -81,7 +87,22 @@ pub async fn hear(app: &App, Events { events }: Events) -> Result<EventsAnswer, 
         answer.rejected.extend(told.rejected);
         (answer.extend, answer.hang_up) = (told.extend, told.hang_up);
     }
+    end_more(app, &edges, &mut answer.hang_up).await?;
     Ok(answer)
+}
+
+/// Adds the calls of these switches that are to end, whether or not anything was said of them.
+async fn end_more(app: &App, edges: &BTreeSet<Text<1, 64>>, hang_up: &mut Vec<CallId>) -> Result<(), DbError> {
+    if edges.is_empty() {
+        return Ok(());
+    }
+    let mut all: BTreeSet<CallId> = hang_up.drain(..).collect();
+    let mut reader = app.db.read().await?;
+    for edge in edges {
+        all.extend(desk::to_end(&mut reader, edge, ENDINGS_AT_ONCE).await?.into_iter().map(|(token,)| token));
+    }
+    hang_up.extend(all);
+    Ok(())
 }
 
 fn read(value: Value, now: Time) -> Result<Event, String> {

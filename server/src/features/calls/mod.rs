@@ -18,7 +18,9 @@
 //! Rows are locked in one order, so that nobody waits in a circle: live calls by token; then account by account its days,
 //! trunks, zones, holds, balance, and sums.
 
+mod alarms;
 mod authorize;
+mod desk;
 mod end;
 mod events;
 mod import;
@@ -26,16 +28,22 @@ mod jobs;
 mod live;
 mod load;
 mod prices;
+mod quotas;
 mod records;
+mod retention;
 mod slice;
 mod types;
 mod verify;
 
+pub use alarms::{ALARM, alarm_job, forget_alarms};
 pub use authorize::authorize;
+pub use desk::{hang_up, list_live};
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};
 pub use jobs::{CLOSE_VANISHED, MAKE_ROOM, close_vanished_job, make_room, make_room_job};
-pub use load::{ZONE_CHANNELS, channels_in_use};
+pub use load::channels_in_use;
+pub use quotas::{ZoneQuota, quotas, quotas_of, set_quotas};
+pub use retention::{FORGET_NUMBERS, forget_numbers_job};
 pub use types::{AuthorizeRequest, CallStatus, Decision, Events, EventsAnswer, ImportAnswer, Leg};
 pub use verify::{Fault, Verified, verify};
 

@@ -137,8 +137,10 @@ pub enum Denial {
     DirectionMismatch,
     AccountNotActive,
     NumberNotDialable,
-    /// Nobody of ours has the number that an upstream wants to reach.
+    /// No customer has the number that an upstream wants to reach.
     NumberUnknown,
+    /// The customer has not said where calls to its numbers go.
+    NoInboundUri,
     DestinationNotPriced,
     RateCap,
     FraudCap,
@@ -160,6 +162,7 @@ impl From<Denial> for Denied {
             Denial::AccountNotActive => ("account_not_active", 403, "Account Not Active"),
             Denial::NumberNotDialable => ("number_not_dialable", 404, "Number Not Dialable"),
             Denial::NumberUnknown => ("number_unknown", 404, "Not Found"),
+            Denial::NoInboundUri => ("no_inbound_uri", 480, "Temporarily Unavailable"),
             Denial::DestinationNotPriced => ("destination_not_priced", 404, "Destination Not Served"),
             Denial::RateCap => ("rate_cap", 403, "Rate Over Cap"),
             Denial::FraudCap => ("fraud_cap", 403, "Daily Spend Reached"),
@@ -178,6 +181,9 @@ impl From<Denial> for Denied {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
+    /// The switch that asks which of its calls are to end, where the events do not say so.
+    #[serde(default)]
+    pub edge_id: Option<Text<1, 64>>,
     #[schemars(length(max = 500))]
     pub events: Vec<Value>,
 }
@@ -200,6 +206,9 @@ pub struct Event {
     #[serde(rename = "type")]
     pub kind: EventType,
     pub at: Moment,
+    /// The switch that tells it.
+    #[serde(default)]
+    pub edge_id: Option<Text<1, 64>>,
     #[serde(default)]
     pub call_token: Option<CallId>,
     #[serde(default)]

@@ -162,6 +162,26 @@ news! {
         max_spend_per_day: Money,
     }
 
+    /// The calls of an hour cost far more than those of the week before: somebody else may be using a trunk.
+    SpendJump = "fraud.spend_jump", Critical {
+        /// When the hour began.
+        hour: Rfc3339,
+        spend: ExactMoney,
+        /// What an hour of the week before has cost.
+        average: ExactMoney,
+    }
+
+    /// Hardly anybody answers at a destination on this day.
+    QualityLowAsr = "quality.low_asr", Warning {
+        date: Date,
+        country: String,
+        destination_name: String,
+        attempts: i64,
+        answered: i64,
+        /// The answered share of the attempts, from 0 to 1.
+        asr: f64,
+    }
+
     /// The VAT id was confirmed.
     VatValid = "vat.valid", Info {
         vat_id: String,

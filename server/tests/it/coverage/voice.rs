@@ -1,12 +1,13 @@
-//! Examples of the rows about trunks and what they take calls from.
+//! Examples of the rows about trunks, what they take calls from, and calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
 use trunkline::values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, request};
+use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
 use crate::allow_lists::{allow, some_address};
+use crate::switch::live_call;
 use crate::trunks::{add, trunk};
 use crate::world::World;
 use crate::world::client::Client;
@@ -46,6 +47,19 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
             "max_rate_per_minute": {"amount": "0.075", "currency": "EUR"},
         });
         request(world.minted(Role::Customer).await, "/fraud-caps", body)
+    })),
+    ("GET", "/admin/customers/{id}/quotas", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/quotas"))
+    })),
+    ("PUT", "/admin/customers/{id}/quotas", |world| Box::pin(async move {
+        let customer = world.customer(&fresh_email()).await.account_id;
+        let body = json!({"data": [{"zone": "eu-west", "limit": 20}]});
+        request(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/quotas"), body)
+    })),
+    ("POST", "/admin/calls/{id}/hangup", |world| Box::pin(async move {
+        let call = live_call(world).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/calls/{call}/hangup"))
     })),
 ];
 

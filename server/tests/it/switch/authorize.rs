@@ -19,11 +19,11 @@ async fn set_caps(customer: &Client, day: i64, minute: i64) {
     customer.with_key(key()).call(Method::PUT, "/fraud-caps", Some(caps)).await.ok();
 }
 
-async fn set_trunk(customer: &Client, id: &str, changes: Value) {
+pub async fn set_trunk(customer: &Client, id: &str, changes: Value) {
     customer.with_key(key()).patch(&format!("/trunks/{id}"), changes).await.ok();
 }
 
-fn reason(reason: &str, code: i64) -> (String, i64) {
+pub fn reason(reason: &str, code: i64) -> (String, i64) {
     (reason.to_owned(), code)
 }
 
@@ -104,23 +104,6 @@ both! {
         assert!(refused > 0);
         scene.world.advance(1).await;
         assert_eq!(scene.allowed(json!({"source_ip": "8.8.4.9"})).await["trunk_id"], json!(narrow));
-        scene.end().await;
-    }
-
-    async fn an_account_has_so_many_calls_in_a_zone(db) {
-        let scene = Scene::start(db, 10_000).await;
-        let account: trunkline::values::AccountId = scene.customer.account_id.parse().unwrap();
-        let quota = db.tx(account, |conn, account| Box::pin(async move {
-            conn.exec(
-                "INSERT INTO zone_quotas (account_id, zone, channels, updated_at) VALUES ($1, 'eu-west', 1, 0)",
-                trunkline::params![*account],
-            ).await
-        }));
-        quota.await.unwrap();
-        scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({})).await, reason("zone_quota", 503));
-        // Another zone has room of its own.
-        scene.allowed(json!({"zone": "us-east"})).await;
         scene.end().await;
     }
 

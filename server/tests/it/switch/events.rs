@@ -3,12 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
 
 use super::{DECK, Scene};
 use crate::coverage::examples::key;
 use crate::decks::import;
-use crate::onboarding::happens;
 use crate::world::engines::both;
 
 fn answered(seconds: i64, charge: i64) -> Option<(String, i64, i64, i64, bool)> {
@@ -151,20 +149,6 @@ both! {
         let expected = ("answered".to_owned(), 400, 400_000_000, 400_000_000, true);
         assert_eq!(scene.record(&token).await, Some(expected));
         assert_eq!(scene.purse().await, (-100_000_000, 0));
-        scene.end().await;
-    }
-
-    async fn a_suspended_account_and_a_call_the_team_ends_may_not_go_on(db) {
-        let scene = Scene::start(db, 10_000).await;
-        let one = scene.allowed(json!({})).await["call_token"].clone();
-        let alive = |scene: &Scene, token: &Value| json!([scene.event("keepalive", token, 0, json!({}))]);
-        assert_eq!(scene.tell(alive(&scene, &one)).await["hang_up"], json!([]));
-        let ended = db.tx((), |conn, ()| Box::pin(async move { conn.exec("UPDATE live_calls SET hang_up = TRUE", &[]).await }));
-        ended.await.unwrap();
-        assert_eq!(scene.tell(alive(&scene, &one)).await["hang_up"], json!([one]));
-        let other = scene.allowed(json!({})).await["call_token"].clone();
-        happens(&scene.world, &scene.customer, Event::Suspended).await;
-        assert_eq!(scene.tell(alive(&scene, &other)).await["hang_up"], json!([other]));
         scene.end().await;
     }
 

@@ -2,18 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod alarms;
 mod authorize;
+mod desk;
 mod events;
+mod inbound;
 mod lines;
 mod prices;
 mod races;
 
 use serde_json::{Value, json};
+use trunkline::db::DbError;
 use trunkline::ledger;
 use trunkline::params;
 use trunkline::values::{AccountId, CallId, Currency};
 
-use crate::coverage::examples::key;
+use crate::coverage::examples::{fresh_email, key};
 use crate::decks::{import, upstream};
 use crate::upstreams::wanted;
 use crate::world::World;
@@ -150,4 +154,40 @@ pub async fn trunk(customer: &Client, changes: Value, source: &str) -> String {
     let path = format!("/trunks/{id}/ip-allow-list");
     customer.with_key(key()).post(&path, json!({"cidr": source})).await.expect(201);
     id
+}
+
+/// The id of a call that goes on, of a customer of its own.
+pub async fn live_call(world: &World) -> String {
+    let account: AccountId = world.customer(&fresh_email()).await.account_id.parse().unwrap();
+    let app = &world.node.app;
+    let now = app.clock.now();
+    let token = app.entropy.uuid(now);
+    let begun = app.db.tx((token, account, now), |conn, (token, account, now)| {
+        Box::pin(async move {
+            conn.exec(
+                "INSERT INTO live_calls (token, edge_id, call_id, from_tag, account_id, trunk_id, leg, zone, calling, called,
+                     currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds, routes, started_at,
+                     seen_at, reserved, reserved_seconds, expires_at, hang_up)
+                 VALUES ($1, 'edge-1', $2, '', $3, $1, 'origination', 'eu-west', '+31201111111', '+31201234567',
+                     'EUR', 0, 0, 1, 0, '[]', $4, $4, 0, 300, $5, FALSE)",
+                params![*token, token.to_string(), *account, *now, now.plus(std::time::Duration::from_secs(600))],
+            )
+            .await?;
+            conn.exec(
+                "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, 1, 0, 1)",
+                params![*token],
+            )
+            .await?;
+            conn.exec(
+                "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak, day,
+                                        day_peak)
+                 VALUES ($1, 'eu-west', 1, 0, 1, 1, 0, 0, 0, 1)",
+                params![*account],
+            )
+            .await?;
+            Ok::<_, DbError>(())
+        })
+    });
+    begun.await.unwrap();
+    token.to_string()
 }

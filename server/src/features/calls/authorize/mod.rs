@@ -5,17 +5,16 @@
 //! undoes whatever was taken before it.
 
 mod store;
+mod terms;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use rating::Rate;
-
 use super::live::{self, Identity, LiveCall};
-use super::load::{self, Day, ZONE_CHANNELS};
+use super::load::{self, Day};
 use super::prices::{Quote, caller, dialled, quote};
 use super::slice::{Slice, afford};
-use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, Leg, RouteOut};
+use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, RouteOut};
 use super::{SECOND_MILLIS, day_of};
 use crate::addresses::Addresses;
 use crate::app::App;
@@ -28,8 +27,9 @@ use crate::http::problem::Problem;
 use crate::ledger::{self, Kind, LedgerError, NewHold};
 use crate::snapshot::Versioned;
 use crate::tariff::Tariff;
-use crate::values::{CallId, E164, List, Money, Time, TrunkId};
+use crate::values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
 use store::{Facts, Versions};
+use terms::Terms;
 
 /// What is paid for ahead, in seconds, as long as there is money.
 pub(super) const SLICE_SECONDS: u32 = 300;
@@ -65,16 +65,23 @@ impl Known {
     }
 }
 
+/// Whose call it is: a customer's, or an upstream's to a number of a customer.
+#[derive(Clone, Copy)]
+enum Source {
+    Trunk(TrunkId),
+    Upstream(UpstreamId),
+}
+
 /// A call that asks to begin, with all that memory knows of it.
 struct Asked {
     app: App,
     identity: Identity,
-    trunk: TrunkId,
+    source: Source,
     zone: Option<String>,
     calling: String,
     /// As it was dialled, where it is no number.
     called: Result<E164, String>,
-    /// Nothing if the number is not sold.
+    /// Nothing if the number is not sold, or is a customer's.
     quote: Option<Quote>,
     known: Versions,
     now: Time,
@@ -111,8 +118,8 @@ pub async fn authorize(app: &App, request: AuthorizeRequest) -> Result<Decision,
     let mut wanted = Versions::default();
     for _ in 0..ATTEMPTS {
         let known = Known::at_least(app, &wanted).await?;
-        let trunk = match source(&known, address, request.direction) {
-            Ok(trunk) => trunk,
+        let source = match source(&known, address, request.direction) {
+            Ok(source) => source,
             Err(denial) => {
                 wanted = store::versions(&mut *app.db.read().await?).await?;
                 if known.versions().covers(&wanted) {
@@ -121,7 +128,7 @@ pub async fn authorize(app: &App, request: AuthorizeRequest) -> Result<Decision,
                 continue;
             }
         };
-        match app.db.tx(asked(app, &request, &known, trunk, now), |conn, asked| Box::pin(allow(conn, asked))).await {
+        match app.db.tx(asked(app, &request, &known, source, now), |conn, asked| Box::pin(allow(conn, asked))).await {
             Ok(allowed) => return Ok(Decision::Allow(allowed)),
             Err(Refusal::Behind(versions)) => wanted = versions,
             Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
@@ -139,21 +146,21 @@ fn deny(denial: Denial) -> Decision {
     Decision::Deny(denial.into())
 }
 
-/// The trunk whose call this is. Calls from upstreams are for numbers of ours.
-fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<TrunkId, Denial> {
-    let outbound = known.addresses.find(address).map(|network| network.trunk_id);
-    let is_upstream = known.gateways.calling_from(address).is_some();
-    match (direction, outbound, is_upstream) {
-        (_, None, false) => Err(Denial::SourceNotAllowed),
-        (None | Some(Direction::Outbound), Some(trunk), _) => Ok(trunk),
-        (None | Some(Direction::Inbound), _, true) => Err(Denial::NumberUnknown),
-        (Some(Direction::Inbound), _, false) | (Some(Direction::Outbound), None, _) => Err(Denial::DirectionMismatch),
+fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<Source, Denial> {
+    let trunk = known.addresses.find(address).map(|network| network.trunk_id);
+    let upstream = known.gateways.calling_from(address).map(|carrier| carrier.id);
+    match (direction, trunk, upstream) {
+        (_, None, None) => Err(Denial::SourceNotAllowed),
+        (None | Some(Direction::Outbound), Some(trunk), _) => Ok(Source::Trunk(trunk)),
+        (None | Some(Direction::Inbound), _, Some(upstream)) => Ok(Source::Upstream(upstream)),
+        (Some(Direction::Inbound), _, None) | (Some(Direction::Outbound), None, _) => Err(Denial::DirectionMismatch),
     }
 }
 
-fn asked(app: &App, request: &AuthorizeRequest, known: &Known, trunk: TrunkId, now: Time) -> Asked {
+fn asked(app: &App, request: &AuthorizeRequest, known: &Known, source: Source, now: Time) -> Asked {
     let called = dialled(&request.called);
-    let quote = called.as_ref().and_then(|number| quote(&known.tariff, &known.gateways, number, now));
+    let sold = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
+    let quote = sold.and_then(|number| quote(&known.tariff, &known.gateways, number, now));
     Asked {
         app: app.clone(),
         identity: Identity {
@@ -161,7 +168,7 @@ fn asked(app: &App, request: &AuthorizeRequest, known: &Known, trunk: TrunkId, n
             call_id: request.call_id.to_string(),
             from_tag: request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default(),
         },
-        trunk,
+        source,
         zone: request.zone.as_ref().map(ToString::to_string),
         calling: caller(request.calling.as_deref()),
         called: called.ok_or_else(|| request.called.to_string()),
@@ -172,51 +179,70 @@ fn asked(app: &App, request: &AuthorizeRequest, known: &Known, trunk: TrunkId, n
 }
 
 async fn allow(conn: &mut Conn, asked: &Asked) -> Result<Allowed, Refusal> {
-    let facts = store::facts(conn, asked.trunk, asked.zone.as_deref(), &asked.identity).await?;
-    let Some(facts) = facts else { return Err(Refusal::Denied(Denial::SourceNotAllowed)) };
+    let Some(facts) = facts(conn, asked).await? else { return Err(nobody(conn, asked).await?) };
     if !asked.known.covers(&facts.versions()) {
         return Err(Refusal::Behind(facts.versions()));
     }
     if let Some(token) = facts.token {
         return again(conn, asked, token).await;
     }
-    let denied = |denial| Err(Refusal::Denied(denial));
-    if !facts.is_account_active {
-        return denied(Denial::AccountNotActive);
-    }
-    let Ok(called) = &asked.called else { return denied(Denial::NumberNotDialable) };
-    let Some(Quote { sale, routes, .. }) = &asked.quote else { return denied(Denial::DestinationNotPriced) };
-    let most_per_minute = facts.max_rate_per_minute.unwrap_or(fraud_caps::DEFAULT.max_rate_per_minute.0.nanos());
-    if sale.rate.nanos_per_minute() > most_per_minute {
-        return denied(Denial::RateCap);
-    }
-    if routes.is_empty() {
-        return denied(Denial::NoRoute);
-    }
-    let most = facts.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
-    let day = Day { account: facts.account_id, day: day_of(asked.now), most };
+    let terms = match (asked.source, &asked.called) {
+        (Source::Trunk(_), called) => Terms::outbound(&facts, called.as_ref().ok(), asked.quote.as_ref()),
+        (Source::Upstream(upstream), Ok(called)) => Terms::inbound(&facts, called, upstream),
+        (Source::Upstream(_), Err(_)) => Err(Denial::NumberUnknown),
+    };
+    let terms = terms.map_err(Refusal::Denied)?;
     let token = CallId::new(asked.app.entropy.uuid(asked.now));
-    let slice = take(conn, asked, &facts, day, &sale.rate, token).await?;
-    let call = LiveCall {
+    let slice = take(conn, asked, &facts, &terms, token).await?;
+    let call = begun(asked, &facts, terms, token, slice);
+    if !live::insert(conn, &asked.identity, &call).await? {
+        // The same question was asked twice at once; the next attempt finds the other's answer.
+        return Err(conn.lose_race().into());
+    }
+    Ok(answer(&call))
+}
+
+async fn facts(conn: &mut Conn, asked: &Asked) -> Result<Option<Facts>, DbError> {
+    let (zone, identity) = (asked.zone.as_deref(), &asked.identity);
+    match (asked.source, &asked.called) {
+        (Source::Trunk(trunk), _) => store::facts(conn, trunk, zone, identity).await,
+        (Source::Upstream(_), Ok(number)) => store::facts_of_number(conn, number, zone, identity).await,
+        (Source::Upstream(_), Err(_)) => Ok(None),
+    }
+}
+
+/// Why a call is refused that is nobody's, unless memory is behind.
+async fn nobody(conn: &mut Conn, asked: &Asked) -> Result<Refusal, DbError> {
+    let versions = store::versions(conn).await?;
+    Ok(match asked.source {
+        _ if !asked.known.covers(&versions) => Refusal::Behind(versions),
+        Source::Trunk(_) => Refusal::Denied(Denial::SourceNotAllowed),
+        Source::Upstream(_) => Refusal::Denied(Denial::NumberUnknown),
+    })
+}
+
+fn begun(asked: &Asked, facts: &Facts, terms: Terms, token: CallId, slice: Slice) -> LiveCall {
+    LiveCall {
         token,
         call_id: asked.identity.call_id.clone(),
         account_id: facts.account_id,
-        trunk_id: asked.trunk,
-        leg: Leg::Termination,
+        trunk_id: facts.trunk_id,
+        leg: terms.leg,
         zone: facts.zone.clone(),
         calling: asked.calling.clone(),
-        called: called.to_string(),
-        country: Some(sale.country.clone()),
-        destination_name: Some(sale.destination_name.clone()),
-        prefix: Some(sale.prefix.clone()),
+        called: terms.called.to_string(),
+        country: terms.country,
+        destination_name: terms.destination_name,
+        prefix: terms.prefix,
         currency: CURRENCY,
-        rate_per_minute: sale.rate.nanos_per_minute(),
-        connect_fee: sale.rate.connect_fee_nanos(),
-        increment_seconds: sale.rate.increment_seconds().into(),
-        minimum_seconds: sale.rate.minimum_seconds().into(),
-        rate_upstream_id: Some(sale.upstream),
-        routes: List(routes.clone()),
-        upstream_id: None,
+        rate_per_minute: terms.rate.nanos_per_minute(),
+        connect_fee: terms.rate.connect_fee_nanos(),
+        increment_seconds: terms.rate.increment_seconds().into(),
+        minimum_seconds: terms.rate.minimum_seconds().into(),
+        rate_upstream_id: terms.rate_upstream_id,
+        routes: List(terms.routes),
+        target_uri: terms.target_uri,
+        upstream_id: terms.upstream_id,
         started_at: asked.now,
         answered_at: None,
         seen_at: asked.now,
@@ -224,12 +250,7 @@ async fn allow(conn: &mut Conn, asked: &Asked) -> Result<Allowed, Refusal> {
         reserved_seconds: slice.seconds.into(),
         expires_at: unanswered_until(asked.now, slice.seconds.into()),
         hang_up: false,
-    };
-    if !live::insert(conn, &asked.identity, &call).await? {
-        // The same question was asked twice at once; the next attempt finds the other's answer.
-        return Err(conn.lose_race().into());
     }
-    Ok(answer(&call))
 }
 
 /// How long money for so many seconds is held while a call rings.
@@ -238,24 +259,19 @@ pub(super) fn unanswered_until(now: Time, seconds: i64) -> Time {
 }
 
 /// Takes what the call needs: a part of the day's spend, channels, and money.
-async fn take(
-    conn: &mut Conn,
-    asked: &Asked,
-    facts: &Facts,
-    day: Day,
-    rate: &Rate,
-    token: CallId,
-) -> Result<Slice, Refusal> {
-    let (now, account) = (asked.now, facts.account_id);
+async fn take(conn: &mut Conn, asked: &Asked, facts: &Facts, terms: &Terms, token: CallId) -> Result<Slice, Refusal> {
+    let (now, account, rate) = (asked.now, facts.account_id, &terms.rate);
+    let most = facts.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
+    let day = Day { account, day: day_of(now), most };
     let Some(wanted) = afford(rate, SLICE_SECONDS, i64::MAX) else {
         return Err(Refusal::Denied(Denial::BalanceInsufficient));
     };
     let Some(capped) = day.reserve(conn, rate, wanted, 0).await? else { return Err(Refusal::DaySpent(day)) };
-    if !load::begin_on_trunk(conn, asked.trunk, facts.channel_cap, facts.cps_limit, now).await? {
-        let is_full = load::channels_in_use(conn, asked.trunk).await? >= facts.channel_cap;
+    if !load::begin_on_trunk(conn, facts.trunk_id, facts.channel_cap, facts.cps_limit, now).await? {
+        let is_full = load::channels_in_use(conn, facts.trunk_id).await? >= facts.channel_cap;
         return Err(Refusal::Denied(if is_full { Denial::ChannelCap } else { Denial::CpsLimit }));
     }
-    let quota = facts.channels.unwrap_or(ZONE_CHANNELS);
+    let quota = facts.channels.unwrap_or(asked.app.settings.calls.zone_channels);
     if !load::begin_in_zone(conn, account, &facts.zone, quota, now).await? {
         return Err(Refusal::Denied(Denial::ZoneQuota));
     }
@@ -302,7 +318,7 @@ fn answer(call: &LiveCall) -> Allowed {
         max_seconds: call.reserved_seconds,
         groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
         routes: routes.iter().map(RouteOut::from).collect(),
-        target_uri: None,
+        target_uri: call.target_uri.clone(),
     }
 }
 

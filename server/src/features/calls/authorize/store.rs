@@ -2,7 +2,7 @@
 
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::features::calls::live::Identity;
-use crate::values::{AccountId, CallId, TrunkId};
+use crate::values::{AccountId, CallId, E164, SipUri, TrunkId};
 
 row! {
     /// How often each thing has changed that nodes keep in memory.
@@ -37,6 +37,7 @@ row! {
     /// What holds for a call on a trunk.
     #[derive(Clone, Debug)]
     pub struct Facts {
+        pub trunk_id: TrunkId,
         pub account_id: AccountId,
         pub zone: String,
         pub channel_cap: i64,
@@ -45,10 +46,14 @@ row! {
         pub max_spend_per_day: Option<i64>,
         pub max_rate_per_minute: Option<i64>,
         pub channels: Option<i64>,
+        /// Where calls to the trunk's numbers go.
+        pub inbound_uri: Option<SipUri>,
+        /// Where the number is that is called, if it is a customer's.
+        pub number_country: Option<String>,
         addresses: i64,
         gateways: i64,
         tariff: i64,
-        /// The call of the same identity that goes on at this trunk.
+        /// The call of the same identity that goes the same way at this trunk.
         pub token: Option<CallId>,
     }
 }
@@ -59,7 +64,7 @@ impl Facts {
     }
 }
 
-/// The facts for a call on this trunk, in its own zone unless another is named; nothing if the trunk is gone.
+/// The facts for a call of this trunk, in its own zone unless another is named; nothing if the trunk is gone.
 pub async fn facts(
     conn: &mut Conn,
     trunk: TrunkId,
@@ -68,9 +73,9 @@ pub async fn facts(
 ) -> Result<Option<Facts>, DbError> {
     conn.opt(
         sql!(
-            "SELECT t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
+            "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
                     o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
-                    f.max_spend_per_day, f.max_rate_per_minute, q.channels,
+                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, CAST(NULL AS TEXT),
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
@@ -79,9 +84,38 @@ pub async fn facts(
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
              LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
              LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id
+                 AND l.leg = 'termination'
              WHERE t.id = $1"
         ),
         params![trunk, zone, identity.edge_id, identity.call_id, identity.from_tag],
+    )
+    .await
+}
+
+/// The facts for a call to this number, on the trunk that it is sent to; nothing if no customer has the number.
+pub async fn facts_of_number(
+    conn: &mut Conn,
+    number: &E164,
+    zone: Option<&str>,
+    identity: &Identity,
+) -> Result<Option<Facts>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
+                    o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
+                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, n.country,
+                    (SELECT version FROM versions WHERE name = 'addresses'),
+                    (SELECT version FROM versions WHERE name = 'gateways'),
+                    (SELECT version FROM versions WHERE name = 'tariff'),
+                    l.token
+             FROM numbers n JOIN trunks t ON t.id = n.trunk_id JOIN onboardings o ON o.account_id = t.account_id
+             LEFT JOIN fraud_caps f ON f.account_id = t.account_id
+             LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
+             LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id
+                 AND l.leg = 'origination'
+             WHERE n.e164 = $1 AND n.released_at IS NULL"
+        ),
+        params![*number, zone, identity.edge_id, identity.call_id, identity.from_tag],
     )
     .await
 }

@@ -15,6 +15,7 @@ use super::end::seconds_between;
 use super::events::faults;
 use super::prices::{Quote, caller, dialled, quote};
 use super::records::{self, Record};
+use super::retention::{self, FORGOTTEN};
 use super::types::{CallStatus, ImportAnswer, Leg, Line, RejectedLine};
 use crate::addresses::Addresses;
 use crate::app::App;
@@ -26,8 +27,8 @@ use crate::http::problem::Problem;
 use crate::http::schema;
 use crate::ledger::LedgerError;
 use crate::tariff::{self, Tariff};
-use crate::values::{CallId, E164, Time, TrunkId};
-use store::TrunkFacts;
+use crate::values::{CallId, E164, Time, TrunkId, UpstreamId};
+use store::{Holding, TrunkFacts};
 
 /// The most lines that are taken in at once, so many of them in one transaction.
 pub const LINES_AT_ONCE: usize = 20_000;
@@ -54,7 +55,18 @@ struct Judge<'a> {
     /// Tariffs of the past, by the change that began them.
     past: Vec<(Option<Time>, Arc<Tariff>)>,
     trunks: HashMap<TrunkId, Option<TrunkFacts>>,
+    /// Who had a number when, of numbers that were called.
+    holdings: HashMap<E164, Vec<Holding>>,
     now: Time,
+}
+
+/// Where a line belongs.
+struct Place {
+    trunk: TrunkFacts,
+    /// Who carried the call, if that is known.
+    upstream_id: Option<UpstreamId>,
+    /// Where the customer's number is that was called.
+    country: Option<String>,
 }
 
 /// Takes in lines; the first of them is counted as `first`.
@@ -121,8 +133,8 @@ impl<'a> Judge<'a> {
         let changes = tariff::changes_after(&mut *app.db.read().await?, earliest, CHANGES).await?;
         let changes: Vec<Time> = changes.into_iter().map(|(change,)| change).collect();
         let is_cut = changes.len() as i64 == CHANGES;
-        let (past, trunks, now) = (Vec::new(), HashMap::new(), app.clock.now());
-        Ok(Judge { app, addresses, gateways, tariff, changes, is_cut, past, trunks, now })
+        let (past, trunks, holdings, now) = (Vec::new(), HashMap::new(), HashMap::new(), app.clock.now());
+        Ok(Judge { app, addresses, gateways, tariff, changes, is_cut, past, trunks, holdings, now })
     }
 
     /// The record of a line, or why there can be none.
@@ -132,14 +144,14 @@ impl<'a> Judge<'a> {
         if let Err(reason) = check_times(started_at, answered_at, ended_at, line.status, self.now) {
             return Ok(Err(reason));
         }
-        let trunk = match self.trunk(line).await? {
-            Ok(trunk) => trunk,
-            Err(reason) => return Ok(Err(reason)),
-        };
         if line.upstream_id.is_some_and(|id| self.gateways.find(id).is_none()) {
             return Ok(Err("there is no such upstream"));
         }
         let Some(called) = dialled(&line.called) else { return Ok(Err("called is no number that can be dialled")) };
+        let place = match self.place(line, &called).await? {
+            Ok(place) => place,
+            Err(reason) => return Ok(Err(reason)),
+        };
         let seconds = match answered_at.map_or(Ok(0), |at| seconds_between(at, ended_at)) {
             Ok(seconds) => seconds,
             Err(reason) => return Ok(Err(reason)),
@@ -152,14 +164,14 @@ impl<'a> Judge<'a> {
         if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {
             return Ok(Err("the number was not sold when the call began"));
         }
-        Ok(self.priced(line, &trunk, called, seconds, quote.as_ref()))
+        Ok(self.priced(line, place, &called, seconds, quote.as_ref()))
     }
 
     fn priced(
         &self,
         line: &Line,
-        trunk: &TrunkFacts,
-        called: E164,
+        place: Place,
+        called: &E164,
         seconds: u32,
         quote: Option<&Quote>,
     ) -> Result<Record, &'static str> {
@@ -167,17 +179,21 @@ impl<'a> Judge<'a> {
         let rate = sale.map(|sale| sale.rate);
         let charge = rate.filter(|_| is_answered).map_or(Ok(0), |rate| rate.price(seconds));
         let carried = quote.and_then(|quote| quote.carried(line.upstream_id, seconds));
-        let started_at = line.started_at.0;
+        let (started_at, Place { trunk, upstream_id, country }) = (line.started_at.0, place);
+        let (calling, called) = match retention::is_over(self.app, started_at, self.now) {
+            true => (FORGOTTEN.to_owned(), FORGOTTEN.to_owned()),
+            false => (caller(line.calling.as_deref()), called.to_string()),
+        };
         Ok(Record {
             id: CallId::new(self.app.entropy.uuid(started_at)),
             account_id: trunk.account_id,
             trunk_id: trunk.id,
             call_id: line.call_id.to_string(),
             leg: line.leg,
-            zone: trunk.zone.clone(),
-            calling: caller(line.calling.as_deref()),
-            called: called.to_string(),
-            country: sale.map(|sale| sale.country.clone()),
+            zone: trunk.zone,
+            calling,
+            called,
+            country: sale.map(|sale| sale.country.clone()).or(country),
             destination_name: sale.map(|sale| sale.destination_name.clone()),
             prefix: sale.map(|sale| sale.prefix.clone()),
             started_at,
@@ -192,7 +208,7 @@ impl<'a> Judge<'a> {
             increment_seconds: rate.map_or(1, |rate| rate.increment_seconds().into()),
             minimum_seconds: rate.map_or(0, |rate| rate.minimum_seconds().into()),
             rate_upstream_id: sale.map(|sale| sale.upstream),
-            upstream_id: carried.map(|(upstream, _)| upstream).or(line.upstream_id),
+            upstream_id: carried.map(|(upstream, _)| upstream).or(upstream_id),
             charge: charge.map_err(|_| "it costs more than there is money")?,
             cost: carried.filter(|_| is_answered).map_or(0, |(_, cost)| cost),
             ledger_id: None,
@@ -202,27 +218,56 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The trunk a line belongs to, by its id or by where the call came from.
-    async fn trunk(&mut self, line: &Line) -> Result<Result<TrunkFacts, &'static str>, DbError> {
-        let address = line.source_ip.as_ref().map(|text| text.parse::<IpAddr>());
-        let id = match (line.trunk_id, address) {
-            (Some(id), _) => id,
-            (None, Some(Ok(address))) => match self.addresses.find(address) {
-                Some(network) => network.trunk_id,
-                None => return Ok(Err("no trunk calls from this source_ip")),
-            },
-            (None, Some(Err(_))) => return Ok(Err("source_ip must be an IP address")),
-            (None, None) => return Ok(Err("trunk_id or source_ip is missing")),
+    /// Where a line belongs: by its trunk, by the trunk that the call came from, or by the number that an upstream called.
+    async fn place(&mut self, line: &Line, called: &E164) -> Result<Result<Place, &'static str>, DbError> {
+        let address = match line.source_ip.as_ref().map(|text| text.parse::<IpAddr>()).transpose() {
+            Ok(address) => address,
+            Err(_) if line.trunk_id.is_some() => None,
+            Err(_) => return Ok(Err("source_ip must be an IP address")),
         };
-        let known = match self.trunks.get(&id) {
-            Some(known) => known.clone(),
-            None => {
-                let found = store::trunk(&mut *self.app.db.read().await?, id).await?;
-                self.trunks.insert(id, found.clone());
-                found
+        let is_inbound = line.leg == Leg::Origination;
+        let holding = if is_inbound { self.holding(called, line.started_at.0).await? } else { None };
+        let carrier = address.filter(|_| is_inbound).and_then(|address| self.gateways.calling_from(address));
+        let upstream_id = line.upstream_id.or(carrier.map(|carrier| carrier.id));
+        let found = match (line.trunk_id, address) {
+            (Some(id), _) => Ok(id),
+            (None, None) => Err("trunk_id or source_ip is missing"),
+            (None, Some(_)) if is_inbound && carrier.is_none() => Err("no upstream calls from this source_ip"),
+            (None, Some(_)) if is_inbound => {
+                holding.as_ref().map(|holding| holding.trunk_id).ok_or("no customer had the number when the call began")
+            }
+            (None, Some(address)) => {
+                let network = self.addresses.find(address).ok_or("no trunk calls from this source_ip");
+                network.map(|network| network.trunk_id)
             }
         };
-        Ok(known.ok_or("there is no such trunk"))
+        let country = holding.map(|holding| holding.country);
+        Ok(match found {
+            Err(reason) => Err(reason),
+            Ok(id) => match self.trunk(id).await? {
+                Some(trunk) => Ok(Place { trunk, upstream_id, country }),
+                None => Err("there is no such trunk"),
+            },
+        })
+    }
+
+    async fn trunk(&mut self, id: TrunkId) -> Result<Option<TrunkFacts>, DbError> {
+        if let Some(known) = self.trunks.get(&id) {
+            return Ok(known.clone());
+        }
+        let found = store::trunk(&mut *self.app.db.read().await?, id).await?;
+        self.trunks.insert(id, found.clone());
+        Ok(found)
+    }
+
+    /// Who had a number at a moment.
+    async fn holding(&mut self, number: &E164, moment: Time) -> Result<Option<Holding>, DbError> {
+        if !self.holdings.contains_key(number) {
+            let all = store::holdings(&mut *self.app.db.read().await?, number).await?;
+            self.holdings.insert(number.clone(), all);
+        }
+        let had = |one: &&Holding| one.since <= moment && one.released_at.is_none_or(|released| moment < released);
+        Ok(self.holdings.get(number).and_then(|all| all.iter().find(had)).cloned())
     }
 
     /// The tariff of a moment; nothing if too many were needed already.

@@ -3,7 +3,7 @@
 use crate::db::{Conn, DbError, Row, params, row, sql};
 use crate::features::calls::prices::Route;
 use crate::features::calls::types::Leg;
-use crate::values::{AccountId, CallId, Currency, List, Time, TrunkId, UpstreamId};
+use crate::values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
 row! {
     #[derive(Clone, Debug)]
@@ -26,6 +26,7 @@ row! {
         pub minimum_seconds: i64,
         pub rate_upstream_id: Option<UpstreamId>,
         pub routes: List<Route>,
+        pub target_uri: Option<SipUri>,
         pub upstream_id: Option<UpstreamId>,
         pub started_at: Time,
         pub answered_at: Option<Time>,
@@ -50,18 +51,18 @@ pub async fn find(conn: &mut Conn, token: CallId) -> Result<Option<LiveCall>, Db
     conn.opt(sql!("SELECT ", LiveCall::COLS, " FROM live_calls WHERE token = $1"), params![token]).await
 }
 
-/// Adds a call, unless one of the same identity goes on at its trunk.
+/// Adds a call, unless one of the same identity goes the same way at its trunk.
 pub async fn insert(conn: &mut Conn, identity: &Identity, call: &LiveCall) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
             sql!(
                 "INSERT INTO live_calls (token, call_id, account_id, trunk_id, leg, zone, calling, called, country,
                      destination_name, prefix, currency, rate_per_minute, connect_fee, increment_seconds,
-                     minimum_seconds, rate_upstream_id, routes, upstream_id, started_at, answered_at, seen_at, reserved,
-                     reserved_seconds, expires_at, hang_up, edge_id, from_tag)
+                     minimum_seconds, rate_upstream_id, routes, target_uri, upstream_id, started_at, answered_at, seen_at,
+                     reserved, reserved_seconds, expires_at, hang_up, edge_id, from_tag)
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                     $22, $23, $24, $25, $26, $27, $28)
-                 ON CONFLICT (edge_id, call_id, from_tag, trunk_id) DO NOTHING"
+                     $22, $23, $24, $25, $26, $27, $28, $29)
+                 ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
             ),
             params![
                 call.token,
@@ -82,6 +83,7 @@ pub async fn insert(conn: &mut Conn, identity: &Identity, call: &LiveCall) -> Re
                 call.minimum_seconds,
                 call.rate_upstream_id,
                 call.routes,
+                call.target_uri,
                 call.upstream_id,
                 call.started_at,
                 call.answered_at,

@@ -10,9 +10,6 @@ use super::slice::{Slice, afford};
 use crate::db::{Conn, DbError};
 use crate::values::AccountId;
 
-/// How many calls at once an account may have in a zone unless the team chose another number.
-pub const ZONE_CHANNELS: i64 = 1000;
-
 /// A day of an account, and what its calls may cost together.
 #[derive(Clone, Copy, Debug)]
 pub struct Day {

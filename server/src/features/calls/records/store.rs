@@ -195,13 +195,13 @@ pub async fn add_to_hours(
     for ((hour, trunk), tally) in hours {
         conn.exec(
             sql!(
-                "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds)
-                 VALUES ($1, $2, $3, $4, $5, $6)
+                "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)
                  ON CONFLICT (account_id, hour, trunk_id) DO UPDATE
                  SET attempts = cdr_hours.attempts + excluded.attempts, answered = cdr_hours.answered + excluded.answered,
-                     seconds = cdr_hours.seconds + excluded.seconds"
+                     seconds = cdr_hours.seconds + excluded.seconds, charge = cdr_hours.charge + excluded.charge"
             ),
-            params![account, *hour, *trunk, tally.attempts, tally.answered, tally.seconds],
+            params![account, *hour, *trunk, tally.attempts, tally.answered, tally.seconds, tally.charge],
         )
         .await?;
     }

@@ -89,14 +89,28 @@ pub async fn days(conn: &mut Conn) -> Result<Both, DbError> {
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
 }
 
+row! {
+    struct HourSums {
+        account_id: AccountId,
+        hour: i64,
+        trunk_id: TrunkId,
+        attempts: i64,
+        answered: i64,
+        seconds: i64,
+        charge: i64,
+    }
+}
+
 pub async fn hours(conn: &mut Conn) -> Result<Both, DbError> {
-    let named = |(account, hour, trunk, attempts, answered, seconds): (AccountId, i64, TrunkId, i64, i64, i64)| {
-        (format!("{account} {hour} {trunk}"), vec![attempts, answered, seconds])
+    let named = |sums: HourSums| {
+        let HourSums { account_id, hour, trunk_id, attempts, answered, seconds, charge } = sums;
+        (format!("{account_id} {hour} {trunk_id}"), vec![attempts, answered, seconds, charge])
     };
-    let stored = sql!("SELECT account_id, hour, trunk_id, attempts, answered, seconds FROM cdr_hours");
+    let stored = sql!("SELECT ", HourSums::COLS, " FROM cdr_hours");
     let counted = sql!(
         "SELECT account_id, started_at / 3600000, trunk_id, COUNT(*),
-                COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT)
+                COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
+                CAST(SUM(charge) AS BIGINT)
          FROM cdrs GROUP BY 1, 2, 3"
     );
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })

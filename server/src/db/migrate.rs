@@ -60,6 +60,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0017_trunks",
     "0018_numbers",
     "0019_calls" + postgres,
+    "0022_cdr_reads",
+    "0023_cdr_charges",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::{notifications, sessions, two_factor, webhooks};
+use crate::features::{cdrs, notifications, sessions, two_factor, webhooks};
 use crate::http::idempotency;
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::values::Time;
@@ -32,7 +32,7 @@ struct Rule {
     forget: for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         kept_for: idempotency::KEPT_FOR,
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
@@ -59,6 +59,10 @@ const RULES: [Rule; 10] = [
     Rule {
         kept_for: DAY.saturating_mul(30),
         forget: |conn, cutoff, batch| Box::pin(ledger::forget_holds(conn, cutoff, batch)),
+    },
+    Rule {
+        kept_for: DAY.saturating_mul(90),
+        forget: |conn, cutoff, batch| Box::pin(cdrs::forget_exports(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(400),

@@ -1,8 +1,8 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, cdrs, compliance, decks, downloads, dunning, fraud_caps, fx, invoices, kyb,
-    notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks, two_factor,
+    accounts, balance, beta, bootstrap, cards, cdrs, compliance, decks, downloads, dunning, fraud_caps, fx, invoices,
+    kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks, two_factor,
     upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};

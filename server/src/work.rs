@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::features::{
-    calls, cards, cdrs, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments, recharge,
-    sandbox, sessions, stock, vat, watch, webhooks,
+    calls, cards, cdrs, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments,
+    recharge, sandbox, sessions, stock, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;

@@ -105,9 +105,9 @@ pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     let now = context.clock.now();
     let batch = || context.db.tx(now, |conn, now| Box::pin(store::expire(conn, *now, BATCH)));
     while batch().await? == BATCH.cast_unsigned() {}
-    let given_up = context.db.tx(now, |conn, now| {
-        Box::pin(store::give_up(conn, now.minus(GIVEN_UP_AFTER), *now, write::CAME_TO_NOTHING))
-    });
+    let given_up = context
+        .db
+        .tx(now, |conn, now| Box::pin(store::give_up(conn, now.minus(GIVEN_UP_AFTER), *now, write::CAME_TO_NOTHING)));
     given_up.await?;
     Ok(())
 }

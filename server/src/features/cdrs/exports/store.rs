@@ -90,11 +90,8 @@ pub async fn begin(conn: &mut Conn, id: CdrExportId) -> Result<Option<ExportRow>
 }
 
 pub async fn set_progress(conn: &mut Conn, id: CdrExportId, rows: i64) -> Result<(), DbError> {
-    conn.exec(
-        sql!("UPDATE cdr_exports SET rows_count = $2 WHERE id = $1 AND status = 'running'"),
-        params![id, rows],
-    )
-    .await?;
+    conn.exec(sql!("UPDATE cdr_exports SET rows_count = $2 WHERE id = $1 AND status = 'running'"), params![id, rows])
+        .await?;
     Ok(())
 }
 

@@ -20,10 +20,10 @@ use serde_json::Value;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
+use super::DAY;
 use super::rows;
 use super::store::{self, ExportRow, FileRow};
 use super::types::{CdrExportId, Compression};
-use super::DAY;
 use crate::app::App;
 use crate::db::{Conn, Db, DbError};
 use crate::features::notifications::{ExportReady, notify};
@@ -143,9 +143,9 @@ fn pages(
 impl Reading {
     async fn next_page(&mut self) -> Result<Vec<FileRow>, DbError> {
         let wanted = (self.export.account_id, self.after, self.export.range_to);
-        let read = self.db.report(wanted, |conn, (account, after, to)| {
-            Box::pin(store::rows(conn, *account, *after, *to, PAGE))
-        });
+        let read = self
+            .db
+            .report(wanted, |conn, (account, after, to)| Box::pin(store::rows(conn, *account, *after, *to, PAGE)));
         let page = read.await?;
         if let Some(last) = page.last() {
             self.after = (last.started_at, last.id);

@@ -89,12 +89,7 @@ pub fn place_of(row: &CdrRow) -> Place {
 }
 
 /// The rows by way of a number, if one is asked for that has few enough calls.
-async fn by_number(
-    conn: &mut Conn,
-    wanted: &Wanted,
-    place: Place,
-    fetch: i64,
-) -> Result<Option<Vec<CdrRow>>, DbError> {
+async fn by_number(conn: &mut Conn, wanted: &Wanted, place: Place, fetch: i64) -> Result<Option<Vec<CdrRow>>, DbError> {
     let Some(account) = wanted.account else { return Ok(None) };
     let most = LOOKED_AT + 1;
     if let Some(called) = &wanted.called {

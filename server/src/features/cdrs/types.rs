@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::search::{CdrRow, Wanted, number_prefix};
+use super::search::{CdrRow, FOREVER, Wanted, number_prefix};
 use crate::features::calls::{CallStatus, Leg};
 use crate::features::fx;
 use crate::http::problem::Problem;
@@ -273,6 +273,6 @@ impl AdminCdrFilters {
 
 fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> Result<(Time, Time), Problem> {
     let from = from.map_or(Time::EPOCH, |from| from.0);
-    let to = to.map_or(Time::from_millis(i64::MAX), |to| to.0);
+    let to = to.map_or(FOREVER, |to| to.0);
     if to < from { Err(Problem::invalid("to", "must not be before from")) } else { Ok((from, to)) }
 }

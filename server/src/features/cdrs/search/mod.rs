@@ -19,6 +19,9 @@ use crate::values::{AccountId, CallId, Country, Time, TrunkId, UpstreamId};
 /// How many calls are looked at for one page.
 pub const LOOKED_AT: i64 = 10_000;
 
+/// After every call.
+pub const FOREVER: Time = Time::from_millis(i64::MAX);
+
 /// Where a call stands among others.
 pub type Place = (Time, CallId);
 
@@ -37,6 +40,12 @@ pub struct Wanted {
     pub from: Time,
     /// The first moment that does not belong to it.
     pub to: Time,
+}
+
+impl Wanted {
+    fn is_of_any_time(&self) -> bool {
+        self.from <= Time::EPOCH && self.to == FOREVER
+    }
 }
 
 /// A page of calls, and the place after which the next begins.
@@ -63,6 +72,11 @@ pub async fn page(conn: &mut Conn, wanted: &Wanted, after: Option<Place>, limit:
     }
     let stretch = stretch(conn, wanted).await?;
     if !is_choosy(wanted, stretch) {
+        if let (Stretch::Account(account), None, true) = (stretch, after, wanted.is_of_any_time())
+            && fetch <= store::NEWEST
+        {
+            return Ok(whole(store::newest(conn, account, fetch).await?, limit));
+        }
         return Ok(whole(stretch.rows(conn, wanted, place, fetch, fetch).await?, limit));
     }
     let rows = stretch.rows(conn, wanted, place, LOOKED_AT, fetch).await?;

@@ -13,6 +13,7 @@
 mod caller;
 mod carrier;
 mod chance;
+pub mod customers;
 mod load;
 mod node;
 mod options;

@@ -100,7 +100,7 @@ impl Shop {
         let folder = TempDir::new_in(work)?;
         let url = url.unwrap_or_else(|| format!("sqlite://{}", folder.path().join("numbers.db").display()));
         let customer = customers::make(&url, 1).await?.pop().ok_or("no customer")?;
-        let service = Service::start_on(work, Some(&url)).await?;
+        let service = Service::start_on(work, &url).await?;
         bootstrap(service.public).await?;
         let mut client = Client::connect(service.public).await?;
         let (team, token) = (sign_in(service.public, ADMIN).await?, sign_in(service.public, &customer.email).await?);

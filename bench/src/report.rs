@@ -45,8 +45,8 @@ impl Limit {
 
     fn text(self) -> String {
         match self {
-            Limit::AtLeast(bound, unit) => format!("≥ {bound:.1}{unit}"),
-            Limit::AtMost(bound, unit) => format!("≤ {bound:.1}{unit}"),
+            Limit::AtLeast(bound, unit) => format!("≥ {bound:?}{unit}"),
+            Limit::AtMost(bound, unit) => format!("≤ {bound:?}{unit}"),
         }
     }
 }

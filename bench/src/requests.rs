@@ -12,8 +12,8 @@ use crate::report::{Limit, Line};
 use crate::service::{Process, Service};
 use crate::{Outcome, ROUNDS, alone_on_one_thread};
 
-const CONNECTIONS: usize = 32;
-const ROUND: Duration = Duration::from_secs(2);
+pub const CONNECTIONS: usize = 32;
+pub const ROUND: Duration = Duration::from_secs(2);
 /// Longer than any healthy answer takes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -57,7 +57,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
 }
 
 /// Requests answered a second, each connection asking again as soon as it was answered.
-async fn rate(address: SocketAddr, request: &[u8]) -> Outcome<f64> {
+pub async fn rate(address: SocketAddr, request: &[u8]) -> Outcome<f64> {
     let mut clients = Vec::new();
     for _ in 0..CONNECTIONS {
         let mut client = Client::connect(address).await?;

@@ -23,22 +23,25 @@ pub struct Service {
     /// From exec to the first `/readyz` that said so.
     pub ready_after: Duration,
     process: Process,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Service {
     pub async fn start(work: &Path) -> Outcome<Service> {
-        Service::start_on(work, None).await
+        Service::launch(TempDir::new_in(work)?, None).await
     }
 
-    /// On this database, or on one of its own.
-    pub async fn start_on(work: &Path, database_url: Option<&str>) -> Outcome<Service> {
-        let folder = TempDir::new_in(work)?;
+    /// On a database that was prepared.
+    pub async fn start_on(work: &Path, database_url: &str) -> Outcome<Service> {
+        Service::launch(TempDir::new_in(work)?, Some(database_url)).await
+    }
+
+    async fn launch(folder: TempDir, database_url: Option<&str>) -> Outcome<Service> {
         let started = Instant::now();
         let anywhere = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
         let mut process = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
-            configure(command, folder.path()).envs(anywhere);
-            command.envs(database_url.map(|url| ("TRUNKLINE_DATABASE_URL", url)));
+            let database = database_url.map(|url| ("TRUNKLINE_DATABASE_URL", url));
+            configure(command, folder.path()).envs(anywhere).envs(database);
         })?;
         let public = process.address_after("API")?;
         let ops = process.address_after("Operations")?;
@@ -46,13 +49,19 @@ impl Service {
         if answer.status != 200 {
             return Err("the service says it is up but not ready".into());
         }
-        Ok(Service { public, ops, ready_after: started.elapsed(), process, _folder: folder })
+        Ok(Service { public, ops, ready_after: started.elapsed(), process, folder })
     }
 
     /// Makes the first admin and answers its access token.
     pub async fn sign_in(&self) -> Outcome<String> {
         bootstrap(self.public).await?;
         sign_in(self.public, ADMIN).await
+    }
+
+    /// The header that a switch sends.
+    pub fn switch_authorization(&self) -> Outcome<String> {
+        let secret = std::fs::read_to_string(self.folder.path().join("secrets/switch"))?;
+        Ok(format!("Authorization: Bearer {}\r\n", secret.trim()))
     }
 
     /// Memory in RAM, in MiB.

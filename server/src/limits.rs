@@ -12,7 +12,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use uuid::Uuid;
 
 use crate::db::{Conn, Db, DbError, params, sql};
-use crate::values::{Email, Time, UserId};
+use crate::values::{AccountId, Email, Time, UserId};
 
 /// No window may be longer.
 pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
@@ -34,6 +34,8 @@ pub enum Limit {
     Writes,
     /// Callbacks of providers, per address.
     Callbacks,
+    /// Files of calls that are asked for, per account.
+    Exports,
     /// Not limited.
     None,
 }
@@ -45,7 +47,7 @@ pub struct Quota {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 7] = [
+    pub const ALL: [Limit; 8] = [
         Limit::SignIn,
         Limit::SignInEmail,
         Limit::Signup,
@@ -53,6 +55,7 @@ impl Limit {
         Limit::Reads,
         Limit::Writes,
         Limit::Callbacks,
+        Limit::Exports,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -64,6 +67,7 @@ impl Limit {
             Limit::Reads => "reads",
             Limit::Writes => "writes",
             Limit::Callbacks => "callbacks",
+            Limit::Exports => "exports",
             Limit::None => "none",
         }
     }
@@ -77,6 +81,7 @@ impl Limit {
             Limit::Reads => (600, 60),
             Limit::Writes => (120, 60),
             Limit::Callbacks => (1200, 60),
+            Limit::Exports => (10, 3600),
             Limit::None => (u32::MAX, 60),
         };
         Quota { requests, window: Duration::from_secs(seconds) }
@@ -98,6 +103,10 @@ impl Subject {
 
     pub fn user(user: UserId) -> Subject {
         Subject(user.uuid().as_u128())
+    }
+
+    pub fn account(account: AccountId) -> Subject {
+        Subject(account.uuid().as_u128())
     }
 
     /// The low bits of an IPv6 /64 are zero: the halves are folded.

@@ -1,9 +1,9 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, calls, cards, compliance, dashboards, decks, downloads, dunning, fraud_caps,
-    fx, invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks,
-    two_factor, upstreams, vat, watch, webhooks,
+    accounts, balance, beta, bootstrap, calls, cards, cdrs, compliance, dashboards, decks, downloads, dunning,
+    fraud_caps, fx, invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions,
+    stock, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -240,6 +240,26 @@ pub fn table() -> Vec<Endpoint> {
         get("/rates/export", rates::export, "All rates as CSV")
             .who(Customer).limit(Limit::Reads).under("Rates"),
 
+        // Calls
+        get("/cdrs", cdrs::list, "Your calls")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/cdrs/summary", cdrs::summary, "What the calls of a day came to, by destination")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/cdrs/exports", cdrs::list_exports, "Your calls as files")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        post("/cdrs/exports", cdrs::create_export, "Ask for your calls as a file")
+            .who(Customer).limit(Limit::Writes).audit("cdr_export.create").under("Calls"),
+        get("/cdrs/exports/{id}", cdrs::show_export, "Your calls as a file, with a link to it once it is there")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/cdrs/{id}", cdrs::show, "A call, and why it cost what it cost")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/asr-acd", cdrs::asr_acd, "How many calls are answered, and how long they last")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/capacity", cdrs::capacity, "How many calls went on at once")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+        get("/quotas", cdrs::quotas, "How many calls at once you may have, and have, in each zone")
+            .who(Customer).limit(Limit::Reads).under("Calls"),
+
         // Files
         get("/files/{token}", downloads::download, "Download a file by its signed link")
             .who(Anyone).limit(Limit::None).under("Files"),
@@ -345,6 +365,10 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Dashboards"),
         get("/admin/dashboard/security", dashboards::security, "Who tries what they should not")
             .who(Team).limit(Limit::Reads).under("Dashboards"),
+        get("/admin/cdrs", cdrs::list_all, "Everybody's calls, with cost and margin")
+            .who(Team).limit(Limit::Reads).under("Admin calls"),
+        get("/admin/cdrs/{id}", cdrs::show_to_team, "A call, and where its price comes from")
+            .who(Team).limit(Limit::Reads).under("Admin calls"),
         get("/admin/payments", payments::list_payments, "Payments of all customers")
             .who(Team).limit(Limit::Reads).under("Admin payments"),
         post("/admin/payments/{id}/refund", payments::refund, "Send a payment back, or a part of it")

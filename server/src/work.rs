@@ -2,8 +2,8 @@
 
 use crate::app::App;
 use crate::features::{
-    calls, cards, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments, recharge,
-    sandbox, sessions, stock, vat, watch, webhooks,
+    calls, cards, cdrs, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments,
+    recharge, sandbox, sessions, stock, vat, watch, webhooks,
 };
 use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use crate::ledger;
@@ -78,6 +78,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: calls::FORGET_NUMBERS,
             run: |context, payload| Box::pin(calls::forget_numbers_job(context, payload)),
         },
+        JobKind { kind: cdrs::EXPORT, run: |context, payload| Box::pin(cdrs::export_job(context, payload)) },
+        JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, kind, outcome| {
@@ -102,6 +104,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },
+        Schedule { name: "expire_cdr_exports", cron: "37 * * * *", kind: cdrs::EXPIRE },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

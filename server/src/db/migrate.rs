@@ -62,6 +62,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0019_calls" + postgres,
     "0020_inbound_calls" + postgres,
     "0021_call_alarms",
+    "0022_cdr_reads",
+    "0023_cdr_charges",
     "0028_ledger_checks" + postgres,
     "0029_dashboards",
 ];

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::{calls, dashboards, notifications, sessions, two_factor, webhooks};
+use crate::features::{calls, cdrs, dashboards, notifications, sessions, two_factor, webhooks};
 use crate::http::idempotency;
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::values::Time;
@@ -32,7 +32,7 @@ struct Rule {
     forget: for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>,
 }
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         kept_for: idempotency::KEPT_FOR,
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
@@ -63,6 +63,10 @@ const RULES: [Rule; 13] = [
     Rule {
         kept_for: DAY.saturating_mul(7),
         forget: |conn, cutoff, batch| Box::pin(calls::forget_alarms(conn, cutoff, batch)),
+    },
+    Rule {
+        kept_for: DAY.saturating_mul(90),
+        forget: |conn, cutoff, batch| Box::pin(cdrs::forget_exports(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(400),

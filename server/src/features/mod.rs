@@ -6,6 +6,7 @@ pub mod beta;
 pub mod bootstrap;
 pub mod calls;
 pub mod cards;
+pub mod cdrs;
 pub mod compliance;
 pub mod dashboards;
 pub mod decks;

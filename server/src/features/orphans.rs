@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::{compliance, decks, invoices, stock, vat};
+use crate::features::{cdrs, compliance, decks, invoices, stock, vat};
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::files::{ContentHash, FilesError};
 
@@ -25,7 +25,8 @@ const BATCH: usize = 500;
 type Names = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows name files.
-const NAMED_BY: [Names; 5] = [
+const NAMED_BY: [Names; 6] = [
+    |conn, hash| Box::pin(cdrs::names_file(conn, hash)),
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),
     |conn, hash| Box::pin(decks::names_file(conn, hash)),
     |conn, hash| Box::pin(invoices::names_file(conn, hash)),

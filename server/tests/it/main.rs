@@ -9,6 +9,7 @@ mod bootstrap;
 mod bucket;
 mod callbacks;
 mod cards;
+mod cdrs;
 mod checkout;
 mod cli;
 mod compliance;

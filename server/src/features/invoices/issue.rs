@@ -17,6 +17,8 @@ use super::{DOCUMENT, refused, remind};
 use crate::app::App;
 use crate::audit::{self, Actor, Entry as AuditEntry, Outcome};
 use crate::db::Conn;
+use crate::features::balance::CURRENCY;
+use crate::features::cdrs;
 use crate::features::notifications::{InvoiceIssued, notify};
 use crate::features::vat::{self, Decision};
 use crate::http::problem::Problem;
@@ -50,8 +52,12 @@ async fn issue_in(conn: &mut Conn, order: &Order) -> Result<Option<InvoiceId>, P
         return Ok(Some(id));
     }
     let none = Money::zero(currency);
-    let lines = lines::lines(&ledger::sums(conn, account, currency, month.start(), month.end()).await?);
-    let lines = lines.map_err(Problem::internal)?;
+    let sums = ledger::sums(conn, account, currency, month.start(), month.end()).await?;
+    let charges = match currency {
+        CURRENCY => cdrs::charges(conn, account, month.start(), month.end()).await?,
+        _ => Vec::new(),
+    };
+    let lines = lines::lines(&sums, &charges).map_err(Problem::internal)?;
     if lines.is_empty() {
         return Ok(None);
     }

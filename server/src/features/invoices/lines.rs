@@ -1,8 +1,11 @@
 //! What a month is invoiced for: the lines, from what the ledger knows of it.
 //!
-//! The ledger sums each day by kind and book, and so do the lines. They are exact; the document states whole minor
-//! units that add up to the rounded sum.
+//! The ledger sums each day by kind and book, and so do the lines. Calls have a line for each destination, from what is
+//! counted beside their records in the ledger's own transactions; should that not be all, a line of its own says so, and
+//! the lines add up to what the ledger took in any case. They are exact; the document states whole minor units that add
+//! up to the rounded sum.
 
+use crate::features::cdrs::Charge;
 use crate::ledger::{Book, Kind, Sum};
 use crate::values::{Money, MoneyError};
 
@@ -37,8 +40,11 @@ fn item(kind: Kind, book: Book) -> Option<Item> {
     }
 }
 
-/// The lines of these movements.
-pub fn lines(sums: &[Sum]) -> Result<Vec<Line>, MoneyError> {
+/// Destinations that have lines of their own; the cheapest of more share one.
+const DESTINATIONS: usize = 200;
+
+/// The lines of these movements, the calls among them by destination, the dearest first.
+pub fn lines(sums: &[Sum], charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
     let mut items: Vec<(Item, Money, i64)> = Vec::new();
     for sum in sums {
         let Some(item) = item(sum.kind, sum.book) else { continue };
@@ -51,7 +57,52 @@ pub fn lines(sums: &[Sum]) -> Result<Vec<Line>, MoneyError> {
         }
     }
     items.sort_unstable_by_key(|(item, _, _)| *item);
-    Ok(items.into_iter().map(|(item, net, entries)| Line { description: describe(item, entries), net }).collect())
+    let mut lines = Vec::new();
+    for (item, net, entries) in items {
+        match item {
+            Item::Calls if !charges.is_empty() => lines.extend(by_destination(net, charges)?),
+            _ => lines.push(Line { description: describe(item, entries), net }),
+        }
+    }
+    Ok(lines)
+}
+
+fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
+    let money = |charge: &Charge| Money::from_nanos(charge.charge, net.currency());
+    let (named, others) = charges.split_at(charges.len().min(DESTINATIONS));
+    let mut lines: Vec<Line> =
+        named.iter().map(|charge| Line { description: describe_calls(charge), net: money(charge) }).collect();
+    if !others.is_empty() {
+        let description = describe_volume(
+            &format!("{} other destinations", others.len()),
+            others.iter().map(|charge| charge.calls).sum(),
+            others.iter().map(|charge| charge.billed_seconds).sum(),
+        );
+        let net = others.iter().map(money).try_fold(Money::zero(net.currency()), Money::add)?;
+        lines.push(Line { description, net });
+    }
+    let rest = lines.iter().map(|line| line.net).try_fold(net, Money::sub)?;
+    if !rest.is_zero() {
+        lines.push(Line { description: "Other calls".to_owned(), net: rest });
+    }
+    Ok(lines)
+}
+
+fn describe_calls(charge: &Charge) -> String {
+    let place = match (charge.destination_name.as_str(), charge.country.as_str()) {
+        ("", "") => "Calls".to_owned(),
+        ("", country) => format!("Calls to {country}"),
+        (name, "") => format!("Calls to {name}"),
+        (name, country) => format!("Calls to {name} ({country})"),
+    };
+    describe_volume(&place, charge.calls, charge.billed_seconds)
+}
+
+/// How many calls, and the minutes that were paid for.
+fn describe_volume(place: &str, calls: i64, seconds: i64) -> String {
+    let what = if calls == 1 { "call" } else { "calls" };
+    let hundredths = (seconds * 100 + 30) / 60;
+    format!("{place}: {calls} {what}, {}.{:02} minutes", hundredths / 100, hundredths % 100)
 }
 
 fn describe(item: Item, entries: i64) -> String {
@@ -119,7 +170,7 @@ mod tests {
             sum(Kind::InvoiceVat, Book::Vat, 1, 1),
             sum(Kind::CreditNote, Book::Refunds, -1, 1),
         ];
-        let lines = lines(&sums).unwrap();
+        let lines = lines(&sums, &[]).unwrap();
         let shown: Vec<(&str, i64)> = lines.iter().map(|line| (line.description.as_str(), line.net.nanos())).collect();
         let expected = [
             ("3 calls", 6_750_000),
@@ -132,7 +183,39 @@ mod tests {
         assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(4_006_250_000));
     }
 
+    fn charge(country: &str, name: &str, calls: i64, seconds: i64, nanos: i64) -> Charge {
+        let (country, destination_name) = (country.to_owned(), name.to_owned());
+        Charge { country, destination_name, calls, billed_seconds: seconds, charge: nanos }
+    }
+
+    #[test]
+    fn calls_have_a_line_for_each_destination_and_what_has_no_record_comes_last() {
+        let sums = [sum(Kind::Call, Book::Calls, 100, 2), sum(Kind::NumberOrder, Book::NumberSetup, 7, 1)];
+        let charges = [charge("NL", "Netherlands mobile", 3, 90, 70), charge("", "", 1, 60, 20)];
+        let shown: Vec<(String, i64)> =
+            lines(&sums, &charges).unwrap().into_iter().map(|line| (line.description, line.net.nanos())).collect();
+        let expected = [
+            ("Calls to Netherlands mobile (NL): 3 calls, 1.50 minutes", 70),
+            ("Calls: 1 call, 1.00 minutes", 20),
+            ("Other calls", 10),
+            ("1 number set up", 7),
+        ];
+        assert_eq!(shown, expected.map(|(text, nanos)| (text.to_owned(), nanos)));
+    }
+
     proptest! {
+        #[test]
+        fn however_many_destinations_there_are_the_lines_add_up_to_what_was_taken(
+            amounts in proptest::collection::vec(1i64..1_000_000_000, 0..DESTINATIONS + 20),
+            rest in 0i64..2,
+        ) {
+            let charges: Vec<Charge> = amounts.iter().map(|nanos| charge("NL", "Some", 1, 60, *nanos)).collect();
+            let taken = amounts.iter().sum::<i64>() + rest;
+            let lines = lines(&[sum(Kind::Call, Book::Calls, taken, 1)], &charges).unwrap();
+            prop_assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(taken));
+            prop_assert!(lines.len() <= DESTINATIONS + 2);
+        }
+
         #[test]
         fn stated_amounts_add_up_to_the_rounded_sum_and_are_off_by_less_than_a_unit(
             nets in proptest::collection::vec(-10_000_000_000_000i64..10_000_000_000_000, 1..12),

@@ -182,6 +182,15 @@ news! {
         asr: f64,
     }
 
+    /// A file of calls can be fetched.
+    ExportReady = "export.ready", Info {
+        export_id: Uuid,
+        rows_count: i64,
+        size_bytes: i64,
+        /// When the file goes.
+        expires_at: Rfc3339,
+    }
+
     /// The VAT id was confirmed.
     VatValid = "vat.valid", Info {
         vat_id: String,

@@ -16,7 +16,7 @@ use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::outside::download::Download;
 use trunkline::values::Role;
 
-use super::{billing, money, numbers, onboarding, payments, rates, voice};
+use super::{billing, cdrs, money, numbers, onboarding, payments, rates, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::uuid;
 use crate::world::{PASSWORD, World, form};
@@ -158,6 +158,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(billing::EXAMPLES)
         .chain(rates::EXAMPLES)
         .chain(voice::EXAMPLES)
+        .chain(cdrs::EXAMPLES)
         .chain(numbers::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
@@ -183,6 +184,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(payments::STRANGERS)
         .chain(billing::STRANGERS)
         .chain(voice::STRANGERS)
+        .chain(cdrs::STRANGERS)
         .chain(numbers::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);
     let (_, prepare) = found.unwrap_or_else(|| {

@@ -5,6 +5,7 @@
 
 mod access;
 mod billing;
+mod cdrs;
 mod conditions;
 mod document;
 pub mod examples;

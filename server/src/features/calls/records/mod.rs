@@ -42,6 +42,22 @@ impl Tally {
     }
 }
 
+/// What calls to one destination were charged for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charged {
+    pub calls: i64,
+    pub billed_seconds: i64,
+    pub charge: i64,
+}
+
+impl Charged {
+    fn add(&mut self, record: &Record) {
+        self.calls += 1;
+        self.billed_seconds += record.billed_seconds;
+        self.charge += record.charge;
+    }
+}
+
 /// What a batch means for one account.
 #[derive(Default)]
 struct Share {
@@ -53,6 +69,8 @@ struct Share {
     zones: BTreeMap<String, i64>,
     holds: Vec<String>,
     destinations: BTreeMap<(i64, String, String), Tally>,
+    /// By country and destination, whenever the calls began.
+    charges: BTreeMap<(String, String), Charged>,
     hours: BTreeMap<(i64, TrunkId), Tally>,
 }
 
@@ -108,8 +126,11 @@ fn shares<'r>(records: impl Iterator<Item = &'r Record>) -> BTreeMap<AccountId, 
         share.ledger_id = share.ledger_id.or(record.ledger_id.map(TransactionId::new));
         share.days.entry(day_of(record.started_at)).or_default().0 += record.charge;
         let (country, name) = (record.country.clone(), record.destination_name.clone());
-        let destination = (day_of(record.started_at), country.unwrap_or_default(), name.unwrap_or_default());
-        share.destinations.entry(destination).or_default().add(record);
+        let (country, name) = (country.unwrap_or_default(), name.unwrap_or_default());
+        if record.charge > 0 {
+            share.charges.entry((country.clone(), name.clone())).or_default().add(record);
+        }
+        share.destinations.entry((day_of(record.started_at), country, name)).or_default().add(record);
         share.hours.entry((hour_of(record.started_at), record.trunk_id)).or_default().add(record);
     }
     shares
@@ -141,6 +162,7 @@ async fn settle(
         let holds = (Kind::Call, share.holds.as_slice());
         ledger::capture_together(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
         store::add_to_days(conn, account, &share.destinations).await?;
+        store::add_to_charges(conn, account, day_of(now), &share.charges).await?;
         store::add_to_hours(conn, account, &share.hours).await?;
     }
     Ok(())

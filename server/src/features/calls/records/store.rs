@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use uuid::Uuid;
 
-use super::Tally;
+use super::{Charged, Tally};
 use crate::db::{Conn, DbError, Value, params, row, sql};
 use crate::features::calls::types::{CallStatus, Leg};
 use crate::values;
@@ -181,6 +181,29 @@ pub async fn add_to_days(
                 tally.charge,
                 tally.cost
             ],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub async fn add_to_charges(
+    conn: &mut Conn,
+    account: AccountId,
+    day: i64,
+    charges: &BTreeMap<(String, String), Charged>,
+) -> Result<(), DbError> {
+    for ((country, destination_name), charged) in charges {
+        conn.exec(
+            sql!(
+                "INSERT INTO cdr_charges (account_id, day, country, destination_name, calls, billed_seconds, charge)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)
+                 ON CONFLICT (account_id, day, country, destination_name) DO UPDATE
+                 SET calls = cdr_charges.calls + excluded.calls,
+                     billed_seconds = cdr_charges.billed_seconds + excluded.billed_seconds,
+                     charge = cdr_charges.charge + excluded.charge"
+            ),
+            params![account, day, country, destination_name, charged.calls, charged.billed_seconds, charged.charge],
         )
         .await?;
     }

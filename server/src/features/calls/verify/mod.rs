@@ -50,6 +50,7 @@ pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Fault>, DbError>
     verified.live_calls = store::count_live(conn).await?;
     let comparisons = [
         ("the sums of a day", store::days(conn).await?),
+        ("the charges of a day", store::charged_days(conn).await?),
         ("the sums of an hour", store::hours(conn).await?),
         ("the spend of a day", store::spend(conn).await?),
         ("the load of a trunk", store::trunks(conn).await?),

@@ -101,6 +101,33 @@ row! {
     }
 }
 
+row! {
+    struct ChargedDay {
+        account_id: AccountId,
+        day: i64,
+        country: String,
+        destination_name: String,
+        calls: i64,
+        billed_seconds: i64,
+        charge: i64,
+    }
+}
+
+/// What calls were charged on a day, whenever they began.
+pub async fn charged_days(conn: &mut Conn) -> Result<Both, DbError> {
+    let named = |sums: ChargedDay| {
+        let ChargedDay { account_id, day, country, destination_name, calls, billed_seconds, charge } = sums;
+        (format!("{account_id} {day} {country} {destination_name}"), vec![calls, billed_seconds, charge])
+    };
+    let stored = sql!("SELECT ", ChargedDay::COLS, " FROM cdr_charges");
+    let counted = sql!(
+        "SELECT account_id, recorded_at / 86400000, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
+                CAST(SUM(billed_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT)
+         FROM cdrs WHERE charge > 0 GROUP BY 1, 2, 3, 4"
+    );
+    Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
+}
+
 pub async fn hours(conn: &mut Conn) -> Result<Both, DbError> {
     let named = |sums: HourSums| {
         let HourSums { account_id, hour, trunk_id, attempts, answered, seconds, charge } = sums;

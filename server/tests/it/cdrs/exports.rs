@@ -1,0 +1,170 @@
+//! Records of calls as files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::{Value, json};
+
+use super::{line, moment, take_in, vain};
+use crate::coverage::examples::key;
+use crate::switch::Scene;
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::both;
+use crate::world::s3::files_below;
+
+/// Asks for a file of everything and waits for it.
+async fn export(world: &World, customer: &Client, changes: Value) -> Value {
+    let mut body = json!({"from": moment(world.seconds() * 1000 - 86_400_000), "to": moment(world.seconds() * 1000)});
+    for (name, value) in changes.as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    let asked = customer.post("/cdrs/exports", body).await.expect(202);
+    assert_eq!((&asked["status"], &asked["download_url"]), (&json!("queued"), &Value::Null));
+    world.settle().await;
+    customer.get(&format!("/cdrs/exports/{}", asked["id"].as_str().unwrap())).await.ok()
+}
+
+/// The file behind an export's link, as anybody can fetch it who has the link.
+async fn fetch(world: &World, export: &Value) -> (String, Vec<u8>) {
+    let url = export["download_url"].as_str().unwrap();
+    let path = url.split_once("/v1").unwrap().1;
+    let answer = world.anyone().get(path).await;
+    assert_eq!(answer.status, 200);
+    let name = answer.header("content-disposition").unwrap().to_owned();
+    (name, answer.bytes)
+}
+
+both! {
+    async fn calls_are_had_as_a_table_or_as_lines_of_json_that_say_the_same(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_600_000;
+        take_in(&scene.world, &[
+            line(&scene, "=1+1", began + 1500, 60, json!({"called": "+31612345678", "calling": "+3120\"x\", y"})),
+            vain(&scene, "second", began, json!({})),
+        ]).await;
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let csv = export(&scene.world, &customer, json!({})).await;
+        assert_eq!((&csv["status"], &csv["format"], &csv["compression"]), (&json!("ready"), &json!("csv"), &json!("none")));
+        let (name, bytes) = fetch(&scene.world, &csv).await;
+        assert!(name.ends_with(".csv"), "{name}");
+        assert_eq!((&csv["rows_count"], &csv["size_bytes"]), (&json!(2), &json!(bytes.len())));
+        let table = String::from_utf8(bytes).unwrap();
+        let page = customer.get("/cdrs").await.ok();
+        let [first, second] = [&page["data"][0], &page["data"][1]];
+        let trunk = &scene.trunk;
+        let (at, later) = (moment(began), moment(began + 1500));
+        let end = moment(began + 61_500);
+        assert_eq!(table, format!(
+            "id,call_id,leg,started_at,answered_at,ended_at,duration_seconds,calling,called,country,destination_name,status,\
+             customer_charge_amount,customer_charge_currency,trunk_id\n\
+             {},second,termination,{at},,{at},0,+31201111111,+31201234567,NL,Netherlands,busy,0.00,EUR,{trunk}\n\
+             {},'=1+1,termination,{later},{later},{end},60,\"'+3120\"\"x\"\", y\",+31612345678,NL,Netherlands mobile,answered,\
+             0.11,EUR,{trunk}\n",
+            second["id"].as_str().unwrap(), first["id"].as_str().unwrap(),
+        ));
+        // The sum is that of the bytes.
+        let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, table.as_bytes());
+        assert_eq!(csv["sha256"], json!(data_encoding::HEXLOWER.encode(digest.as_ref())));
+
+        let packed = export(&scene.world, &customer, json!({"format": "jsonl", "compression": "gzip"})).await;
+        let (name, bytes) = fetch(&scene.world, &packed).await;
+        assert!(name.ends_with(".jsonl.gz"), "{name}");
+        let mut text = String::new();
+        MultiGzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines, [second.clone(), first.clone()]);
+
+        let none = json!({"from": "2020-01-01T00:00:00Z", "to": "2020-12-31T00:00:00Z", "format": "jsonl"});
+        let empty = export(&scene.world, &customer, none).await;
+        assert_eq!((&empty["rows_count"], &empty["size_bytes"]), (&json!(0), &json!(0)));
+        let told = customer.get("/notifications").await.ok();
+        let told = told["data"].as_array().unwrap().iter().find(|one| one["payload"]["export_id"] == csv["id"]).unwrap();
+        assert_eq!((&told["code"], &told["payload"]["rows_count"]), (&json!("export.ready"), &json!(2)));
+        let listed = customer.get("/cdrs/exports").await.ok();
+        assert_eq!(listed["data"].as_array().unwrap().len(), 3);
+        assert_eq!((&listed["data"][2]["id"], &listed["data"][2]["sha256"]), (&csv["id"], &csv["sha256"]));
+        scene.end().await;
+    }
+
+    async fn a_long_file_is_whole_even_if_its_first_attempts_come_to_nothing_and_it_goes_after_a_week(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_900_000;
+        // More than two pages, many of them of one moment.
+        let lines: Vec<Value> = (0..10_700).map(|number| vain(&scene, &format!("c{number}"), began + number / 2000, json!({}))).collect();
+        take_in(&scene.world, &lines).await;
+        let files = scene.world.data_folder().join("files");
+        let (incoming, away) = (files.join("incoming"), files.join("away"));
+        std::fs::rename(&incoming, &away).unwrap();
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let failing = export(&scene.world, &customer, json!({})).await;
+        assert_eq!((&failing["status"], &failing["download_url"]), (&json!("running"), &Value::Null));
+        std::fs::rename(&away, &incoming).unwrap();
+        scene.world.advance(60).await;
+        let path = format!("/cdrs/exports/{}", failing["id"].as_str().unwrap());
+        let ready = customer.get(&path).await.ok();
+        assert_eq!((&ready["status"], &ready["rows_count"]), (&json!("ready"), &json!(10_700)), "{ready}");
+        let (_, bytes) = fetch(&scene.world, &ready).await;
+        let table = String::from_utf8(bytes).unwrap();
+        let ids: std::collections::BTreeSet<&str> = table.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
+        assert_eq!((table.lines().count(), ids.len()), (10_701, 10_700));
+
+        scene.world.advance(7 * 86_400).await;
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let gone = customer.get(&path).await.ok();
+        assert_eq!((&gone["status"], &gone["download_url"], &gone["sha256"]), (&json!("expired"), &Value::Null, &Value::Null));
+        let link = ready["download_url"].as_str().unwrap().split_once("/v1").unwrap().1.to_owned();
+        scene.world.anyone().get(&link).await.problem(404, "not_found");
+        scene.world.advance(2 * 86_400).await;
+        let hash = ready["sha256"].as_str().unwrap();
+        assert!(!files_below(&files).iter().any(|file| file.ends_with(hash)));
+        assert_eq!(scene.number("SELECT COUNT(*) FROM cdr_exports WHERE content_hash IS NOT NULL").await, 0);
+        scene.end().await;
+    }
+
+    async fn an_export_that_keeps_failing_is_given_up_and_can_be_asked_for_again(db) {
+        let scene = Scene::start(db, 0).await;
+        let files = scene.world.data_folder().join("files");
+        let (incoming, away) = (files.join("incoming"), files.join("away"));
+        std::fs::rename(&incoming, &away).unwrap();
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let first = export(&scene.world, &customer, json!({})).await;
+        for _ in 0..8 {
+            scene.world.advance(1300).await;
+        }
+        std::fs::rename(&away, &incoming).unwrap();
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let failed = customer.get(&format!("/cdrs/exports/{}", first["id"].as_str().unwrap())).await.ok();
+        assert_eq!(failed["status"], "failed");
+        assert!(failed["reason"].as_str().unwrap().contains("ask for it again"), "{failed}");
+        assert_eq!(export(&scene.world, &customer, json!({})).await["status"], "ready");
+        scene.end().await;
+    }
+
+    async fn a_range_is_bounded_a_key_is_honoured_and_so_many_files_are_enough_for_an_hour(db) {
+        let world = World::start(db).await;
+        world.advance_to_next(3600).await;
+        let customer = world.customer("cora@customer.example").await;
+        for (from, to) in [("2026-01-02", "2026-01-02"), ("2026-01-02", "2026-01-01"), ("2024-01-01", "2026-01-01")] {
+            let body = json!({"from": format!("{from}T00:00:00Z"), "to": format!("{to}T00:00:00Z")});
+            assert_eq!(customer.post("/cdrs/exports", body).await.invalid(), ["to"], "{from} {to}");
+        }
+        let body = json!({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"});
+        let wrong = json!({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z", "format": "xlsx", "columns": []});
+        assert_eq!(customer.post("/cdrs/exports", wrong).await.invalid(), ["columns", "format"]);
+        let keyed = customer.with_key(key());
+        let first = keyed.post("/cdrs/exports", body.clone()).await.expect(202);
+        assert_eq!(keyed.post("/cdrs/exports", body.clone()).await.expect(202)["id"], first["id"]);
+        for _ in 1..10 {
+            customer.post("/cdrs/exports", body.clone()).await.expect(202);
+        }
+        let refused = customer.post("/cdrs/exports", body.clone()).await;
+        assert!(refused.header("retry-after").is_some());
+        refused.problem(429, "rate_limited");
+        world.end().await;
+    }
+}

@@ -1,0 +1,149 @@
+//! Lists of calls.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use super::{call_ids, line, moment, take_in, vain};
+use crate::switch::{Scene, trunk};
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+/// The Call-IDs of every page of a list, and how many pages there were.
+async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
+    let (mut found, mut pages, mut cursor) = (Vec::new(), 0, String::new());
+    loop {
+        let page = caller.get(&format!("{path}{cursor}")).await.ok();
+        found.extend(call_ids(&page).into_iter().map(str::to_owned));
+        pages += 1;
+        match page["meta"]["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return (found, pages),
+        }
+    }
+}
+
+both! {
+    async fn calls_are_listed_newest_first_and_found_by_what_they_are(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_600_000;
+        let at = |seconds: i64| began + seconds * 1000;
+        take_in(&scene.world, &[
+            line(&scene, "dutch", at(0), 60, json!({})),
+            line(&scene, "british", at(1), 60, json!({"called": "+442071234567", "trunk_id": other})),
+            vain(&scene, "busy", at(2), json!({"calling": "anonymous"})),
+            line(&scene, "mobile", at(3), 61, json!({"called": "+31612345678", "calling": "+4930123456"})),
+            line(&scene, "inbound", at(4), 30, json!({"leg": "origination", "calling": "=cmd()"})),
+        ]).await;
+        let customer = scene.world.sign_in("cora@customer.example").await;
+        let found = async |query: &str| {
+            let page = customer.get(&format!("/cdrs?{query}")).await.ok();
+            assert_eq!(page["meta"]["next_cursor"], Value::Null, "{query}");
+            call_ids(&page).join(" ")
+        };
+        assert_eq!(found("").await, "inbound mobile busy british dutch");
+        for (query, expected) in [
+            (format!("from={}&to={}", moment(at(1)), moment(at(3))), "busy british"),
+            (format!("trunk_id={other}"), "british"),
+            (format!("trunk_id={other}&status=busy"), ""),
+            ("status=answered".into(), "inbound mobile british dutch"),
+            ("leg=origination".into(), "inbound"),
+            ("country=NL".into(), "mobile busy dutch"),
+            ("country=NL&status=busy".into(), "busy"),
+            ("called=%2B31".into(), "inbound mobile busy dutch"),
+            ("called=+316".into(), "mobile"),
+            ("called=316&country=GB".into(), ""),
+            ("called=442071234567".into(), "british"),
+            ("calling=anon".into(), "busy"),
+            ("calling=49".into(), "mobile"),
+            ("calling=31&called=44".into(), "british"),
+        ] {
+            assert_eq!(found(&query).await, expected, "{query}");
+        }
+        let first = customer.get("/cdrs?limit=2").await.ok();
+        assert_eq!(call_ids(&first), ["inbound", "mobile"]);
+        assert_eq!(walk(&customer, "/cdrs?limit=2").await.0.len(), 5);
+        assert_eq!(walk(&customer, "/cdrs?limit=1&called=31").await.0, ["inbound", "mobile", "busy", "dutch"]);
+        assert_eq!(walk(&customer, "/cdrs?limit=1&status=answered").await.0.len(), 4);
+
+        let mobile = &first["data"][1];
+        assert_eq!(mobile["customer_charge"], json!({"amount_minor": 17, "amount": "0.17", "currency": "EUR"}));
+        assert_eq!((&mobile["duration_seconds"], &mobile["destination_name"]), (&json!(61), &json!("Netherlands mobile")));
+        assert_eq!(first["data"][0]["country"], Value::Null);
+        for query in ["limit=1001", "from=yesterday", "status=lost", "country=nl", "colour=red"] {
+            assert_eq!(customer.get(&format!("/cdrs?{query}")).await.invalid().len(), 1, "{query}");
+        }
+        let turned = format!("/cdrs?from={}&to={}", moment(at(3)), moment(at(1)));
+        assert_eq!(customer.get(&turned).await.invalid(), ["to"]);
+        assert_eq!(customer.get("/cdrs?limit=1000").await.status, 200);
+        let stranger = scene.world.minted(Role::Customer).await;
+        assert_eq!(stranger.get(&format!("/cdrs?trunk_id={other}")).await.ok()["data"], json!([]));
+        let id = mobile["id"].as_str().unwrap();
+        stranger.get(&format!("/cdrs/{id}")).await.problem(404, "not_found");
+        scene.end().await;
+    }
+
+    async fn the_team_sees_everybodys_calls_with_cost_and_margin(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let began = scene.now() - 500_000;
+        take_in(&scene.world, &[
+            line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
+            vain(&scene, "two", began + 1, json!({})),
+            line(&scene, "three", began + 2, 10, json!({"leg": "origination"})),
+        ]).await;
+        let team = scene.world.minted(Role::Support).await;
+        let page = team.get("/admin/cdrs").await.ok();
+        assert_eq!(call_ids(&page), ["three", "two", "one"]);
+        let one = &page["data"][2];
+        assert_eq!((&one["account_id"], &one["upstream_id"]), (&json!(scene.customer.account_id), &json!(scene.upstream)));
+        assert_eq!((&one["our_cost"]["amount"], &one["customer_charge"]["amount"]), (&json!("0.06"), &json!("0.06")));
+        assert_eq!(one["margin"]["amount"], "0.00");
+        let account = &scene.customer.account_id;
+        for (query, expected) in [
+            (format!("account_id={account}&status=busy"), "two"),
+            (format!("account_id={account}&called=3120"), "three two one"),
+            (format!("trunk_id={}", scene.trunk), "three two one"),
+            (format!("upstream_id={}&status=answered", scene.upstream), "one"),
+            ("leg=origination".into(), "three"),
+            ("country=NL&called=31".into(), "two one"),
+            ("country=GB".into(), ""),
+            (format!("to={}", moment(began + 1)), "one"),
+            (format!("from={}&calling=3120", moment(began + 2)), "three"),
+        ] {
+            assert_eq!(call_ids(&team.get(&format!("/admin/cdrs?{query}")).await.ok()).join(" "), expected, "{query}");
+        }
+        scene.end().await;
+    }
+
+    async fn a_rare_call_is_found_among_many_and_no_page_looks_at_all_of_them(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4000).await;
+        let began = scene.now() - 3_900_000;
+        let mut lines = vec![line(&scene, "rare", began - 1, 60, json!({"called": "+442071234567"}))];
+        lines.extend((0..10_500).map(|number| vain(&scene, &format!("c{number}"), began + number / 3, json!({}))));
+        take_in(&scene.world, &lines).await;
+        let customer = scene.world.sign_in("cora@customer.example").await;
+
+        let (all, _) = walk(&customer, "/cdrs?limit=1000").await;
+        assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (10_501, 10_501));
+        assert_eq!(all.last().unwrap(), "rare");
+        // A wish that ten thousand calls do not meet makes an empty page, and the next has the rest.
+        let (answered, pages) = walk(&customer, "/cdrs?status=answered").await;
+        assert_eq!((answered.as_slice(), pages), (["rare".to_owned()].as_slice(), 2));
+        // A number is found at once, however far back its call is.
+        assert_eq!(walk(&customer, "/cdrs?called=44").await, (vec!["rare".to_owned()], 1));
+        // One that nearly all calls go to is met on the way.
+        let (common, _) = walk(&customer, "/cdrs?limit=1000&called=3120").await;
+        assert_eq!((common.len(), common.iter().collect::<BTreeSet<_>>().len()), (10_500, 10_500));
+        assert_eq!(common, all[..10_500]);
+        let everybody = scene.world.minted(Role::Admin).await;
+        assert_eq!(walk(&everybody, "/admin/cdrs?country=GB").await, (vec!["rare".to_owned()], 2));
+        scene.end().await;
+    }
+}

@@ -1,0 +1,101 @@
+//! Sums of calls.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+
+use super::{line, moment, take_in, vain};
+use crate::switch::{Scene, trunk};
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+async fn signed_in(scene: &Scene) -> Client {
+    scene.world.sign_in("cora@customer.example").await.into_client()
+}
+
+both! {
+    async fn a_day_is_summed_up_by_destination_and_a_period_by_trunk(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        scene.world.advance_to_next(86_400).await;
+        scene.world.advance(7200).await;
+        let midnight = scene.now() / 86_400_000 * 86_400_000;
+        take_in(&scene.world, &[
+            line(&scene, "a", midnight, 90, json!({})),
+            line(&scene, "b", midnight + 60_000, 31, json!({})),
+            vain(&scene, "c", midnight + 1, json!({"trunk_id": other})),
+            line(&scene, "d", midnight + 2, 60, json!({"called": "+442071234567", "trunk_id": other})),
+            line(&scene, "e", midnight + 3, 30, json!({"leg": "origination"})),
+            line(&scene, "yesterday", midnight - 1, 60, json!({})),
+        ]).await;
+        let customer = signed_in(&scene).await;
+        let today = customer.get("/cdrs/summary").await.ok();
+        assert_eq!(today["date"], json!(moment(midnight)[..10]));
+        let shown: Vec<String> = today["rows"].as_array().unwrap().iter().chain([&today["totals"]]).map(|row| {
+            let name = row.get("destination_name").and_then(Value::as_str).unwrap_or("-");
+            format!("{name} {} {} {} {}", row["attempts"], row["answered"], row["minutes"], row["charge"]["amount"])
+        }).collect();
+        assert_eq!(shown, [
+            "- 1 1 0.5 \"0.00\"",
+            "United Kingdom 1 1 1.0 \"0.60\"",
+            "Netherlands 3 2 2.0166666666666666 \"0.121\"",
+            "- 5 4 3.5166666666666666 \"0.721\"",
+        ]);
+        let before = customer.get(&format!("/cdrs/summary?date={}", &moment(midnight - 1)[..10])).await.ok();
+        assert_eq!((&before["totals"]["attempts"], &before["rows"][0]["country"]), (&json!(1), &json!("NL")));
+        assert_eq!(customer.get("/cdrs/summary?date=2001-02-03").await.ok()["rows"], json!([]));
+
+        let rate = async |query: &str| {
+            let shown = customer.get(&format!("/asr-acd{query}")).await.ok();
+            (shown["period"].clone(), shown["asr"].as_f64().unwrap(), shown["acd_seconds"].clone(), shown["sample_size"].clone())
+        };
+        assert_eq!(rate("").await, (json!("24h"), 5.0 / 6.0, json!(54), json!(6)));
+        assert_eq!(rate(&format!("?period=7d&trunk_id={other}")).await, (json!("7d"), 0.5, json!(60), json!(2)));
+        // Yesterday's last hour has left the day of 24 hours by then, and the month has not.
+        scene.world.advance(22 * 3600).await;
+        let customer = signed_in(&scene).await;
+        let sample = async |query: &str| customer.get(&format!("/asr-acd?period={query}")).await.ok()["sample_size"].clone();
+        assert_eq!((sample("24h").await, sample("30d").await), (json!(0), json!(6)));
+        for path in ["/asr-acd?period=1h", "/capacity?period=day", "/cdrs/summary?date=today"] {
+            assert_eq!(customer.get(path).await.invalid().len(), 1, "{path}");
+        }
+        scene.end().await;
+    }
+
+    async fn peaks_and_quotas_follow_the_calls_that_go_on(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance_to_next(86_400).await;
+        let hour = scene.now() / 3_600_000;
+        let mut tokens = Vec::new();
+        for zone in ["eu-west", "eu-west", "eu-west", "us-east"] {
+            tokens.push(scene.allowed(json!({"zone": zone})).await["call_token"].clone());
+        }
+        let ended: Vec<Value> = tokens.iter().take(2).map(|token| scene.event("failed", token, 0, json!({}))).collect();
+        scene.tell(json!(ended)).await;
+        let customer = signed_in(&scene).await;
+        let quotas = customer.get("/quotas").await.ok();
+        assert_eq!(quotas, json!({"data": [
+            {"zone": "eu-west", "in_use": 1, "limit": 1000, "peak_today": 3},
+            {"zone": "eu-central", "in_use": 0, "limit": 1000, "peak_today": 0},
+            {"zone": "us-east", "in_use": 1, "limit": 1000, "peak_today": 1},
+        ]}));
+        let week = customer.get("/capacity").await.ok();
+        let points = week["points"].as_array().unwrap();
+        assert_eq!((points.len(), &week["period"]), (168, &json!("week")));
+        assert_eq!(points[167], json!({"bucket_start": moment(hour * 3_600_000), "peak_concurrent": 4}));
+        assert_eq!(points[166]["peak_concurrent"], 0);
+
+        // Within the hour after, nothing changes but the hour.
+        scene.world.advance_to_next(3600).await;
+        let points = signed_in(&scene).await.get("/capacity?period=week").await.ok()["points"].clone();
+        assert_eq!((&points[166]["peak_concurrent"], &points[167]["peak_concurrent"]), (&json!(4), &json!(2)));
+        scene.world.advance_to_next(86_400).await;
+        let customer = signed_in(&scene).await;
+        let month = customer.get("/capacity?period=month").await.ok();
+        let points = month["points"].as_array().unwrap();
+        assert_eq!((points.len(), &points[28]["peak_concurrent"]), (30, &json!(4)));
+        assert_eq!(points[28]["bucket_start"], json!(moment(hour * 3_600_000)));
+        assert_eq!(customer.get("/quotas").await.ok()["data"][0]["peak_today"], 0);
+        scene.end().await;
+    }
+}

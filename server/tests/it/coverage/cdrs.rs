@@ -1,0 +1,64 @@
+//! Examples of the rows about calls that are over.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Stranger, bodiless, request};
+use crate::cdrs::take_in;
+use crate::trunks::add;
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::uuid;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("GET", "/cdrs/{id}", |world| Box::pin(async move {
+        let (customer, id) = with_call(world).await;
+        bodiless(customer, &format!("/cdrs/{id}"))
+    })),
+    ("GET", "/admin/cdrs/{id}", |world| Box::pin(async move {
+        let (_, id) = with_call(world).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/cdrs/{id}"))
+    })),
+    ("POST", "/cdrs/exports", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/cdrs/exports", range())
+    })),
+    ("GET", "/cdrs/exports/{id}", |world| Box::pin(async move {
+        let (customer, export) = with_export(world).await;
+        bodiless(customer, &export)
+    })),
+];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/cdrs/{id}", |world| Box::pin(async move { format!("/cdrs/{}", with_call(world).await.1) })),
+    ("/cdrs/exports/{id}", |world| Box::pin(async move { with_export(world).await.1 })),
+];
+
+fn range() -> Value {
+    json!({"from": "2026-01-01T00:00:00Z", "to": "2026-02-01T00:00:00Z"})
+}
+
+/// A customer and the id of a call of its own.
+async fn with_call(world: &World) -> (Client, String) {
+    let customer = world.minted(Role::Customer).await;
+    let trunk = add(&customer, "First").await;
+    let at = world.seconds() * 1000;
+    let line = json!({
+        "call_id": uuid().to_string(), "leg": "origination", "trunk_id": trunk.strip_prefix("/trunks/").unwrap(),
+        "called": "+31201234567", "started_at": at, "ended_at": at, "status": "busy",
+    });
+    take_in(world, &[line]).await;
+    let page = customer.get("/cdrs").await.ok();
+    let id = page["data"][0]["id"].as_str().unwrap().to_owned();
+    (customer, id)
+}
+
+async fn with_export(world: &World) -> (Client, String) {
+    let customer = world.minted(Role::Customer).await;
+    let asked = customer.post("/cdrs/exports", range()).await.expect(202);
+    world.settle().await;
+    (customer, format!("/cdrs/exports/{}", asked["id"].as_str().unwrap()))
+}

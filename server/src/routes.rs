@@ -1,9 +1,9 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, cards, compliance, decks, downloads, dunning, fraud_caps, fx, invoices, kyb,
-    notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, stock, trunks, two_factor,
-    upstreams, vat, watch, webhooks,
+    account_managers, accounts, balance, beta, bootstrap, cards, compliance, customers, decks, downloads,
+    dunning, fraud_caps, fx, invoices, kyb, notes, notifications, numbers, onboarding, orders, payments,
+    rates, recharge, sessions, stock, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -133,6 +133,7 @@ pub fn table() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
             .under("Notifications"),
 
+
         // Payments
         post("/payments/topups", payments::top_up, "Begin to top up")
             .who(Customer).limit(Limit::Writes).audit("topup.create").idempotent()
@@ -251,6 +252,24 @@ pub fn table() -> Vec<Endpoint> {
         // The carrier's team
         post("/admin/bootstrap", bootstrap::bootstrap, "Make the first admin")
             .who(Anyone).limit(Limit::SignIn).audit("admin.bootstrap").problems(&[StateConflict]).under("Admin"),
+        get("/admin/customers", customers::list, "Customers, or those that a search finds")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        get("/admin/customers/{id}", customers::show, "A customer")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        patch("/admin/customers/{id}", customers::change, "Suspend or reinstate a customer, or change its terms")
+            .who(Admin).limit(Limit::Writes).audit("customer.update").problems(&[StateConflict]).under("Customers"),
+        get("/admin/customers/{id}/notes", notes::list, "What the team has written down about a customer")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        post("/admin/customers/{id}/notes", notes::create, "Write something down about a customer")
+            .who(Team).limit(Limit::Writes).audit("note.create").under("Customers"),
+        get("/admin/onboarding", customers::list_unapproved, "Customers whose business is still to be verified")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        get("/admin/account-managers", account_managers::list, "The people who look after customers")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        post("/admin/account-managers", account_managers::create, "Add an account manager")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.create").problems(&[ResourceInUse]).under("Customers"),
+        patch("/admin/account-managers/{id}", account_managers::change, "Change an account manager")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.update").problems(&[ResourceInUse]).under("Customers"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
             .who(Team).limit(Limit::Reads).under("Beta queue"),
         get("/admin/beta/stats", beta::stats, "The beta queue in numbers")

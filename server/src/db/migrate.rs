@@ -60,6 +60,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0017_trunks",
     "0018_numbers",
     "0019_calls" + postgres,
+    "0024_customers",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -1,5 +1,6 @@
 //! The nouns of the API, one folder or file each.
 
+pub mod account_managers;
 pub mod accounts;
 pub mod balance;
 pub mod beta;
@@ -7,6 +8,7 @@ pub mod bootstrap;
 pub mod calls;
 pub mod cards;
 pub mod compliance;
+pub mod customers;
 pub mod decks;
 pub mod downloads;
 pub mod dunning;
@@ -17,6 +19,7 @@ pub mod imports;
 pub mod invoices;
 pub mod kyb;
 pub mod letters;
+pub mod notes;
 pub mod notifications;
 pub mod numbers;
 pub mod onboarding;

@@ -14,6 +14,7 @@ mod cli;
 mod compliance;
 mod coverage;
 mod crash;
+mod customers;
 mod decks;
 mod devices;
 mod downloads;

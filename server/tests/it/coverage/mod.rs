@@ -5,6 +5,7 @@
 
 mod access;
 mod billing;
+mod callers;
 mod conditions;
 mod document;
 pub mod examples;
@@ -14,6 +15,7 @@ mod onboarding;
 mod payments;
 mod rates;
 mod recorded;
+pub mod team;
 mod voice;
 
 use trunkline::http::endpoint::Endpoint;

@@ -1,0 +1,71 @@
+//! Examples of the rows about support and the team.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
+use crate::world::World;
+use crate::world::client::Client;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("GET", "/admin/customers/{id}", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &customer)
+    })),
+    ("PATCH", "/admin/customers/{id}", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        admin(world, &customer, json!({"onboarding_status": "suspended"})).await
+    })),
+    ("GET", "/admin/customers/{id}/notes", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("{customer}/notes"))
+    })),
+    ("POST", "/admin/customers/{id}/notes", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        request(world.minted(Role::Support).await, &format!("{customer}/notes"), json!({"body": "Pays late"}))
+    })),
+    ("POST", "/admin/account-managers", |world| Box::pin(async move {
+        admin(world, "/admin/account-managers", json!({"name": "Max", "email": fresh_email()})).await
+    })),
+    ("PATCH", "/admin/account-managers/{id}", |world| Box::pin(async move {
+        let caller = world.minted(Role::Admin).await;
+        let made = caller.post("/admin/account-managers", json!({"name": "Max", "email": fresh_email()})).await;
+        let path = format!("/admin/account-managers/{}", made.expect(201)["id"].as_str().unwrap());
+        request(caller, &path, json!({"is_active": false}))
+    })),
+];
+
+pub const STRANGERS: &[(&str, Stranger)] = &[];
+
+pub fn ticket() -> Value {
+    json!({"subject": "Calls to Belgium fail", "body": "Since this morning, all of them."})
+}
+
+fn notice() -> Value {
+    json!({"severity": "info", "title": "Maintenance", "body": "On Sunday.", "starts_at": "2026-01-01T00:00:00Z"})
+}
+
+async fn with_ticket(world: &World) -> (Client, String) {
+    let customer = world.minted(Role::Customer).await;
+    let made = customer.post("/tickets", ticket()).await.expect(201);
+    (customer, format!("/tickets/{}", made["id"].as_str().unwrap()))
+}
+
+async fn with_notice(world: &World) -> (Client, String) {
+    let caller = world.minted(Role::Admin).await;
+    let made = caller.post("/admin/notices", notice()).await.expect(201);
+    (caller, format!("/admin/notices/{}", made["id"].as_str().unwrap()))
+}
+
+/// The path of a customer.
+async fn customer(world: &World) -> String {
+    let customer = world.minted(Role::Customer).await;
+    format!("/admin/customers/{}", customer.get("/account").await.ok()["id"].as_str().unwrap())
+}
+
+async fn admin(world: &World, path: &str, body: Value) -> Request {
+    request(world.minted(Role::Admin).await, path, body)
+}

@@ -258,6 +258,8 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Customers"),
         patch("/admin/customers/{id}", customers::change, "Suspend or reinstate a customer, or change its terms")
             .who(Admin).limit(Limit::Writes).audit("customer.update").problems(&[StateConflict]).under("Customers"),
+        post("/admin/customers/{id}/impersonate", sessions::impersonate, "Read as a customer for a quarter of an hour")
+            .who(Admin).limit(Limit::Writes).audit("customer.impersonate").problems(&[StateConflict]).under("Customers"),
         get("/admin/customers/{id}/notes", notes::list, "What the team has written down about a customer")
             .who(Team).limit(Limit::Reads).under("Customers"),
         post("/admin/customers/{id}/notes", notes::create, "Write something down about a customer")

@@ -61,6 +61,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0018_numbers",
     "0019_calls" + postgres,
     "0024_customers",
+    "0025_team",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

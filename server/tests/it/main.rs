@@ -23,6 +23,7 @@ mod engines;
 mod files;
 mod fraud_caps;
 mod fx;
+mod impersonation;
 mod invoices;
 mod jwt;
 mod kyb;

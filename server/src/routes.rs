@@ -2,8 +2,8 @@
 
 use crate::features::{
     account_managers, accounts, balance, beta, bootstrap, cards, compliance, customers, decks, downloads,
-    dunning, fraud_caps, fx, invoices, kyb, notes, notifications, numbers, onboarding, orders, payments,
-    rates, recharge, sessions, stock, trunks, two_factor, upstreams, vat, watch, webhooks,
+    dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers, onboarding, orders, payments,
+    rates, recharge, sessions, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -133,6 +133,22 @@ pub fn table() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
             .under("Notifications"),
 
+        get("/notification-codes", notifications::codes, "Every code of a notification, with what it carries")
+            .who(SignedIn).limit(Limit::Reads).under("Notifications"),
+
+        // Support
+        get("/tickets", tickets::list, "Your tickets")
+            .who(Customer).limit(Limit::Reads).under("Support"),
+        post("/tickets", tickets::create, "Write to support")
+            .who(Customer).limit(Limit::Writes).audit("ticket.create").problems(&[StateConflict]).under("Support"),
+        get("/tickets/{id}", tickets::show, "A ticket and its messages")
+            .who(Customer).limit(Limit::Reads).under("Support"),
+        post("/tickets/{id}/messages", tickets::write, "Write on in a ticket")
+            .who(Customer).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under("Support"),
+        post("/tickets/{id}/close", tickets::close, "Close a ticket")
+            .who(Customer).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under("Support"),
+        get("/notices", notices::list, "What is announced to everybody now")
+            .who(SignedIn).limit(Limit::Reads).under("Support"),
 
         // Payments
         post("/payments/topups", payments::top_up, "Begin to top up")
@@ -272,6 +288,22 @@ pub fn table() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("account_manager.create").problems(&[ResourceInUse]).under("Customers"),
         patch("/admin/account-managers/{id}", account_managers::change, "Change an account manager")
             .who(Admin).limit(Limit::Writes).audit("account_manager.update").problems(&[ResourceInUse]).under("Customers"),
+        get("/admin/tickets", tickets::list_all, "Everybody's tickets")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        get("/admin/tickets/{id}", tickets::show_to_team, "A ticket and its messages")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        patch("/admin/tickets/{id}", tickets::change, "Resolve or close a ticket, or change its priority")
+            .who(Admin).limit(Limit::Writes).audit("ticket.update").problems(&[StateConflict]).under("Admin support"),
+        post("/admin/tickets/{id}/messages", tickets::answer, "Answer a ticket")
+            .who(Team).limit(Limit::Writes).audit("ticket.answer").problems(&[StateConflict]).under("Admin support"),
+        get("/admin/notices", notices::list_all, "Every notice, in force or not")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        post("/admin/notices", notices::create, "Announce something")
+            .who(Admin).limit(Limit::Writes).audit("notice.create").under("Admin support"),
+        patch("/admin/notices/{id}", notices::change, "Change a notice")
+            .who(Admin).limit(Limit::Writes).audit("notice.update").under("Admin support"),
+        delete("/admin/notices/{id}", notices::remove, "Take a notice down")
+            .who(Admin).limit(Limit::Writes).audit("notice.remove").under("Admin support"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
             .who(Team).limit(Limit::Reads).under("Beta queue"),
         get("/admin/beta/stats", beta::stats, "The beta queue in numbers")

@@ -62,6 +62,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0019_calls" + postgres,
     "0024_customers",
     "0025_team",
+    "0026_support",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

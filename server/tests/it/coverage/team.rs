@@ -11,6 +11,33 @@ use crate::world::client::Client;
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/tickets", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/tickets", ticket())
+    })),
+    ("GET", "/tickets/{id}", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        bodiless(customer, &ticket)
+    })),
+    ("POST", "/tickets/{id}/messages", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        request(customer, &format!("{ticket}/messages"), json!({"body": "And another thing"}))
+    })),
+    ("POST", "/tickets/{id}/close", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        bodiless(customer, &format!("{ticket}/close"))
+    })),
+    ("GET", "/admin/tickets/{id}", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("/admin{ticket}"))
+    })),
+    ("PATCH", "/admin/tickets/{id}", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        admin(world, &format!("/admin{ticket}"), json!({"priority": "high"})).await
+    })),
+    ("POST", "/admin/tickets/{id}/messages", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        admin(world, &format!("/admin{ticket}/messages"), json!({"body": "We are at it"})).await
+    })),
     ("GET", "/admin/customers/{id}", |world| Box::pin(async move {
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &customer)
@@ -40,9 +67,25 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let path = format!("/admin/account-managers/{}", made.expect(201)["id"].as_str().unwrap());
         request(caller, &path, json!({"is_active": false}))
     })),
+    ("POST", "/admin/notices", |world| Box::pin(async move {
+        admin(world, "/admin/notices", notice()).await
+    })),
+    ("PATCH", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (caller, notice) = with_notice(world).await;
+        request(caller, &notice, json!({"severity": "critical"}))
+    })),
+    ("DELETE", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (caller, notice) = with_notice(world).await;
+        bodiless(caller, &notice)
+    })),
 ];
 
-pub const STRANGERS: &[(&str, Stranger)] = &[];
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/tickets/{id}", |world| Box::pin(async move { with_ticket(world).await.1 })),
+    ("/tickets/{id}/messages", |world| Box::pin(async move { format!("{}/messages", with_ticket(world).await.1) })),
+    ("/tickets/{id}/close", |world| Box::pin(async move { format!("{}/close", with_ticket(world).await.1) })),
+];
 
 pub fn ticket() -> Value {
     json!({"subject": "Calls to Belgium fail", "body": "Since this morning, all of them."})

@@ -3,7 +3,7 @@
 use crate::features::{
     account_managers, accounts, balance, beta, bootstrap, cards, compliance, customers, decks, downloads,
     dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers, onboarding, orders, payments,
-    rates, recharge, sessions, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
+    rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -304,6 +304,14 @@ pub fn table() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("notice.update").under("Admin support"),
         delete("/admin/notices/{id}", notices::remove, "Take a notice down")
             .who(Admin).limit(Limit::Writes).audit("notice.remove").under("Admin support"),
+        get("/admin/users", staff::list, "The team")
+            .who(Team).limit(Limit::Reads).under("Team"),
+        post("/admin/users", staff::create, "Invite somebody to the team")
+            .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under("Team"),
+        patch("/admin/users/{id}", staff::change, "Change what a member of the team may do")
+            .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under("Team"),
+        post("/admin/users/{id}/2fa-reset", staff::reset_second_factor, "Take away a second factor that was lost")
+            .who(Admin).limit(Limit::Writes).audit("staff.second_factor_reset").under("Team"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
             .who(Team).limit(Limit::Reads).under("Beta queue"),
         get("/admin/beta/stats", beta::stats, "The beta queue in numbers")

@@ -31,6 +31,7 @@ pub mod rates;
 pub mod recharge;
 pub mod sandbox;
 pub mod sessions;
+pub mod staff;
 pub mod stock;
 pub mod tickets;
 pub mod trunks;

@@ -46,6 +46,7 @@ mod rates;
 mod recharge;
 mod secrecy;
 mod sessions;
+mod staff;
 mod statements;
 mod storage;
 mod story;

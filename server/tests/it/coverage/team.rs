@@ -78,6 +78,17 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let (caller, notice) = with_notice(world).await;
         bodiless(caller, &notice)
     })),
+    ("POST", "/admin/users", |world| Box::pin(async move {
+        admin(world, "/admin/users", json!({"email": fresh_email(), "name": "Sam", "roles": ["support"]})).await
+    })),
+    ("PATCH", "/admin/users/{id}", |world| Box::pin(async move {
+        let member = world.user(&fresh_email(), Role::Support).await;
+        admin(world, &format!("/admin/users/{member}"), json!({"roles": ["admin", "support"]})).await
+    })),
+    ("POST", "/admin/users/{id}/2fa-reset", |world| Box::pin(async move {
+        let member = world.user(&fresh_email(), Role::Support).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/users/{member}/2fa-reset"))
+    })),
 ];
 
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    account_managers, accounts, balance, beta, bootstrap, cards, compliance, customers, decks, downloads,
+    account_managers, accounts, audit_log, balance, beta, bootstrap, cards, compliance, customers, decks, downloads,
     dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers, onboarding, orders, payments,
     rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
@@ -312,6 +312,8 @@ pub fn table() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under("Team"),
         post("/admin/users/{id}/2fa-reset", staff::reset_second_factor, "Take away a second factor that was lost")
             .who(Admin).limit(Limit::Writes).audit("staff.second_factor_reset").under("Team"),
+        get("/admin/audit-log", audit_log::list, "Who did what, and how it ended")
+            .who(Team).limit(Limit::Reads).under("Team"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
             .who(Team).limit(Limit::Reads).under("Beta queue"),
         get("/admin/beta/stats", beta::stats, "The beta queue in numbers")

@@ -63,6 +63,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0024_customers",
     "0025_team",
     "0026_support",
+    "0027_audit_log",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -2,6 +2,7 @@
 
 pub mod account_managers;
 pub mod accounts;
+pub mod audit_log;
 pub mod balance;
 pub mod beta;
 pub mod bootstrap;

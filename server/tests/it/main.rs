@@ -3,6 +3,7 @@
 mod accounts;
 mod allow_lists;
 mod audit;
+mod audit_log;
 mod balance;
 mod beta;
 mod bootstrap;

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench faults openapi rust nextest aiosmtpd invoice-readers
+.PHONY: help run test check bench faults openapi callers rust nextest aiosmtpd invoice-readers
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ faults: rust ## kill the service 200 times on each database amid payments, and p
 openapi: rust ## write openapi.json anew
 	@trap 'rm -f openapi.json.new' EXIT; \
 	cargo run --locked --quiet --bin trunkline -- openapi > openapi.json.new && mv openapi.json.new openapi.json
+
+callers: rust ## write docs/callers.md anew
+	@TRUNKLINE_WRITE_CALLERS=1 cargo test --locked --quiet --test it the_page_about_callers > /dev/null
 
 rust:
 	@command -v cargo > /dev/null || { echo "Rust is missing: install it from https://rustup.rs and try again." >&2; exit 1; }

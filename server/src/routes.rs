@@ -1,9 +1,7 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    accounts, balance, beta, bootstrap, calls, cards, cdrs, compliance, dashboards, decks, downloads, dunning,
-    fraud_caps, fx, invoices, kyb, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions,
-    stock, trunks, two_factor, upstreams, vat, watch, webhooks,
+    account_managers, accounts, audit_log, balance, beta, bootstrap, calls, cards, cdrs, compliance, customers, dashboards, decks, downloads, dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
@@ -132,6 +130,23 @@ pub fn table() -> Vec<Endpoint> {
         post("/notifications/read-all", notifications::mark_all_read, "Mark every notification as read")
             .who(Customer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
             .under("Notifications"),
+
+        get("/notification-codes", notifications::codes, "Every code of a notification, with what it carries")
+            .who(SignedIn).limit(Limit::Reads).under("Notifications"),
+
+        // Support
+        get("/tickets", tickets::list, "Your tickets")
+            .who(Customer).limit(Limit::Reads).under("Support"),
+        post("/tickets", tickets::create, "Write to support")
+            .who(Customer).limit(Limit::Writes).audit("ticket.create").problems(&[StateConflict]).under("Support"),
+        get("/tickets/{id}", tickets::show, "A ticket and its messages")
+            .who(Customer).limit(Limit::Reads).under("Support"),
+        post("/tickets/{id}/messages", tickets::write, "Write on in a ticket")
+            .who(Customer).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under("Support"),
+        post("/tickets/{id}/close", tickets::close, "Close a ticket")
+            .who(Customer).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under("Support"),
+        get("/notices", notices::list, "What is announced to everybody now")
+            .who(SignedIn).limit(Limit::Reads).under("Support"),
 
         // Payments
         post("/payments/topups", payments::top_up, "Begin to top up")
@@ -271,6 +286,52 @@ pub fn table() -> Vec<Endpoint> {
         // The carrier's team
         post("/admin/bootstrap", bootstrap::bootstrap, "Make the first admin")
             .who(Anyone).limit(Limit::SignIn).audit("admin.bootstrap").problems(&[StateConflict]).under("Admin"),
+        get("/admin/customers", customers::list, "Customers, or those that a search finds")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        get("/admin/customers/{id}", customers::show, "A customer")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        patch("/admin/customers/{id}", customers::change, "Suspend or reinstate a customer, or change its terms")
+            .who(Admin).limit(Limit::Writes).audit("customer.update").problems(&[StateConflict]).under("Customers"),
+        post("/admin/customers/{id}/impersonate", sessions::impersonate, "Read as a customer for a quarter of an hour")
+            .who(Admin).limit(Limit::Writes).audit("customer.impersonate").problems(&[StateConflict]).under("Customers"),
+        get("/admin/customers/{id}/notes", notes::list, "What the team has written down about a customer")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        post("/admin/customers/{id}/notes", notes::create, "Write something down about a customer")
+            .who(Team).limit(Limit::Writes).audit("note.create").under("Customers"),
+        get("/admin/onboarding", customers::list_unapproved, "Customers whose business is still to be verified")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        get("/admin/account-managers", account_managers::list, "The people who look after customers")
+            .who(Team).limit(Limit::Reads).under("Customers"),
+        post("/admin/account-managers", account_managers::create, "Add an account manager")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.create").problems(&[ResourceInUse]).under("Customers"),
+        patch("/admin/account-managers/{id}", account_managers::change, "Change an account manager")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.update").problems(&[ResourceInUse]).under("Customers"),
+        get("/admin/tickets", tickets::list_all, "Everybody's tickets")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        get("/admin/tickets/{id}", tickets::show_to_team, "A ticket and its messages")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        patch("/admin/tickets/{id}", tickets::change, "Resolve or close a ticket, or change its priority")
+            .who(Admin).limit(Limit::Writes).audit("ticket.update").problems(&[StateConflict]).under("Admin support"),
+        post("/admin/tickets/{id}/messages", tickets::answer, "Answer a ticket")
+            .who(Team).limit(Limit::Writes).audit("ticket.answer").problems(&[StateConflict]).under("Admin support"),
+        get("/admin/notices", notices::list_all, "Every notice, in force or not")
+            .who(Team).limit(Limit::Reads).under("Admin support"),
+        post("/admin/notices", notices::create, "Announce something")
+            .who(Admin).limit(Limit::Writes).audit("notice.create").under("Admin support"),
+        patch("/admin/notices/{id}", notices::change, "Change a notice")
+            .who(Admin).limit(Limit::Writes).audit("notice.update").under("Admin support"),
+        delete("/admin/notices/{id}", notices::remove, "Take a notice down")
+            .who(Admin).limit(Limit::Writes).audit("notice.remove").under("Admin support"),
+        get("/admin/users", staff::list, "The team")
+            .who(Team).limit(Limit::Reads).under("Team"),
+        post("/admin/users", staff::create, "Invite somebody to the team")
+            .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under("Team"),
+        patch("/admin/users/{id}", staff::change, "Change what a member of the team may do")
+            .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under("Team"),
+        post("/admin/users/{id}/2fa-reset", staff::reset_second_factor, "Take away a second factor that was lost")
+            .who(Admin).limit(Limit::Writes).audit("staff.second_factor_reset").under("Team"),
+        get("/admin/audit-log", audit_log::list, "Who did what, and how it ended")
+            .who(Team).limit(Limit::Reads).under("Team"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")
             .who(Team).limit(Limit::Reads).under("Beta queue"),
         get("/admin/beta/stats", beta::stats, "The beta queue in numbers")

@@ -13,7 +13,7 @@ use trunkline::values::{AccountId, Currency, Money, UpstreamId};
 use uuid::Uuid;
 
 use crate::Outcome;
-use crate::faults::customers;
+use crate::customers;
 use crate::http::{Client, post, send};
 use crate::service::{Service, beside_us, bootstrap, sign_in};
 

@@ -64,6 +64,10 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0021_call_alarms",
     "0022_cdr_reads",
     "0023_cdr_charges",
+    "0024_customers",
+    "0025_team",
+    "0026_support",
+    "0027_audit_log",
     "0028_ledger_checks" + postgres,
     "0029_dashboards",
 ];

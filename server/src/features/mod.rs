@@ -1,6 +1,8 @@
 //! The nouns of the API, one folder or file each.
 
+pub mod account_managers;
 pub mod accounts;
+pub mod audit_log;
 pub mod balance;
 pub mod beta;
 pub mod bootstrap;
@@ -8,6 +10,7 @@ pub mod calls;
 pub mod cards;
 pub mod cdrs;
 pub mod compliance;
+pub mod customers;
 pub mod dashboards;
 pub mod decks;
 pub mod downloads;
@@ -19,6 +22,8 @@ pub mod imports;
 pub mod invoices;
 pub mod kyb;
 pub mod letters;
+pub mod notes;
+pub mod notices;
 pub mod notifications;
 pub mod numbers;
 pub mod onboarding;
@@ -29,7 +34,9 @@ pub mod rates;
 pub mod recharge;
 pub mod sandbox;
 pub mod sessions;
+pub mod staff;
 pub mod stock;
+pub mod tickets;
 pub mod trunks;
 pub mod two_factor;
 pub mod upstreams;

@@ -53,6 +53,19 @@ pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
 }
 
+/// The first of an account's users who is a customer and nothing else.
+pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Option<User>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            User::COLS,
+            " FROM users WHERE account_id = $1 AND roles = 'customer' AND is_active ORDER BY id LIMIT 1"
+        ),
+        params![account],
+    )
+    .await
+}
+
 pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1"),

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::page::{Items, Page};
+use super::page::{Items, Page, Rows};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
@@ -148,6 +148,18 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Items<T> {
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
         json_content::<Items<T>>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        with_next(Rendered::json(Self::STATUS, &self)?, self.next_link())
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Rows<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<Rows<T>>(schemas)
     }
 
     fn render(self) -> Result<Rendered, Problem> {

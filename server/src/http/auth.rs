@@ -62,6 +62,11 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// Who really sits there: the user, or the admin behind an impersonation.
+    pub fn person(&self) -> UserId {
+        self.impersonator.unwrap_or(self.user_id)
+    }
+
     /// Whether the caller may use the endpoint at all.
     pub fn check(&self, who: Who, changes: bool) -> Result<(), Problem> {
         if self.read_only && changes {
@@ -77,6 +82,7 @@ impl Principal {
 row! {
     struct LiveToken {
         email: Email,
+        roles: Roles,
         session_id: Option<SessionId>,
         is_revoked: bool,
         is_active: bool,
@@ -95,7 +101,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: 
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, t.session_id, t.revoked_at IS NOT NULL, u.is_active
+                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
             ),
@@ -103,11 +109,12 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: 
         )
         .await?;
     match live {
-        Some(LiveToken { email, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
+        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
             user_id: claims.sub,
             email,
             account_id: claims.acc,
-            roles: claims.roles,
+            // A role that was taken away is gone, whatever the token says.
+            roles: claims.roles.both(roles),
             session_id,
             jti: claims.jti,
             read_only: claims.scope == Some(Scope::ReadOnly),

@@ -50,6 +50,7 @@ pub struct Inner {
 #[derive(Clone, Default)]
 struct Notes {
     subject: Option<Subject>,
+    about: Option<AccountId>,
     actor: Option<Actor>,
     meta: Map<String, Value>,
 }
@@ -121,6 +122,11 @@ impl Call {
     /// Names the user whom an action concerns when no token says so.
     pub fn concerns(&self, account_id: AccountId, user_id: UserId, roles: &Roles) {
         lock(&self.notes).subject = Some(Subject { account_id, user_id, actor: actor(roles) });
+    }
+
+    /// Names the account that an action of the team is about, so that it is found among that account's.
+    pub fn about(&self, account_id: AccountId) {
+        lock(&self.notes).about = Some(account_id);
     }
 
     /// Names the kind of caller when it is no user of ours.
@@ -205,13 +211,13 @@ impl Call {
         let signed_in = self.principal.as_ref().map(|principal| Subject {
             account_id: principal.account_id,
             // What an impersonator does is its own doing.
-            user_id: principal.impersonator.unwrap_or(principal.user_id),
+            user_id: principal.person(),
             actor: if principal.impersonator.is_some() { Actor::Admin } else { actor(&principal.roles) },
         });
         let subject = notes.subject.or(signed_in);
         audit::Entry {
             action,
-            account_id: subject.map(|subject| subject.account_id),
+            account_id: notes.about.or(subject.map(|subject| subject.account_id)),
             user_id: subject.map(|subject| subject.user_id),
             actor: notes.actor.or(subject.map(|subject| subject.actor)),
             ip: Some(self.ip),

@@ -54,6 +54,23 @@ pub struct Items<T> {
     next: Option<String>,
 }
 
+/// The envelope of a log: like `Items`, by another name.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}ListResponse")]
+pub struct Rows<T> {
+    pub rows: Vec<T>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    #[serde(skip)]
+    next: Option<String>,
+}
+
+impl<T> Rows<T> {
+    pub fn next_link(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+}
+
 impl<T> Items<T> {
     pub fn next_link(&self) -> Option<&str> {
         self.next.as_deref()
@@ -119,6 +136,17 @@ impl<F, K: Serialize, const MOST: u32> Listing<F, K, MOST> {
     ) -> Result<Items<T>, Problem> {
         let Page { data, meta, next } = self.page(rows, position, show)?;
         Ok(Items { items: data, next_cursor: meta.next_cursor, next })
+    }
+
+    /// The same in the envelope of a log.
+    pub fn rows<R, T>(
+        self,
+        rows: Vec<R>,
+        position: impl Fn(&R) -> K,
+        show: impl FnMut(R) -> T,
+    ) -> Result<Rows<T>, Problem> {
+        let Page { data, meta, next } = self.page(rows, position, show)?;
+        Ok(Rows { rows: data, next_cursor: meta.next_cursor, next })
     }
 
     fn cursor(&self, position: &K) -> Result<String, Problem> {

@@ -182,7 +182,7 @@ impl Service {
             let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
             seen.account = Some(principal.account_id);
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
-            self.limit(endpoint.limit, Subject::user(principal.user_id), now, seen).await?;
+            self.limit(endpoint.limit, Subject::user(principal.person()), now, seen).await?;
             Some(principal)
         };
         let call = Call::new(origin, principal);
@@ -268,9 +268,14 @@ pub(super) async fn claim_key(call: &Call, inbound: &Inbound) -> Result<Option<R
     Ok(stored)
 }
 
-/// A read that leaves a trace is answered only once the trace is there.
+/// A read that leaves a trace is answered only once the trace is there. Whatever an impersonator sees leaves one.
 async fn record_read(call: &Call) -> Result<(), Problem> {
-    let Some(action) = call.endpoint.audit_action() else { return Ok(()) };
+    let is_impersonated = call.principal.as_ref().is_some_and(|principal| principal.impersonator.is_some());
+    let seen = is_impersonated.then(|| {
+        call.note("path", call.path.as_str());
+        "impersonation.read"
+    });
+    let Some(action) = call.endpoint.audit_action().or(seen) else { return Ok(()) };
     let work = (call.clone(), action);
     call.app.db.tx(work, |conn, (call, action)| Box::pin(call.record(conn, action))).await
 }

@@ -30,6 +30,11 @@ impl Roles {
         Role::ALL.iter().copied().filter(move |role| self.has(*role))
     }
 
+    /// The roles that are in both.
+    pub fn both(self, other: Roles) -> Roles {
+        Roles(self.0 & other.0)
+    }
+
     /// Whether the user belongs to the carrier's team.
     pub fn is_team(self) -> bool {
         self.has(Role::Admin) || self.has(Role::Support)

@@ -4,9 +4,13 @@
 
 mod store;
 mod types;
+mod words;
 
-pub use store::{NewAccount, TaxStanding, contact, discard, insert, lock, move_vat_status, tax_standing};
+pub use store::{
+    NewAccount, TaxStanding, assign_manager, contact, discard, insert, lock, move_vat_status, tax_standing,
+};
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
+pub use words::words_of;
 
 use crate::db::Conn;
 use crate::http::answer::Json;
@@ -37,9 +41,13 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
                 ));
             }
             tx.expect_version(&Account::from(account.clone()))?;
+            let name = account.company_name.clone();
             changes.apply(&mut account);
             account.updated_at = tx.call.now;
             store::update(tx, &account).await?;
+            if account.company_name != name {
+                store::note_words(tx, *id).await?;
+            }
             Ok(Json(account.into()))
         })
     })

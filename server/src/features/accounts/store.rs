@@ -1,6 +1,9 @@
-//! The accounts table.
+//! The accounts table, and the words that accounts are found by.
+
+use uuid::Uuid;
 
 use super::types::{Address, OnboardingStatus, VatStatus};
+use super::words::words_of;
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::values::{AccountId, Country, E164, Email, Locale, Text, Time};
 
@@ -15,6 +18,9 @@ row! {
         pub vat_id: Option<Text<1, 20>>,
         pub vat_status: VatStatus,
         pub onboarding_status: OnboardingStatus,
+        pub manager_id: Option<Uuid>,
+        pub manager_name: Option<String>,
+        pub manager_email: Option<String>,
         pub created_at: Time,
         pub updated_at: Time,
     }
@@ -51,11 +57,42 @@ pub async fn insert(conn: &mut Conn, account: &NewAccount, now: Time) -> Result<
         ],
     )
     .await?;
+    note_words(conn, account.id).await
+}
+
+/// Writes down what an account is found by, in the place of what it was found by before.
+pub async fn note_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    let (company, trading, contact, email): (String, Option<String>, String, String) = conn
+        .one(
+            sql!("SELECT company_name, trading_name, contact_name, contact_email FROM accounts WHERE id = $1"),
+            params![id],
+        )
+        .await?;
+    forget_words(conn, id).await?;
+    for word in words_of([company.as_str(), trading.as_deref().unwrap_or_default(), &contact, &email]) {
+        conn.exec(sql!("INSERT INTO account_words (word, account_id) VALUES ($1, $2)"), params![word, id]).await?;
+    }
+    Ok(())
+}
+
+async fn forget_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM account_words WHERE account_id = $1"), params![id]).await?;
+    Ok(())
+}
+
+/// Has somebody look after an account, or nobody.
+pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE accounts SET account_manager_id = $2, updated_at = $3 WHERE id = $1"),
+        params![id, manager, now],
+    )
+    .await?;
     Ok(())
 }
 
 /// Takes an account back in the transaction that made it.
 pub async fn discard(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    forget_words(conn, id).await?;
     conn.exec(sql!("DELETE FROM accounts WHERE id = $1"), params![id]).await?;
     Ok(())
 }
@@ -63,9 +100,11 @@ pub async fn discard(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
 pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
-                    a.created_at, a.updated_at
-             FROM accounts a JOIN onboardings o ON o.account_id = a.id WHERE id = $1"
+            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    m.id, m.name, m.email, a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id
+             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
+             WHERE a.id = $1"
         ),
         params![id],
     )
@@ -95,9 +134,11 @@ pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
 pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
-                    a.created_at, a.updated_at
-             FROM accounts a JOIN onboardings o ON o.account_id = a.id WHERE id = $1 /*pg FOR UPDATE OF a */"
+            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    m.id, m.name, m.email, a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id
+             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
+             WHERE a.id = $1 /*pg FOR UPDATE OF a */"
         ),
         params![id],
     )

@@ -54,7 +54,7 @@ impl Stored for Address {
 
 /// The person at the carrier who looks after an account.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct AccountManager {
+pub struct AssignedManager {
     pub id: Uuid,
     pub name: String,
     pub email: String,
@@ -70,7 +70,7 @@ pub struct Account {
     pub vat_id: Option<Text<1, 20>>,
     pub vat_status: VatStatus,
     pub onboarding_status: OnboardingStatus,
-    pub account_manager: Option<AccountManager>,
+    pub account_manager: Option<AssignedManager>,
     pub created_at: Rfc3339,
     pub updated_at: Rfc3339,
 }
@@ -87,9 +87,13 @@ impl From<AccountRow> for Account {
             vat_id,
             vat_status,
             onboarding_status,
+            manager_id,
+            manager_name,
+            manager_email,
             created_at,
             updated_at,
         } = row;
+        let manager = || Some(AssignedManager { id: manager_id?, name: manager_name?, email: manager_email? });
         Account {
             id: id.uuid(),
             company_name,
@@ -99,7 +103,7 @@ impl From<AccountRow> for Account {
             vat_id,
             vat_status,
             onboarding_status,
-            account_manager: None,
+            account_manager: manager(),
             created_at: created_at.into(),
             updated_at: updated_at.into(),
         }

@@ -62,7 +62,7 @@ fn shown((debtor, spend, reasons): (Debtor, Money, Vec<(Reason, Time)>)) -> Admi
         company_name: debtor.company_name,
         contact_email: debtor.contact_email,
         onboarding_status: debtor.onboarding_status,
-        account_manager_id: None,
+        account_manager_id: debtor.account_manager_id,
         monthly_spend_30d: spend.into(),
         balance: Money::from_nanos(debtor.balance, CURRENCY).into(),
         created_at: debtor.created_at.into(),

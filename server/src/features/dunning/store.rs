@@ -1,5 +1,7 @@
 //! The reasons, and the customers who have one.
 
+use uuid::Uuid;
+
 use crate::db::{Conn, DbError, params, row, sql};
 use crate::features::accounts::OnboardingStatus;
 use crate::values::{AccountId, Currency, Email, Text, Time, text_enum};
@@ -39,6 +41,7 @@ row! {
         pub company_name: Text<1, 200>,
         pub contact_email: Email,
         pub onboarding_status: OnboardingStatus,
+        pub account_manager_id: Option<Uuid>,
         pub balance: i64,
         pub created_at: Time,
     }
@@ -48,7 +51,8 @@ row! {
 pub async fn list(conn: &mut Conn, currency: Currency, after: AccountId, limit: i64) -> Result<Vec<Debtor>, DbError> {
     conn.all(
         sql!(
-            "SELECT a.id, a.company_name, a.contact_email, o.onboarding_status, COALESCE(b.balance, 0), a.created_at
+            "SELECT a.id, a.company_name, a.contact_email, o.onboarding_status, a.account_manager_id,
+                    COALESCE(b.balance, 0), a.created_at
              FROM (SELECT DISTINCT account_id FROM dunning_reasons WHERE account_id < $2
                    ORDER BY account_id DESC LIMIT $3) AS d
              JOIN accounts a ON a.id = d.account_id

@@ -135,6 +135,39 @@ mails! {
         papers: Papers::Company,
         note: Some("Thank you, this is nearly complete:\n\n1. The passport cannot be read: a sharper copy, please.\n2. The extract of the register lacks its second page.".into()),
     };
+
+    /// The team suspended an account.
+    AccountSuspended { note: Option<String> }
+    templates "en/account_suspended.html", "en/account_suspended.txt";
+    subject |_, _| "Your account is suspended".into();
+    sample |_| AccountSuspended { note: Some("Calls to premium numbers rose a hundredfold last night.".into()) };
+
+    /// The team took that back.
+    AccountReinstated {}
+    templates "en/account_reinstated.html", "en/account_reinstated.txt";
+    subject |_, _| "Your account is active again".into();
+    sample |_| AccountReinstated {};
+
+    /// The team answered a ticket.
+    TicketReply { subject: String, body: String }
+    templates "en/ticket_reply.html", "en/ticket_reply.txt";
+    subject |_, _| "We answered your ticket".into();
+    sample |_| TicketReply {
+        subject: "Calls to Belgium fail".into(),
+        body: "Thank you for telling us.\n\nOne of the carriers had a fault, and calls go another way since noon.".into(),
+    };
+
+    /// To a new member of the team.
+    StaffInvited { link: String, expires_at: Moment }
+    templates "en/staff_invited.html", "en/staff_invited.txt";
+    subject |_, head| format!("Welcome to the team of {}", head.product);
+    sample |head| StaffInvited { link: sample_link(head, "magic-link"), expires_at: SAMPLE_TIME };
+
+    /// An admin took somebody's second factor away.
+    SecondFactorReset { at: Moment }
+    templates "en/second_factor_reset.html", "en/second_factor_reset.txt";
+    subject |_, _| "Your second factor was reset".into();
+    sample |_| SecondFactorReset { at: SAMPLE_TIME };
 }
 
 const SAMPLE_TIME: Moment = Moment(Time::from_seconds(1_794_751_500));

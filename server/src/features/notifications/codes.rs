@@ -3,11 +3,13 @@
 //! A feature that has news adds an entry here and hands [`notify`](super::notify) the struct; code, severity and
 //! payload cannot get mixed up.
 
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::features::accounts::OnboardingStatus;
 use crate::values::{Date, E164, ExactMoney, Money, Rfc3339, text_enum};
 
 text_enum! {
@@ -48,12 +50,38 @@ macro_rules! news {
             }
         )*
 
+        /// Every code with what it says, in the order of the declaration.
+        pub fn catalogue() -> Vec<NotificationKind> {
+            vec![$(NotificationKind {
+                code: NotificationCode::$name,
+                severity: Severity::$severity,
+                description: concat!($($story),*).trim(),
+                payload: stand_alone::<$name>(),
+            }),*]
+        }
+
         /// The payload of each code, under the code as its title.
         pub fn payload_schema(generator: &mut SchemaGenerator) -> Schema {
             let forms: Vec<Value> = vec![$(titled($code, &generator.subschema_for::<$name>())),*];
             json_schema!({ "type": "object", "anyOf": forms })
         }
     };
+}
+
+/// A code, and what its notifications carry.
+#[derive(Serialize, JsonSchema)]
+pub struct NotificationKind {
+    pub code: NotificationCode,
+    pub severity: Severity,
+    pub description: &'static str,
+    /// The JSON schema of the payload.
+    #[schemars(with = "std::collections::BTreeMap<String, Value>")]
+    pub payload: Value,
+}
+
+/// A schema that refers to nothing outside of itself.
+fn stand_alone<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
 fn titled(code: &str, schema: &Schema) -> Value {
@@ -207,5 +235,42 @@ news! {
     /// The VAT id was not confirmed.
     VatInvalid = "vat.invalid", Warning {
         vat_id: String,
+    }
+
+    /// The business was verified.
+    KybApproved = "kyb.approved", Info {
+        /// What the reviewer wrote, if anything.
+        note: Option<String>,
+    }
+
+    /// The business was not verified; the next look at it begins anew.
+    KybRejected = "kyb.rejected", Warning {
+        /// What the reviewer wrote, if anything.
+        note: Option<String>,
+    }
+
+    /// Documents are missing or cannot be read.
+    ComplianceMoreInfo = "compliance.more_info", Warning {
+        intake_id: Uuid,
+        /// What the reviewer wrote, if anything.
+        note: Option<String>,
+    }
+
+    /// The team has answered a ticket.
+    TicketReply = "ticket.reply", Info {
+        ticket_id: Uuid,
+        subject: String,
+    }
+
+    /// The account may only look, top up and write to support.
+    AccountSuspended = "account.suspended", Critical {
+        /// What the team says of it, if anything.
+        reason: Option<String>,
+    }
+
+    /// The account may do again what it might before.
+    AccountReinstated = "account.reinstated", Info {
+        /// What it is again.
+        onboarding_status: OnboardingStatus,
     }
 }

@@ -114,6 +114,16 @@ pub async fn mark_read(call: Call, Path(id): Path<NotificationId>) -> Result<Don
 }
 
 #[derive(Serialize, JsonSchema)]
+pub struct NotificationCodes {
+    data: Vec<NotificationKind>,
+}
+
+/// Every code there is, for whoever writes a client.
+pub async fn codes(_: Read) -> Result<Json<NotificationCodes>, Problem> {
+    Ok(Json(NotificationCodes { data: catalogue() }))
+}
+
+#[derive(Serialize, JsonSchema)]
 pub struct ReadAll {
     /// How many were unread.
     read: u64,

@@ -18,8 +18,8 @@ pub use customer::{my_account, my_waitlist, position, put_traffic_profile, traff
 pub use rules::{AccountStatus, Event, Standing};
 pub use signup::{beta_signup, signup};
 pub use store::{
-    Beginning, Prospect, approved_since, begin, counts, declined_since, live_customers, prospect, set_reviewer_note,
-    traffic_profile as traffic_profile_of,
+    Beginning, Prospect, approved_since, begin, counts, declined_since, live_customers, lock, prospect,
+    set_reviewer_note, traffic_profile as traffic_profile_of,
 };
 pub use types::TrafficType;
 

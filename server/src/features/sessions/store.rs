@@ -92,13 +92,34 @@ pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId, now: Time)
     Ok(())
 }
 
-/// Ends every session of a user and revokes every access token, at once.
+/// Ends every session of a user and revokes every access token, at once; also those by which it reads as a customer.
 pub async fn end_everything(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"), params![user, now])
         .await?;
     conn.exec(
         sql!("UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL"),
         params![user, now],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE impersonator_id = $1 AND revoked_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A token by which an admin reads as a user.
+pub async fn insert_impersonation(
+    conn: &mut Conn,
+    jti: Uuid,
+    user: UserId,
+    impersonator: UserId,
+    expires_at: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO access_tokens (jti, user_id, impersonator_id, expires_at) VALUES ($1, $2, $3, $4)"),
+        params![jti, user, impersonator, expires_at],
     )
     .await?;
     Ok(())

@@ -10,7 +10,7 @@ mod store;
 mod types;
 
 pub use handlers::{confirm, disable, enroll, renew_recovery_codes};
-pub use store::{Challenge, forget_challenges, open_challenge, try_challenge, use_challenge, void_challenges};
+pub use store::{Challenge, forget_challenges, open_challenge, remove, try_challenge, use_challenge, void_challenges};
 pub use types::Code;
 
 use crate::app::App;

@@ -11,12 +11,14 @@ mod checks;
 mod customer;
 mod rules;
 mod store;
+mod team;
 mod types;
 
 pub use checks::{CHECK, check_job, refresh};
 pub use customer::{check, show, upload_proof};
 pub use rules::{Category, Decision, Rate, VatTreatment};
 pub use store::{names_file, set_terms};
+pub use team::{Ruling, rule};
 
 use rules::{Buyer, Home};
 

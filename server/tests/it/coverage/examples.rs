@@ -16,7 +16,7 @@ use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::outside::download::Download;
 use trunkline::values::Role;
 
-use super::{billing, cdrs, money, numbers, onboarding, payments, rates, voice};
+use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::uuid;
 use crate::world::{PASSWORD, World, form};
@@ -160,6 +160,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(voice::EXAMPLES)
         .chain(cdrs::EXAMPLES)
         .chain(numbers::EXAMPLES)
+        .chain(team::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
         panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")
@@ -186,6 +187,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(voice::STRANGERS)
         .chain(cdrs::STRANGERS)
         .chain(numbers::STRANGERS)
+        .chain(team::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);
     let (_, prepare) = found.unwrap_or_else(|| {
         panic!("{} names a resource: add a line to STRANGERS in server/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)

@@ -5,6 +5,7 @@
 
 mod access;
 mod billing;
+mod callers;
 mod cdrs;
 mod conditions;
 mod document;
@@ -15,6 +16,7 @@ mod onboarding;
 mod payments;
 mod rates;
 mod recorded;
+pub mod team;
 mod voice;
 
 use trunkline::http::endpoint::Endpoint;

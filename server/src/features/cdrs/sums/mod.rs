@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
-use crate::features::calls::ZONE_CHANNELS;
+use crate::features::calls;
 use crate::http::answer::Json;
 use crate::http::call::Read;
 use crate::http::input::Query;
@@ -116,16 +116,16 @@ fn with_present(written: Vec<(i64, i64)>, loads: &[LoadRow], first: i64, now: i6
 pub async fn quotas(mut read: Read) -> Result<Json<QuotaList>, Problem> {
     let account = read.principal()?.account_id;
     let today = day_of(read.call.now);
-    let chosen: BTreeMap<String, i64> = store::quotas(&mut read, account, MOST_ZONES).await?.into_iter().collect();
+    let app = read.call.app.clone();
+    let quotas = calls::quotas_of(&mut read, &app, account).await?;
     let loads = store::loads(&mut read, account, MOST_ZONES).await?;
     let loads: BTreeMap<&str, &LoadRow> = loads.iter().map(|load| (load.zone.as_str(), load)).collect();
-    let zones = read.call.app.settings.zones.iter();
-    let data = zones.map(|zone| {
-        let load = loads.get(zone.name.as_str());
+    let data = quotas.into_iter().map(|quota| {
+        let load = loads.get(quota.zone.as_str());
         Quota {
-            zone: zone.name.clone(),
+            zone: quota.zone.clone(),
             in_use: load.map_or(0, |load| load.live),
-            limit: chosen.get(&zone.name).copied().unwrap_or(ZONE_CHANNELS),
+            limit: quota.limit,
             peak_today: load.map_or(0, |load| if load.day >= today { load.day_peak } else { load.live }),
         }
     });

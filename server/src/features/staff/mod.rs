@@ -1,0 +1,171 @@
+//! The carrier's team: who belongs to it and what they may do.
+//!
+//! A new member comes in by a magic link. Whoever loses a role or is deactivated is signed out everywhere at once, and
+//! there is always an admin left: changes of the team wait for each other, so that no two of them can each leave the
+//! other as the last.
+
+mod store;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::db::Conn;
+use crate::features::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited};
+use crate::features::users::{self, NewUser};
+use crate::features::{sessions, two_factor};
+use crate::http::answer::{Created, Json};
+use crate::http::call::{Call, Done, Read, Tx};
+use crate::http::input::{Body, Path};
+use crate::http::page::{Listing, Page, Unfiltered};
+use crate::http::problem::Problem;
+use crate::values::{Change, Email, Rfc3339, Role, Roles, Text, Time, UserId};
+use store::MemberRow;
+
+/// A member of the team.
+#[derive(Serialize, JsonSchema)]
+pub struct AdminUser {
+    pub id: UserId,
+    pub email: Email,
+    pub name: String,
+    pub roles: Roles,
+    pub is_active: bool,
+    /// Whether signing in takes a code.
+    pub has_second_factor: bool,
+    pub created_at: Rfc3339,
+}
+
+impl From<MemberRow> for AdminUser {
+    fn from(row: MemberRow) -> Self {
+        let MemberRow { id, email, name, roles, is_active, has_second_factor, created_at } = row;
+        AdminUser { id, email, name, roles, is_active, has_second_factor, created_at: created_at.into() }
+    }
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminUserCreate {
+    email: Email,
+    name: Text<1, 100>,
+    /// `admin`, `support` or both.
+    roles: Roles,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminUserUpdate {
+    /// `admin`, `support` or both.
+    #[serde(default)]
+    roles: Change<Roles>,
+    #[serde(default)]
+    is_active: Change<bool>,
+}
+
+/// Roles of the team and no others.
+fn check_roles(roles: Roles) -> Result<(), Problem> {
+    if roles.is_team() && !roles.has(Role::Customer) {
+        return Ok(());
+    }
+    Err(Problem::invalid("roles", "must be admin, support or both"))
+}
+
+/// The newest first.
+pub async fn list(mut read: Read, listing: Listing<Unfiltered, UserId>) -> Result<Page<AdminUser>, Problem> {
+    let below = listing.after.unwrap_or(UserId::new(Uuid::max()));
+    let rows = store::list(&mut read, below, listing.fetch()).await?;
+    listing.page(rows, |row| row.id, AdminUser::from)
+}
+
+/// A new colleague, who hears of it by mail.
+pub async fn create(call: Call, Body(wanted): Body<AdminUserCreate>) -> Result<Done<Created<AdminUser>>, Problem> {
+    check_roles(wanted.roles)?;
+    call.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
+}
+
+async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<AdminUser>, Problem> {
+    let (call, now) = (tx.call.clone(), tx.call.now);
+    let AdminUserCreate { email, name, roles } = wanted.clone();
+    let user = NewUser {
+        id: UserId::new(call.app.entropy.uuid(now)),
+        account_id: call.principal()?.account_id,
+        email,
+        name: name.into_string(),
+        roles,
+        password_hash: None,
+    };
+    if !users::insert_if_new(tx, &user, now).await? {
+        return Err(Problem::resource_in_use("This address belongs to a user already."));
+    }
+    call.note("user", user.id.to_string());
+    call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    let link = sessions::issue_magic_link(tx, &call.app, user.id, now).await?;
+    let told = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
+    letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+    Ok(Created(member(tx, user.id).await?.into()))
+}
+
+async fn member(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
+    store::find(conn, id).await?.ok_or_else(Problem::not_found)
+}
+
+pub async fn change(
+    call: Call,
+    Path(id): Path<UserId>,
+    Body(wanted): Body<AdminUserUpdate>,
+) -> Result<Done<Json<AdminUser>>, Problem> {
+    if let Change::Set(roles) = wanted.roles {
+        check_roles(roles)?;
+    }
+    call.note("user", id.to_string());
+    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
+}
+
+async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<Json<AdminUser>, Problem> {
+    let now = tx.call.now;
+    store::hold_team(tx).await?;
+    let before = member(tx, id).await?;
+    tx.expect_version(&AdminUser::from(before.clone()))?;
+    let (mut roles, mut is_active) = (before.roles, before.is_active);
+    wanted.roles.apply(&mut roles);
+    wanted.is_active.apply(&mut is_active);
+    if (roles, is_active) == (before.roles, before.is_active) {
+        return Ok(Json(before.into()));
+    }
+    let governs = |roles: Roles, is_active: bool| is_active && roles.has(Role::Admin);
+    let steps_down = governs(before.roles, before.is_active) && !governs(roles, is_active);
+    if steps_down && store::other_admins(tx, id).await? == 0 {
+        return Err(Problem::state_conflict("This is the last admin; make another one first."));
+    }
+    store::update(tx, id, roles, is_active, now).await?;
+    sign_out_everywhere(tx, id, now).await?;
+    tx.call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    tx.call.note("is_active", is_active);
+    Ok(Json(member(tx, id).await?.into()))
+}
+
+/// In this order: a code that is being verified meanwhile is waited for, and the session it opens ends too.
+async fn sign_out_everywhere(conn: &mut Conn, id: UserId, now: Time) -> Result<(), Problem> {
+    two_factor::void_challenges(conn, id, now).await?;
+    Ok(sessions::end_everything(conn, id, now).await?)
+}
+
+/// For a colleague who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.
+pub async fn reset_second_factor(call: Call, Path(id): Path<UserId>) -> Result<Done<Json<AdminUser>>, Problem> {
+    if call.principal()?.user_id == id {
+        return Err(Problem::forbidden("Ask another admin, or disable it yourself with a code."));
+    }
+    call.note("user", id.to_string());
+    call.commit(id, |tx, id| {
+        Box::pin(async move {
+            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let before = member(tx, *id).await?;
+            two_factor::void_challenges(tx, *id, now).await?;
+            two_factor::remove(tx, *id).await?;
+            sessions::end_everything(tx, *id, now).await?;
+            let to = Addressee::new(&before.email, &before.name);
+            letters::send(tx, &app, &to, &SecondFactorReset { at: Moment(now) }, now).await?;
+            Ok(Json(member(tx, *id).await?.into()))
+        })
+    })
+    .await
+}

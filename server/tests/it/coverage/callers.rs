@@ -1,0 +1,156 @@
+//! Who hears what at every row: the table in `docs/callers.md`, made from the endpoints and held against the service.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::json;
+use trunkline::http::auth::Who;
+use trunkline::http::endpoint::Endpoint;
+use trunkline::routes;
+use trunkline::values::Role;
+
+use super::examples::key;
+use super::{name, unfounded};
+use crate::world::authenticator::Authenticator;
+use crate::world::client::Client;
+use crate::world::engines::{both, uuid};
+use crate::world::{PASSWORD, World};
+
+/// Somebody at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Caller {
+    /// Without a token.
+    Nobody,
+    /// With a token that is past its time.
+    Late,
+    /// With the token between password and second factor.
+    Halfway,
+    Customer,
+    Support,
+    /// Without a second factor; with one it is the same.
+    Admin,
+    /// An admin who reads as a customer.
+    Impersonator,
+}
+
+const CALLERS: [(Caller, &str); 7] = [
+    (Caller::Nobody, "no token"),
+    (Caller::Late, "late token"),
+    (Caller::Halfway, "`tmp_token`"),
+    (Caller::Customer, "customer"),
+    (Caller::Support, "support"),
+    (Caller::Admin, "admin"),
+    (Caller::Impersonator, "impersonation"),
+];
+
+/// The refusal that the caller hears before anything else, if it hears one.
+fn refusal(endpoint: &Endpoint, caller: Caller) -> Option<(u16, &'static str)> {
+    if endpoint.who == Who::Anyone {
+        return None;
+    }
+    let admits = |role: Role| endpoint.who.roles().contains(&role.as_str());
+    let forbidden = Some((403, "auth.forbidden"));
+    match caller {
+        Caller::Nobody | Caller::Halfway => Some((401, "auth.token_invalid")),
+        Caller::Late => Some((401, "auth.token_expired")),
+        Caller::Customer => forbidden.filter(|_| !admits(Role::Customer)),
+        Caller::Support => forbidden.filter(|_| !admits(Role::Support)),
+        Caller::Admin => forbidden.filter(|_| !admits(Role::Admin)),
+        Caller::Impersonator => forbidden.filter(|_| endpoint.changes() || !admits(Role::Customer)),
+    }
+}
+
+/// Whether a customer who names what is another's hears that it is not there.
+fn names_something_of_a_customer(endpoint: &Endpoint) -> bool {
+    endpoint.path.contains('{') && matches!(endpoint.who, Who::SignedIn | Who::Customer)
+}
+
+fn table() -> String {
+    let mut text = "# Who may call what\n\n\
+        Made from the table of endpoints, and held against a running service by the tests: a number is the status of the\n\
+        refusal, a dot means that the caller is let in. An asterisk: what belongs to another customer is 404.\n\
+        After a change of the table, `make callers` writes this page anew.\n"
+        .to_owned();
+    let mut heading = "";
+    for endpoint in routes::table() {
+        if endpoint.tag != heading {
+            heading = endpoint.tag;
+            write!(text, "\n## {heading}\n\n| Endpoint |").unwrap();
+            for (_, title) in CALLERS {
+                write!(text, " {title} |").unwrap();
+            }
+            writeln!(text, "\n|---|{}", "---|".repeat(CALLERS.len())).unwrap();
+        }
+        write!(text, "| `{}` |", name(&endpoint)).unwrap();
+        for (caller, _) in CALLERS {
+            let mark = match refusal(&endpoint, caller) {
+                Some((status, _)) => status.to_string(),
+                None if names_something_of_a_customer(&endpoint) => "· *".to_owned(),
+                None => "·".to_owned(),
+            };
+            write!(text, " {mark} |").unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn the_page_about_callers_is_the_one_of_this_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/callers.md");
+    if std::env::var_os("TRUNKLINE_WRITE_CALLERS").is_some() {
+        std::fs::write(&path, table()).unwrap();
+    }
+    let kept = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(kept == table(), "docs/callers.md is stale: run `make callers` and commit it");
+}
+
+both! {
+    async fn every_caller_hears_at_every_row_what_the_page_says(db) {
+        let world = World::unlimited(db).await;
+        let late = world.minted(Role::Customer).await;
+        world.advance(901).await;
+        for (caller, _) in CALLERS {
+            let client = match caller {
+                Caller::Nobody => world.anyone(),
+                Caller::Late => late.clone(),
+                Caller::Halfway => halfway(&world).await,
+                Caller::Customer => world.minted(Role::Customer).await,
+                Caller::Support => world.minted(Role::Support).await,
+                Caller::Admin => world.minted(Role::Admin).await,
+                Caller::Impersonator => impersonator(&world).await,
+            };
+            for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
+                let path = unfounded(endpoint, &uuid().to_string());
+                let answer = client.with_key(key()).call(endpoint.method.clone(), &path, None).await;
+                match refusal(endpoint, caller) {
+                    Some((status, code)) => {
+                        assert_eq!(answer.status, status, "{caller:?} at {}", name(endpoint));
+                        answer.problem(status, code);
+                    }
+                    None => assert!(!matches!(answer.status, 401 | 403), "{caller:?} at {}: {}", name(endpoint), answer.body),
+                }
+            }
+        }
+        world.end().await;
+    }
+}
+
+/// Somebody whose password was right and whose code is still to come, with the token of that moment.
+async fn halfway(world: &World) -> Client {
+    let email = "halfway@customer.example";
+    let customer = world.customer(email).await;
+    Authenticator::confirmed(world, &customer, "/me/2fa").await;
+    let challenge = world.try_sign_in(email, PASSWORD).await.ok();
+    world.bearing(challenge["tmp_token"].as_str().unwrap())
+}
+
+async fn impersonator(world: &World) -> Client {
+    let (admin, customer) = (world.minted(Role::Admin).await, world.minted(Role::Customer).await);
+    let account = customer.get("/account").await.ok()["id"].as_str().unwrap().to_owned();
+    let path = format!("/admin/customers/{account}/impersonate");
+    let given = admin.post(&path, json!({"reason": "A look at every door"})).await.ok();
+    world.bearing(given["access_token"].as_str().unwrap())
+}

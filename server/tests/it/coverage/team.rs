@@ -1,0 +1,129 @@
+//! Examples of the rows about support and the team.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
+use crate::world::World;
+use crate::world::client::Client;
+
+#[rustfmt::skip]
+pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
+    ("POST", "/tickets", |world| Box::pin(async move {
+        request(world.minted(Role::Customer).await, "/tickets", ticket())
+    })),
+    ("GET", "/tickets/{id}", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        bodiless(customer, &ticket)
+    })),
+    ("POST", "/tickets/{id}/messages", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        request(customer, &format!("{ticket}/messages"), json!({"body": "And another thing"}))
+    })),
+    ("POST", "/tickets/{id}/close", |world| Box::pin(async move {
+        let (customer, ticket) = with_ticket(world).await;
+        bodiless(customer, &format!("{ticket}/close"))
+    })),
+    ("GET", "/admin/tickets/{id}", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("/admin{ticket}"))
+    })),
+    ("PATCH", "/admin/tickets/{id}", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        admin(world, &format!("/admin{ticket}"), json!({"priority": "high"})).await
+    })),
+    ("POST", "/admin/tickets/{id}/messages", |world| Box::pin(async move {
+        let (_, ticket) = with_ticket(world).await;
+        admin(world, &format!("/admin{ticket}/messages"), json!({"body": "We are at it"})).await
+    })),
+    ("GET", "/admin/customers/{id}", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &customer)
+    })),
+    ("PATCH", "/admin/customers/{id}", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        admin(world, &customer, json!({"onboarding_status": "suspended"})).await
+    })),
+    ("POST", "/admin/customers/{id}/impersonate", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        admin(world, &format!("{customer}/impersonate"), json!({"reason": "The customer asked us to look"})).await
+    })),
+    ("GET", "/admin/customers/{id}/notes", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("{customer}/notes"))
+    })),
+    ("POST", "/admin/customers/{id}/notes", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        request(world.minted(Role::Support).await, &format!("{customer}/notes"), json!({"body": "Pays late"}))
+    })),
+    ("POST", "/admin/account-managers", |world| Box::pin(async move {
+        admin(world, "/admin/account-managers", json!({"name": "Max", "email": fresh_email()})).await
+    })),
+    ("PATCH", "/admin/account-managers/{id}", |world| Box::pin(async move {
+        let caller = world.minted(Role::Admin).await;
+        let made = caller.post("/admin/account-managers", json!({"name": "Max", "email": fresh_email()})).await;
+        let path = format!("/admin/account-managers/{}", made.expect(201)["id"].as_str().unwrap());
+        request(caller, &path, json!({"is_active": false}))
+    })),
+    ("POST", "/admin/notices", |world| Box::pin(async move {
+        admin(world, "/admin/notices", notice()).await
+    })),
+    ("PATCH", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (caller, notice) = with_notice(world).await;
+        request(caller, &notice, json!({"severity": "critical"}))
+    })),
+    ("DELETE", "/admin/notices/{id}", |world| Box::pin(async move {
+        let (caller, notice) = with_notice(world).await;
+        bodiless(caller, &notice)
+    })),
+    ("POST", "/admin/users", |world| Box::pin(async move {
+        admin(world, "/admin/users", json!({"email": fresh_email(), "name": "Sam", "roles": ["support"]})).await
+    })),
+    ("PATCH", "/admin/users/{id}", |world| Box::pin(async move {
+        let member = world.user(&fresh_email(), Role::Support).await;
+        admin(world, &format!("/admin/users/{member}"), json!({"roles": ["admin", "support"]})).await
+    })),
+    ("POST", "/admin/users/{id}/2fa-reset", |world| Box::pin(async move {
+        let member = world.user(&fresh_email(), Role::Support).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin/users/{member}/2fa-reset"))
+    })),
+];
+
+#[rustfmt::skip]
+pub const STRANGERS: &[(&str, Stranger)] = &[
+    ("/tickets/{id}", |world| Box::pin(async move { with_ticket(world).await.1 })),
+    ("/tickets/{id}/messages", |world| Box::pin(async move { format!("{}/messages", with_ticket(world).await.1) })),
+    ("/tickets/{id}/close", |world| Box::pin(async move { format!("{}/close", with_ticket(world).await.1) })),
+];
+
+pub fn ticket() -> Value {
+    json!({"subject": "Calls to Belgium fail", "body": "Since this morning, all of them."})
+}
+
+fn notice() -> Value {
+    json!({"severity": "info", "title": "Maintenance", "body": "On Sunday.", "starts_at": "2026-01-01T00:00:00Z"})
+}
+
+async fn with_ticket(world: &World) -> (Client, String) {
+    let customer = world.minted(Role::Customer).await;
+    let made = customer.post("/tickets", ticket()).await.expect(201);
+    (customer, format!("/tickets/{}", made["id"].as_str().unwrap()))
+}
+
+async fn with_notice(world: &World) -> (Client, String) {
+    let caller = world.minted(Role::Admin).await;
+    let made = caller.post("/admin/notices", notice()).await.expect(201);
+    (caller, format!("/admin/notices/{}", made["id"].as_str().unwrap()))
+}
+
+/// The path of a customer.
+async fn customer(world: &World) -> String {
+    let customer = world.minted(Role::Customer).await;
+    format!("/admin/customers/{}", customer.get("/account").await.ok()["id"].as_str().unwrap())
+}
+
+async fn admin(world: &World, path: &str, body: Value) -> Request {
+    request(world.minted(Role::Admin).await, path, body)
+}

@@ -1,0 +1,91 @@
+//! The carrier's team: who comes in, what they may do, and that somebody always may.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use futures_util::future::join_all;
+use serde_json::json;
+use trunkline::values::Role;
+
+use crate::world::authenticator::Authenticator;
+use crate::world::client::{Answer, Client};
+use crate::world::engines::both;
+use crate::world::{ADMIN_EMAIL, World};
+
+async fn change(admin: &Client, user: &str, body: serde_json::Value) -> Answer {
+    admin.patch(&format!("/admin/users/{user}"), body).await
+}
+
+both! {
+    async fn a_new_member_comes_in_by_a_link_and_does_what_its_roles_allow(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
+        let sam = admin.post("/admin/users", wanted.clone()).await.expect(201);
+        assert_eq!((&sam["roles"], &sam["is_active"], &sam["has_second_factor"]), (&json!(["support"]), &json!(true), &json!(false)));
+        admin.post("/admin/users", wanted).await.problem(409, "resource.in_use");
+        for roles in [json!([]), json!(["customer"]), json!(["admin", "customer"]), json!(["root"])] {
+            let body = json!({"email": "x@carrier.example", "name": "X", "roles": roles});
+            assert!(admin.post("/admin/users", body).await.invalid()[0].starts_with("roles"));
+        }
+        let letter = world.letters().await.pop().unwrap();
+        assert_eq!(letter.to, "sam@carrier.example");
+        let session = world.anyone().post("/auth/first-login", json!({"token": letter.token()})).await.ok();
+        let support = world.session(&session);
+        let team = support.get("/admin/users").await.ok();
+        let emails: Vec<&str> = team["data"].as_array().unwrap().iter().map(|one| one["email"].as_str().unwrap()).collect();
+        assert_eq!(emails, ["sam@carrier.example", ADMIN_EMAIL]);
+        change(&support, &admin.user_id, json!({"is_active": false})).await.problem(403, "auth.forbidden");
+
+        // Whatever changes, the old tokens are worth nothing at once.
+        let id = sam["id"].as_str().unwrap();
+        change(&admin, id, json!({"roles": ["support"]})).await.ok();
+        support.get("/admin/users").await.ok();
+        change(&admin, id, json!({"roles": ["admin"]})).await.ok();
+        support.get("/admin/users").await.problem(401, "auth.token_invalid");
+        world.refresh(&support.refresh_token).await.problem(401, "auth.token_invalid");
+        let customer = world.customer("cora@customer.example").await;
+        change(&admin, &customer.user_id, json!({"is_active": false})).await.problem(404, "not_found");
+        world.end().await;
+    }
+
+    async fn the_last_admin_stays_however_many_step_down_at_once(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        change(&admin, &admin.user_id, json!({"is_active": false})).await.problem(409, "state.conflict");
+        change(&admin, &admin.user_id, json!({"roles": ["support"]})).await.problem(409, "state.conflict");
+        let mut admins = vec![(admin.user_id.clone(), admin.into_client())];
+        for number in 0..4 {
+            let email = format!("admin{number}@carrier.example");
+            let id = world.user(&email, Role::Admin).await;
+            admins.push((id.to_string(), world.sign_in(&email).await.into_client()));
+        }
+        let steps = join_all(admins.iter().enumerate().map(|(number, (id, client))| async move {
+            let down = if number % 2 == 0 { json!({"roles": ["support"]}) } else { json!({"is_active": false}) };
+            change(client, id, down).await.status
+        }))
+        .await;
+        assert_eq!(steps.iter().filter(|status| **status == 200).count(), 4, "{steps:?}");
+        assert_eq!(steps.iter().filter(|status| **status == 409).count(), 1, "{steps:?}");
+        let left = db.read().await.unwrap()
+            .one::<(i64,)>("SELECT COUNT(*) FROM users WHERE roles LIKE '%admin%' AND is_active", &[]).await.unwrap().0;
+        assert_eq!(left, 1);
+        world.end().await;
+    }
+
+    async fn who_lost_the_second_factor_is_helped_by_another_admin(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let id = world.user("sam@carrier.example", Role::Support).await;
+        let sam = world.sign_in("sam@carrier.example").await;
+        Authenticator::confirmed(&world, &sam, "/me/2fa").await;
+        assert_eq!(world.try_sign_in("sam@carrier.example", crate::world::PASSWORD).await.ok()["status"], "2fa_required");
+        let reset = format!("/admin/users/{id}/2fa-reset");
+        assert_eq!(admin.post(&reset, json!({})).await.ok()["has_second_factor"], false);
+        sam.get("/me").await.problem(401, "auth.token_invalid");
+        world.sign_in("sam@carrier.example").await;
+        assert_eq!(world.letters().await.pop().unwrap().subject, "Your second factor was reset");
+        let own = format!("/admin/users/{}/2fa-reset", admin.user_id);
+        admin.post(&own, json!({})).await.problem(403, "auth.forbidden");
+        world.end().await;
+    }
+}

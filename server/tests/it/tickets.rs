@@ -1,0 +1,123 @@
+//! Conversations between customers and the team.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use trunkline::values::Role;
+
+use crate::coverage::team::ticket;
+use crate::numbers::told;
+use crate::switch::Scene;
+use crate::world::World;
+use crate::world::client::Client;
+use crate::world::engines::both;
+
+async fn opened(customer: &Client) -> String {
+    let made = customer.post("/tickets", ticket()).await.expect(201);
+    assert_eq!((&made["status"], &made["priority"]), (&json!("open"), &json!("normal")));
+    format!("/tickets/{}", made["id"].as_str().unwrap())
+}
+
+async fn say(writer: &Client, ticket: &str, body: &str) -> Value {
+    writer.post(&format!("{ticket}/messages"), json!({"body": body})).await.expect(201)
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    page["data"].as_array().unwrap().iter().map(|row| format!("/tickets/{}", row["id"].as_str().unwrap())).collect()
+}
+
+both! {
+    async fn whoever_writes_passes_the_turn_until_somebody_closes_it(db) {
+        let world = World::unlimited(db).await;
+        let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);
+        let admin = world.minted(Role::Admin).await;
+        let path = opened(&cora).await;
+        let desk = format!("/admin{path}");
+        assert_eq!(say(&sam, &desk, "We are <b>looking</b> into it.").await["status"], "pending_customer");
+        assert_eq!(say(&cora, &path, "Thank you").await["status"], "pending_team");
+        let resolved = admin.patch(&desk, json!({"status": "resolved", "priority": "high"})).await.ok();
+        assert_eq!((&resolved["status"], &resolved["priority"]), (&json!("resolved"), &json!("high")));
+        assert_eq!(say(&cora, &path, "It is back").await["status"], "pending_team");
+        for status in ["open", "pending_customer"] {
+            admin.patch(&desk, json!({"status": status})).await.problem(409, "state.conflict");
+        }
+        let closed = cora.post(&format!("{path}/close"), json!({})).await.ok();
+        assert_eq!(closed["status"], "closed");
+        for (caller, at) in [(&*cora, &path), (&sam, &desk)] {
+            caller.post(&format!("{at}/messages"), json!({"body": "Hello?"})).await.problem(409, "state.conflict");
+        }
+        cora.post(&format!("{path}/close"), json!({})).await.problem(409, "state.conflict");
+        admin.patch(&desk, json!({"priority": "low"})).await.problem(409, "state.conflict");
+        admin.patch(&desk, json!({"status": "resolved"})).await.problem(409, "state.conflict");
+
+        let shown = cora.get(&path).await.ok();
+        let authors: Vec<&str> = shown["messages"].as_array().unwrap().iter().map(|said| said["author_kind"].as_str().unwrap()).collect();
+        assert_eq!(authors, ["customer", "team", "customer", "customer"]);
+        assert_eq!(shown["messages"][1]["author_name"], "Cora Customer");
+        assert_eq!(told(&cora).await, ["ticket.reply"]);
+        let letters = world.letters().await;
+        let [letter] = &letters[..] else { panic!("{letters:?}") };
+        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
+        assert!(letter.html.contains("&#60;b&#62;looking") && letter.text.contains("Calls to Belgium fail"));
+        world.end().await;
+    }
+
+    async fn a_ticket_names_what_it_is_about_and_calls_must_be_the_customers(db) {
+        let scene = Scene::start(db, 1000).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        scene.tell(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
+        let stranger = scene.world.minted(Role::Customer).await;
+        let mut body = ticket();
+        (body["cdr_ids"], body["request_id"]) = (json!([token]), json!("019a85d0c1b87cc2a7a05b0c4f6ad7c1"));
+        let made = scene.customer.post("/tickets", body.clone()).await.expect(201);
+        assert_eq!((&made["cdr_ids"], &made["request_id"]), (&body["cdr_ids"], &body["request_id"]));
+        assert_eq!(stranger.post("/tickets", body.clone()).await.invalid(), ["cdr_ids.0"]);
+        body["cdr_ids"] = json!([token, uuid::Uuid::max(), uuid::Uuid::nil()]);
+        assert_eq!(scene.customer.post("/tickets", body.clone()).await.invalid(), ["cdr_ids.1", "cdr_ids.2"]);
+        body["cdr_ids"] = json!(vec![token; 21]);
+        assert_eq!(scene.customer.post("/tickets", body).await.invalid(), ["cdr_ids"]);
+        scene.end().await;
+    }
+
+    async fn tickets_are_listed_to_their_own_customer_and_all_of_them_to_the_team(db) {
+        let world = World::unlimited(db).await;
+        let (sam, cora, paul) =
+            (world.minted(Role::Support).await, world.customer("cora@customer.example").await, world.minted(Role::Customer).await);
+        let admin = world.minted(Role::Admin).await;
+        let mut paths = Vec::new();
+        for customer in [&*cora, &paul, &*cora] {
+            paths.push(opened(customer).await);
+            world.advance(1).await;
+        }
+        cora.post(&format!("{}/close", paths[0]), json!({})).await.ok();
+        admin.patch(&format!("/admin{}", paths[1]), json!({"priority": "high"})).await.ok();
+        let list = async |caller: &Client, path: &str| ids(&caller.get(path).await.ok());
+        assert_eq!(list(&cora, "/tickets").await, [paths[2].clone(), paths[0].clone()]);
+        assert_eq!(list(&cora, "/tickets?status=closed").await, [paths[0].clone()]);
+        assert_eq!(list(&sam, "/admin/tickets").await, [paths[2].clone(), paths[1].clone(), paths[0].clone()]);
+        assert_eq!(list(&sam, "/admin/tickets?status=open").await, [paths[2].clone(), paths[1].clone()]);
+        assert_eq!(list(&sam, "/admin/tickets?priority=high").await, [paths[1].clone()]);
+        assert_eq!(list(&sam, "/admin/tickets?status=open&priority=normal").await, [paths[2].clone()]);
+        assert_eq!(list(&sam, &format!("/admin/tickets?account_id={}&status=closed", cora.account_id)).await, [paths[0].clone()]);
+        let first = sam.get("/admin/tickets?limit=2").await.ok();
+        let cursor = first["meta"]["next_cursor"].as_str().unwrap();
+        assert_eq!(list(&sam, &format!("/admin/tickets?limit=2&cursor={cursor}")).await, [paths[0].clone()]);
+        assert!(first["data"][0].get("messages").is_none());
+        world.end().await;
+    }
+
+    async fn messages_that_come_together_are_all_kept(db) {
+        let world = World::unlimited(db).await;
+        let (sam, cora) = (world.minted(Role::Support).await, world.minted(Role::Customer).await);
+        let path = opened(&cora).await;
+        let desk = format!("/admin{path}");
+        join_all((0..8).map(|turn| {
+            let (writer, at) = if turn % 2 == 0 { (&cora, &path) } else { (&sam, &desk) };
+            async move { say(writer, at, &format!("Message {turn}")).await }
+        }))
+        .await;
+        assert_eq!(cora.get(&path).await.ok()["messages"].as_array().unwrap().len(), 9);
+        world.end().await;
+    }
+}

@@ -12,7 +12,7 @@
 
 mod caller;
 mod chance;
-mod customers;
+pub mod customers;
 mod load;
 mod node;
 mod options;

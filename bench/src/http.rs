@@ -91,7 +91,7 @@ pub fn submit(path: &str, fields: &str) -> Vec<u8> {
     send("application/x-www-form-urlencoded", path, "", fields)
 }
 
-fn send(media_type: &str, path: &str, header: &str, body: &str) -> Vec<u8> {
+pub fn send(media_type: &str, path: &str, header: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n{header}Content-Length: {}\r\n\r\n{body}",
         body.len()

@@ -3,6 +3,7 @@
 //! `bench faults` measures nothing: it kills the service again and again, and proves that nothing was lost.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to a person")]
 
+mod calls;
 mod commits;
 mod decks;
 mod echo;
@@ -33,7 +34,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 7] = [
+const MEASUREMENTS: [Measurement; 8] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -41,6 +42,7 @@ const MEASUREMENTS: [Measurement; 7] = [
     ("slow", slow_clients::measure),
     ("timing", timing::measure),
     ("rating", lookups::measure),
+    ("calls", calls::measure),
 ];
 
 fn main() -> ExitCode {

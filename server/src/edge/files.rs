@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn every_gateway_is_on_trial_in_the_set_of_its_upstream() {
         let gateway = |group, uri| json!({"group_id": group, "uri": uri, "upstream_id": UPSTREAM});
-        let config = config(json!([gateway(20, "sip:b.example:5070;transport=tcp"), gateway(10, "sip:192.0.2.1")]), json!([]));
+        let config =
+            config(json!([gateway(20, "sip:b.example:5070;transport=tcp"), gateway(10, "sip:192.0.2.1")]), json!([]));
         let list = dispatcher_list(&config);
         let lines: Vec<&str> = list.lines().skip(1).collect();
         assert_eq!(lines.len(), 2);

@@ -22,8 +22,8 @@ on_sqlite! {
         let seconds = "SELECT COALESCE(SUM((seen_at - answered_at) / 1000), 0) FROM live_calls";
         lab.until("the call lasts longer", async || crate::decks::count(lab.db, seconds).await >= 7).await;
         lab.db.ddl("UPDATE live_calls SET hang_up = TRUE;").await;
-        assert!(talking.over().await.is_complete, "the caller heard BYE");
         let record = lab.records(1).await.remove(0);
+        drop(talking);
         assert!((7..=12).contains(&record.2), "{record:?}");
         lab.end().await;
     }

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench faults openapi callers rust nextest aiosmtpd invoice-readers
+.PHONY: help run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -7,7 +7,12 @@ help: ## this list
 run: rust ## build and start the service (ARGS="--config trunkline.toml" are passed on)
 	cargo run --locked --release --bin trunkline -- serve $(ARGS)
 
-test: nextest aiosmtpd invoice-readers ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+call: rust phones ## place a real call through Kamailio, and show its record, its price and the balance
+	@tools/ensure-debian curl jq
+	cargo build --locked --bin trunkline
+	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
+
+test: nextest aiosmtpd invoice-readers phones ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 check: rust ## formatting, lints, and the rules of the house on layout and dependencies
@@ -42,3 +47,7 @@ aiosmtpd:
 invoice-readers:
 	@tools/ensure-debian poppler-utils qpdf
 	@tools/ensure-facturx
+
+# Calls go through a real switch, between phones that SIPp plays.
+phones:
+	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules sip-tester sqlite3

@@ -13,7 +13,6 @@
 mod caller;
 mod carrier;
 mod chance;
-pub mod customers;
 mod load;
 mod node;
 mod options;

@@ -8,6 +8,7 @@ mod commits;
 mod customers;
 mod decks;
 mod echo;
+mod edge;
 mod faults;
 mod http;
 mod lookups;
@@ -37,7 +38,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 9] = [
+const MEASUREMENTS: [Measurement; 10] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -47,6 +48,7 @@ const MEASUREMENTS: [Measurement; 9] = [
     ("slow", slow_clients::measure),
     ("timing", timing::measure),
     ("rating", lookups::measure),
+    ("edge", edge::measure),
 ];
 
 fn main() -> ExitCode {

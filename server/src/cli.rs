@@ -2,7 +2,7 @@
 #![expect(clippy::print_stderr, reason = "a command line speaks to a person")]
 
 use std::io::{IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Map;
@@ -11,6 +11,7 @@ use tracing_subscriber::EnvFilter;
 use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
 use crate::config::{LogFormat, Settings};
+use crate::edge::{self, Edge};
 use crate::features::decks::{self, DeckImport, ImportMode};
 use crate::features::imports::ImportStatus;
 use crate::features::{bootstrap, calls, fx, letters, sessions, users};
@@ -322,6 +323,52 @@ pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
         Err(fault) => return Err(format!("the records are wrong: {fault}").into()),
     }
     Ok(())
+}
+
+/// The switch that these settings and places tell of. Its machine need not have secrets of its own.
+fn edge_of(settings: &Settings, service: Option<String>, folder: PathBuf) -> Result<Edge, StartError> {
+    let kept = settings.data_dir.join("secrets/switch");
+    let secret = match &settings.secrets.switch {
+        Some(secret) => secret.clone(),
+        None => std::fs::read_to_string(&kept)
+            .map_err(|error| format!("there is no TRUNKLINE_SWITCH_SECRET, and {}: {error}", kept.display()))?,
+    };
+    let service = service.unwrap_or_else(|| format!("http://{}", settings.ops_listen));
+    Ok(Edge::new(&service, secret.trim().to_owned(), folder)?)
+}
+
+/// Writes a switch's files once.
+pub async fn render_switch(settings: Settings, service: Option<String>, folder: PathBuf) -> Result<(), StartError> {
+    match edge_of(&settings, service, folder)?.render().await?.as_slice() {
+        [] => say("Nothing has changed."),
+        written => say(&format!("Wrote {}.", written.join(" and "))),
+    }
+    Ok(())
+}
+
+/// Keeps a switch's files in step until it is told to stop.
+pub async fn sync_switch(
+    settings: Settings,
+    service: Option<String>,
+    folder: PathBuf,
+    control: &str,
+) -> Result<(), StartError> {
+    start_log(&settings)?;
+    let mut edge = edge_of(&settings, service, folder)?;
+    let mut turns = tokio::time::interval(edge::POLL);
+    turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut stop = std::pin::pin!(stop_signal());
+    loop {
+        tokio::select! {
+            stopped = &mut stop => return Ok(stopped?),
+            _ = turns.tick() => {}
+        }
+        match edge.sync(control).await {
+            Ok(written) if written.is_empty() => {}
+            Ok(written) => tracing::info!(?written, "the switch's files have changed"),
+            Err(error) => tracing::warn!(%error, "the switch's files stay as they are"),
+        }
+    }
 }
 
 pub fn print_openapi() -> Result<(), StartError> {

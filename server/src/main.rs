@@ -49,6 +49,10 @@ enum Command {
     /// Take records of calls in, and prove them.
     #[command(subcommand)]
     Cdrs(Cdrs),
+    /// Keep the files of a switch on this machine in step with the service. The switch secret is
+    /// TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
+    #[command(subcommand)]
+    Switch(Switch),
     /// Print the OpenAPI description.
     Openapi,
 }
@@ -131,6 +135,33 @@ enum Cdrs {
     Verify,
 }
 
+#[derive(Subcommand)]
+enum Switch {
+    /// Write dispatcher.list and address.list once.
+    Render {
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Write them whenever they change, and have the switch read them again, until told to stop.
+    Sync {
+        #[command(flatten)]
+        place: Place,
+        /// Where the switch takes orders.
+        #[arg(long, default_value = "http://127.0.0.1:8060", value_name = "URL")]
+        control: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct Place {
+    /// The folder of the switch's files.
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+    /// The service's operations port; the one of these settings unless given.
+    #[arg(long, value_name = "URL")]
+    service: Option<String>,
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -164,6 +195,10 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
             Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
                 cli::import_rates(settings, &upstream, &file, merge, dry_run).await
+            }
+            Command::Switch(Switch::Render { place }) => cli::render_switch(settings, place.service, place.out).await,
+            Command::Switch(Switch::Sync { place, control }) => {
+                cli::sync_switch(settings, place.service, place.out, &control).await
             }
             Command::Openapi => cli::print_openapi(),
         }

@@ -1,7 +1,10 @@
 //! Every endpoint, in the order of the API reference.
 
 use crate::features::{
-    account_managers, accounts, audit_log, balance, beta, bootstrap, calls, cards, cdrs, compliance, customers, dashboards, decks, downloads, dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers, onboarding, orders, payments, rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat, watch, webhooks,
+    account_managers, accounts, audit_log, balance, beta, bootstrap, calls, cards, cdrs, compliance, customers,
+    dashboards, decks, downloads, dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers,
+    onboarding, orders, payments, rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat,
+    watch, webhooks,
 };
 use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};

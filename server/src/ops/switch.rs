@@ -6,48 +6,16 @@ use serde::Serialize;
 
 use super::{read_body, read_json};
 use crate::app::App;
+use crate::edge::{Config, Gateway, Source, Whose};
 use crate::features::calls;
 use crate::http::answer::Rendered;
 use crate::http::problem::Problem;
 use crate::http::response::Response;
 use crate::snapshot::Versioned;
-use crate::values::{Cidr, SipUri, TrunkId, UpstreamId};
 
 const AUTHORIZE_BYTES: usize = 16 * 1024;
 const EVENTS_BYTES: usize = 1024 * 1024;
 const CDRS_BYTES: usize = 16 * 1024 * 1024;
-
-/// What a switch's files are made from.
-#[derive(Serialize)]
-struct Config {
-    /// Rises with every change.
-    version: i64,
-    /// Where calls can be sent.
-    dispatcher: Vec<Gateway>,
-    /// Where calls may come from.
-    addresses: Vec<Source>,
-}
-
-#[derive(Serialize)]
-struct Gateway {
-    group_id: i64,
-    uri: SipUri,
-    upstream_id: UpstreamId,
-}
-
-#[derive(Serialize)]
-struct Source {
-    cidr: Cidr,
-    #[serde(flatten)]
-    of: Whose,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Whose {
-    TrunkId(TrunkId),
-    UpstreamId(UpstreamId),
-}
 
 /// `GET /switch/config`, with every change that is committed.
 pub async fn config(app: &App) -> Result<Response, Problem> {

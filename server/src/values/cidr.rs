@@ -30,6 +30,10 @@ impl Cidr {
         in_one_order(self.0.broadcast())
     }
 
+    pub fn network(self) -> IpNet {
+        self.0
+    }
+
     pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }

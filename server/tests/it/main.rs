@@ -22,6 +22,7 @@ mod decks;
 mod devices;
 mod downloads;
 mod dunning;
+mod edge;
 mod engines;
 mod files;
 mod fraud_caps;

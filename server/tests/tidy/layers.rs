@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
         "tariff",
         "addresses",
         "gateways",
+        "edge",
         "snapshot",
         "audit",
         "jobs",

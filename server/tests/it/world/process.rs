@@ -29,10 +29,10 @@ pub fn program(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments:
         None => db.url.clone(),
     };
     let mut command = Command::new(env!("CARGO_BIN_EXE_trunkline"));
-    command.env_clear().args(arguments).envs(settings.iter().copied());
+    command.env_clear().args(arguments);
     command.env("TRUNKLINE_DATA_DIR", folder).env("TRUNKLINE_DATABASE_URL", url);
     command.env("TRUNKLINE_LISTEN", "127.0.0.1:0").env("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0");
-    command.stdin(Stdio::null());
+    command.envs(settings.iter().copied()).stdin(Stdio::null());
     command
 }
 
@@ -86,6 +86,11 @@ impl Process {
     /// What the operations port answers to whoever knows the switch secret.
     pub fn operations(&self) -> Client {
         Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()))
+    }
+
+    /// What a switch shows to be let in.
+    pub fn switch_secret(&self) -> &str {
+        &self.switch_secret
     }
 
     /// Moves the time forward; everything that fell due has run when this returns.

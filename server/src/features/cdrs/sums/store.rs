@@ -84,15 +84,6 @@ pub async fn loads(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Ve
     .await
 }
 
-/// How many calls at once the account may have, by zone, where somebody chose a number.
-pub async fn quotas(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<(String, i64)>, DbError> {
-    conn.all(
-        sql!("SELECT zone, channels FROM zone_quotas WHERE account_id = $1 ORDER BY zone LIMIT $2"),
-        params![account, limit],
-    )
-    .await
-}
-
 row! {
     /// What calls to one destination were charged.
     #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,201 @@
+//! Calls through Kamailio and the service, 200 a second for 20 seconds, beside calls straight to the callee.
+//!
+//! What counts is how much longer a caller waits for its answer, and that every call is answered and has its record.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::customers;
+use crate::http::{Client, get, post, send};
+use crate::report::{Limit, Line};
+use crate::service::{ADMIN, Process, beside_us, bootstrap, configure, sign_in};
+use crate::{Outcome, alone_on_one_thread};
+
+const RATE: usize = 200;
+const SECONDS: usize = 20;
+const CALLS: usize = RATE * SECONDS;
+const TALK_MILLIS: &str = "200";
+/// A part of loopback that nobody else here uses.
+const EDGE: &str = "127.200.0.1";
+const PHONE: &str = "127.200.0.2";
+const CALLEE: &str = "127.200.0.11";
+const SECRET: &str = "switch-secret-of-the-benchmark-0123456789";
+const DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.001\n";
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
+    alone_on_one_thread(async {
+        let folder = TempDir::new_in(work)?;
+        let service = serve(folder.path()).await?;
+        let _callee = Other::start(sipp(folder.path(), "callee")?.args(["-i", CALLEE, "-p", "5060"]))?;
+        let _edge = carry(folder.path()).await?;
+        let direct = place(folder.path(), "direct", CALLEE)?;
+        let through = place(folder.path(), "through", EDGE)?;
+        let database = folder.path().join("service/trunkline.db");
+        let kept = until(|| Ok(records(&database)? == CALLS)).await;
+        drop(service);
+        kept.map_err(|_| "not every call has its record")?;
+        let added = middle(&through) - middle(&direct);
+        let told = format!("{:.1} ms, {CALLS} of {CALLS} answered and recorded", middle(&through));
+        let what =
+            "from INVITE to answer through Kamailio, authorised, 200 calls a second for 20 s; beside a direct call";
+        Ok(vec![Line::alone(what, told, format!("{:.1} ms", middle(&direct)), added, Limit::AtMost(5.0, " ms more"))])
+    })
+}
+
+/// A child with children of its own, which all end with it.
+struct Other(Child);
+
+impl Other {
+    fn start(command: &mut Command) -> Outcome<Other> {
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Other(quiet.process_group(0).spawn()?))
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// The service, with an upstream, a deck, and a customer who has a trunk and money.
+async fn serve(folder: &Path) -> Outcome<Process> {
+    let data = folder.join("service");
+    std::fs::create_dir(&data)?;
+    let customer = customers::make(&format!("sqlite://{}/trunkline.db", data.display())).await?.remove(0);
+    let settings = [
+        ("TRUNKLINE_LISTEN", format!("{EDGE}:8080")),
+        ("TRUNKLINE_OPS_LISTEN", format!("{EDGE}:9090")),
+        ("TRUNKLINE_ALLOW_PRIVATE_IPS", "on".to_owned()),
+        ("TRUNKLINE_SWITCH_SECRET", SECRET.to_owned()),
+    ];
+    let mut service = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
+        configure(command, &data).envs(settings);
+    })?;
+    let public = service.address_after("API")?;
+    service.address_after("Operations")?;
+    bootstrap(public).await?;
+    let (mut client, admin) = (Client::connect(public).await?, sign_in(public, ADMIN).await?);
+    let customer_token = sign_in(public, &customer.email).await?;
+    let mut ask = async |token: &str, path: &str, body: Value| -> Outcome<Value> {
+        let answer = client.send(&post(path, &headers(token)?, &body)).await?;
+        read(path, answer.status, &answer.body)
+    };
+    let upstream = json!({"name": "Callee", "dispatcher_group_id": 10, "base_currency": "EUR", "markup_percent": 20,
+        "gateways": [format!("sip:{CALLEE}:5060")]});
+    let upstream = ask(&admin, "/v1/admin/upstreams", upstream).await?;
+    let trunk = json!({"name": "Main", "zone": "eu-west", "channel_cap": 10_000});
+    let trunk = ask(&customer_token, "/v1/trunks", trunk).await?;
+    let allowed = format!("/v1/trunks/{}/ip-allow-list", text(&trunk["id"]));
+    ask(&customer_token, &allowed, json!({"cidr": PHONE})).await?;
+    let credit = json!({"customer_id": customer.id.to_string(), "reason": "To call with",
+        "amount": {"amount_minor": 100_000, "currency": "EUR"}});
+    ask(&admin, "/v1/admin/credits", credit).await?;
+    let import = format!("/v1/admin/upstreams/{}/rates/import", text(&upstream["id"]));
+    let imported = client.send(&send("text/csv", &import, &headers(&admin)?, DECK)).await?;
+    let imported = read(&import, imported.status, &imported.body)?;
+    let report = format!("/v1/admin/upstreams/{}/imports/{}", text(&upstream["id"]), text(&imported["id"]));
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        let answer = client.send(&get(&report, Some(&admin))).await?;
+        if read(&report, answer.status, &answer.body)?["status"] == "completed" {
+            return Ok(service);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err("the deck was not imported".into())
+}
+
+fn headers(token: &str) -> Outcome<String> {
+    let key = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
+    Ok(format!("Authorization: Bearer {token}\r\nIdempotency-Key: {}\r\n", key.trim()))
+}
+
+fn read(path: &str, status: u16, body: &[u8]) -> Outcome<Value> {
+    match status {
+        200..300 => Ok(serde_json::from_slice(body)?),
+        _ => Err(format!("{path}: {status} {}", String::from_utf8_lossy(body)).into()),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Kamailio, with the files that the service renders for it.
+async fn carry(folder: &Path) -> Outcome<Other> {
+    let files = folder.join("edge");
+    let mut render = Command::new(beside_us("trunkline")?);
+    render.env_clear().env("TRUNKLINE_SWITCH_SECRET", SECRET).args(["switch", "render", "--out"]).arg(&files);
+    if !render.args(["--service", &format!("http://{EDGE}:9090")]).stdout(Stdio::null()).status()?.success() {
+        return Err("the switch's files were not rendered".into());
+    }
+    let mut run = Command::new(std::env::current_dir()?.join("deploy/kamailio/run"));
+    run.env("EDGE_SERVICE", format!("http://switch:{SECRET}@{EDGE}:9090")).env("EDGE_ID", "edge-1");
+    run.env("EDGE_LISTEN", format!("udp:{EDGE}:5060")).env("EDGE_CONTROL", format!("tcp:{EDGE}:8060"));
+    run.env("EDGE_DATA", files).env("EDGE_RUN", folder.join("run"));
+    let edge = Other::start(&mut run)?;
+    until(|| Ok(std::net::TcpStream::connect((EDGE, 8060)).is_ok())).await?;
+    Ok(edge)
+}
+
+fn sipp(folder: &Path, scenario: &str) -> Outcome<Command> {
+    let mut command = Command::new("sipp");
+    let file: PathBuf = std::env::current_dir()?.join("tests/sip").join(scenario).with_extension("xml");
+    command.arg("-sf").arg(file).arg("-nostdin").current_dir(folder);
+    Ok(command)
+}
+
+/// Places every call; the milliseconds from each INVITE to its answer.
+fn place(folder: &Path, name: &str, to: &str) -> Outcome<Vec<f64>> {
+    let here = folder.join(name);
+    std::fs::create_dir(&here)?;
+    let (rate, calls) = (RATE.to_string(), CALLS.to_string());
+    let mut phones = sipp(&here, "caller")?;
+    phones.args(["-s", "+31201234567", "-key", "calling", "+31201111111", "-i", PHONE, "-p", "5060"]);
+    phones.args(["-r", &rate, "-m", &calls, "-d", TALK_MILLIS, "-trace_rtt", "-rtt_freq", "1", "-timeout", "60s"]);
+    let mut phones = Other::start(phones.args(["-timeout_error", &format!("{to}:5060")]))?;
+    if !phones.0.wait()?.success() {
+        return Err(format!("calls {name} failed").into());
+    }
+    let mut millis = Vec::new();
+    for file in std::fs::read_dir(&here)? {
+        let path = file?.path();
+        if path.to_string_lossy().ends_with("_rtt.csv") {
+            let table = std::fs::read_to_string(path)?;
+            millis.extend(table.lines().filter_map(|line| line.split(';').nth(1)?.parse::<f64>().ok()));
+        }
+    }
+    if millis.len() == CALLS { Ok(millis) } else { Err(format!("{} of {CALLS} calls answered", millis.len()).into()) }
+}
+
+fn records(database: &Path) -> Outcome<usize> {
+    let connection = rusqlite::Connection::open_with_flags(database, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let count: i64 =
+        connection.query_one("SELECT COUNT(*) FROM cdrs WHERE status = 'answered'", [], |row| row.get(0))?;
+    Ok(usize::try_from(count)?)
+}
+
+fn middle(values: &[f64]) -> f64 {
+    crate::report::Spread::of(values.to_vec()).median
+}
+
+/// Waits until something is so.
+async fn until(is_so: impl Fn() -> Outcome<bool>) -> Outcome<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if is_so()? {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err("it took too long".into())
+}

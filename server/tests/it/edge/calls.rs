@@ -1,0 +1,68 @@
+//! How calls go, and what they come to: what the phone heard, the record, and the ledger agree.
+
+use super::lab::{Lab, NANOS_PER_CENT};
+use super::programs::Sipp;
+use crate::world::engines::both;
+
+both! {
+    async fn what_a_caller_hears_the_record_and_the_charge_agree(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        // The first upstream refuses every call, so each of these is carried by the second.
+        let calls = [
+            ("caller", "+31201234567", 1200, 200, "answered", 2),
+            ("caller", "+31201230486", 0, 486, "busy", 0),
+            ("caller", "+31201230404", 0, 404, "failed", 0),
+            ("caller", "+31201230503", 0, 503, "failed", 0),
+            ("caller", "+31201230180", 0, 480, "no_answer", 0),
+            ("canceller", "+31201240180", 300, 487, "cancelled", 0),
+            ("listener", "+31201230700", 0, 200, "answered", 1),
+            ("reinviter", "+31201234568", 300, 200, "answered", 1),
+            ("caller", "0031201234569", 100, 200, "answered", 1),
+        ];
+        for (scenario, number, talk, code, ..) in calls {
+            assert_eq!(lab.call(scenario, number, talk).await, code, "{number}");
+        }
+        let records = lab.records(9).await;
+        for ((_, number, _, _, status, seconds), record) in calls.iter().zip(&records) {
+            let number = number.replacen("00", "+", usize::from(number.starts_with("00")));
+            assert_eq!((&record.0, record.1.as_str(), record.2), (&number, *status, *seconds), "{records:?}");
+            assert_eq!(record.3, seconds * NANOS_PER_CENT / 10, "a tenth of a cent for each second");
+        }
+        let charged: i64 = records.iter().map(|record| record.3).sum();
+        assert_eq!(lab.purse().await, (1000 * NANOS_PER_CENT - charged, 0));
+        lab.end().await;
+    }
+
+    async fn a_call_is_refused_to_strangers_and_beyond_the_trunks_channels(db) {
+        let lab = Lab::start(db, 1000, 1).await;
+        // The second time nobody asks the service any more.
+        for _ in 0..2 {
+            assert_eq!(lab.call_from(&lab.net.stranger(), "+31201234567").await.code, 403);
+        }
+        let talking = lab.dial("caller", "+31201234567", 1500);
+        lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
+        assert_eq!(lab.call("caller", "+31201234568", 100).await, 503);
+        assert!(talking.over().await.is_complete);
+        assert_eq!(lab.call("caller", "+31201234569", 100).await, 200);
+        assert_eq!(lab.call("caller", "+99912345678", 100).await, 404);
+        assert_eq!(lab.call("caller", "alice", 100).await, 404);
+        lab.records(2).await;
+        lab.end().await;
+    }
+}
+
+on_sqlite! {
+    async fn upstreams_that_do_not_answer_are_left_out_until_they_do(db) {
+        let mut lab = Lab::start(db, 1000, 100).await;
+        lab.upstreams.clear();
+        lab.wait_for_upstreams("down", 2).await;
+        assert_eq!(lab.call("caller", "+31201234567", 100).await, 503);
+        assert_eq!(lab.live_calls().await, 0, "nothing was set aside for a call with no way to go");
+        let address = lab.net.second_upstream();
+        lab.upstreams.push(Sipp::upstream(lab.folder.path(), "callee", &address));
+        lab.wait_for_upstreams("up", 1).await;
+        assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
+        lab.records(1).await;
+        lab.end().await;
+    }
+}

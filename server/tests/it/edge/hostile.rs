@@ -1,0 +1,154 @@
+//! Whoever can send us a packet: it is data, and nothing in it is obeyed.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use super::lab::Lab;
+use crate::world::engines::uuid;
+
+/// A phone that says what it likes.
+struct Rogue {
+    socket: UdpSocket,
+    edge: String,
+}
+
+impl Rogue {
+    fn at(lab: &Lab<'_>, address: &str) -> Rogue {
+        let socket = UdpSocket::bind((address, 0)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        Rogue { socket, edge: lab.net.edge() }
+    }
+
+    /// A request with these parts, and lines of its own.
+    fn say(&self, method: &str, target: &[u8], from: &[u8], to_tag: &str, call_id: &str, more: &[u8]) {
+        let here = self.socket.local_addr().unwrap();
+        let branch = uuid().simple();
+        let mut text = Vec::new();
+        text.extend_from_slice(format!("{method} sip:").as_bytes());
+        text.extend_from_slice(target);
+        text.extend_from_slice(format!("@{} SIP/2.0\r\n", self.edge).as_bytes());
+        text.extend_from_slice(format!("Via: SIP/2.0/UDP {here};branch=z9hG4bK{branch}\r\nFrom: <sip:").as_bytes());
+        text.extend_from_slice(from);
+        text.extend_from_slice(format!("@{here}>;tag=rogue\r\nTo: <sip:x@{}>{to_tag}\r\n", self.edge).as_bytes());
+        text.extend_from_slice(format!("Call-ID: {call_id}\r\nCSeq: 1 {method}\r\n").as_bytes());
+        text.extend_from_slice(format!("Contact: <sip:r@{here}>\r\nMax-Forwards: 70\r\n").as_bytes());
+        text.extend_from_slice(more);
+        text.extend_from_slice(b"Content-Length: 0\r\n\r\n");
+        self.socket.send_to(&text, &self.edge).unwrap();
+    }
+
+    /// The final code that comes back.
+    fn hears(&self) -> u16 {
+        let mut buffer = [0; 65_536];
+        loop {
+            let length = self.socket.recv(&mut buffer).expect("an answer");
+            let line = String::from_utf8_lossy(&buffer[..length.min(12)]).into_owned();
+            let code = line.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+            if code >= 200 {
+                return code;
+            }
+        }
+    }
+
+    /// Calls and is answered; the callee's tag and the way of the call.
+    fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
+        self.say("INVITE", target, b"+31201111111", "", call_id, b"");
+        let mut buffer = [0; 65_536];
+        loop {
+            let length = self.socket.recv(&mut buffer).expect("an answer");
+            let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
+            if text.starts_with("SIP/2.0 200") {
+                let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+                let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
+                return (format!(";tag={tag}"), header("Record-Route: "));
+            }
+        }
+    }
+
+    fn invite(&self, target: &[u8], from: &[u8], more: &[u8]) -> u16 {
+        self.say("INVITE", target, from, "", &uuid().to_string(), more);
+        self.hears()
+    }
+}
+
+on_sqlite! {
+    async fn nothing_in_a_message_of_a_customer_or_a_stranger_is_obeyed(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let rogue = Rogue::at(&lab, &lab.net.customer());
+        let busy = b"+31201230486";
+
+        // What looks like a variable, a quote or SQL is part of a name; the call goes its way, to a callee who is busy.
+        let names: [&[u8]; 5] =
+            [b"$var(question)", b"+49$shv(closed_until)$hdr(Via)", b"o'brien", b"a%22,%22called%22:%22x", b"$"];
+        for name in names {
+            assert_eq!(rogue.invite(busy, name, b""), 486, "{}", String::from_utf8_lossy(name));
+        }
+        for name in [&b"o'brien\\x"[..], b"x'); DROP TABLE dialog;--"] {
+            assert_eq!(rogue.invite(busy, name, b""), 400, "{}", String::from_utf8_lossy(name));
+        }
+        // So is what is no text at all, and a name without end.
+        assert_eq!(rogue.invite(busy, b"x\xff\xfey", b""), 486);
+        assert_eq!(rogue.invite(busy, &[b'a'; 300], b""), 486);
+        // A number with such things in it is no number.
+        for number in [&b"+3120123'--;0486"[..], b"+31201%22},{0486", b"$var(answer)"] {
+            let code = rogue.invite(number, b"+31201111111", b"");
+            assert!([400, 404].contains(&code), "{code} to {}", String::from_utf8_lossy(number));
+        }
+        // A long header is carried along.
+        let long = [&b"X-Long: "[..], &[b'z'; 8000], b"\r\n"].concat();
+        assert_eq!(rogue.invite(busy, b"+31201111111", &long), 486);
+        // A way of its own choosing is not taken.
+        let route = format!("Route: <sip:{}:5060;lr>\r\n", lab.net.second_upstream());
+        let stranger = Rogue::at(&lab, &lab.net.stranger());
+        assert_eq!(stranger.invite(busy, b"+31201111111", route.as_bytes()), 403);
+
+        // Nor does a tag make a new call part of one that we know.
+        let ours = format!("Route: <sip:{};lr>\r\n{route}", lab.net.edge());
+        for method in ["INVITE", "BYE", "REFER", "UPDATE"] {
+            stranger.say(method, busy, b"+31201111111", ";tag=made-up", &uuid().to_string(), ours.as_bytes());
+            assert_eq!(stranger.hears(), 481, "{method}");
+        }
+        let records = lab.records(8).await;
+        assert!(records.iter().all(|record| record.1 == "busy"), "{records:?}");
+        lab.end().await;
+    }
+
+    async fn a_goodbye_with_made_up_tags_ends_no_call(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let talking = lab.dial("caller", "+31201234567", 1500);
+        lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
+        let call_id: (String,) = lab.db.read().await.unwrap().one("SELECT call_id FROM live_calls", &[]).await.unwrap();
+        let stranger = Rogue::at(&lab, &lab.net.stranger());
+        let ours = format!("Route: <sip:{};lr>\r\n", lab.net.edge());
+        for more in [ours.as_bytes(), b""] {
+            stranger.say("BYE", b"+31201234567", b"+31201111111", ";tag=made-up", &call_id.0, more);
+            assert_eq!(stranger.hears(), 481);
+        }
+        assert!(talking.over().await.is_complete);
+        assert_eq!(lab.records(1).await[0].2, 2);
+        lab.end().await;
+    }
+
+    async fn a_goodbye_that_leads_elsewhere_is_said_to_the_callee_all_the_same(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let elsewhere = UdpSocket::bind((lab.net.stranger(), 5060)).unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let (rogue, call_id) = (Rogue::at(&lab, &lab.net.customer()), uuid().to_string());
+        let (tag, way) = rogue.talk(b"+31201234567", &call_id);
+        let steered = format!("Route: {way}, <sip:{}:5060;lr>\r\n", lab.net.stranger());
+        rogue.say("ACK", b"x", b"+31201111111", &tag, &call_id, format!("Route: {way}\r\n").as_bytes());
+        lab.until("the call stands, and nothing leaves it", async || {
+            rogue.say("INVITE", b"+882", b"+31201111111", &tag, &call_id, steered.as_bytes());
+            rogue.hears() == 403
+        })
+        .await;
+        lab.until("the goodbye is taken", async || {
+            rogue.say("BYE", b"x", b"+31201111111", &tag, &call_id, steered.as_bytes());
+            rogue.hears() == 200
+        })
+        .await;
+        assert_eq!(lab.records(1).await[0].1, "answered");
+        assert!(elsewhere.recv(&mut [0; 1]).is_err(), "nothing went where the caller pointed");
+        lab.end().await;
+    }
+}

@@ -1,0 +1,265 @@
+//! A carrier in a nutshell: two upstreams, a customer with a trunk and some money, the service, and the edge.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use trunkline::edge::Edge;
+use trunkline::entropy::Entropy;
+use trunkline::features::calls;
+use trunkline::ledger::{self, Book, Entry, Kind};
+use trunkline::values::{AccountId, Currency, Money, Role, Time};
+
+use super::programs::{Heard, Kamailio, Sipp};
+use crate::coverage::examples::key;
+use crate::decks::{count, hand_in, upstream};
+use crate::switch::trunk;
+use crate::upstreams::wanted;
+use crate::world::client::Client;
+use crate::world::engines::{TestDb, uuid};
+use crate::world::people;
+use crate::world::process::Process;
+
+/// The deck of the upstream that is asked first. A second to the Netherlands is sold at a tenth of a cent, to the United
+/// Kingdom at half a cent.
+const FIRST_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.05\n44,UK,GB,0.25\n";
+/// The deck of the other, who asks what customers pay.
+const SECOND_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.06\n44,UK,GB,0.3\n";
+
+pub const NANOS_PER_CENT: i64 = 10_000_000;
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A part of loopback that belongs to one test.
+pub struct Net {
+    prefix: String,
+}
+
+impl Net {
+    /// One where nobody listens; tests run in processes of their own.
+    pub fn of_this_process() -> Net {
+        let first = std::process::id();
+        (first..first + 500)
+            .map(|number| Net { prefix: format!("127.{}.{}", 64 + (number >> 8) % 128, number % 256) })
+            .find(|net| UdpSocket::bind(net.edge()).is_ok())
+            .expect("a free part of loopback")
+    }
+
+    pub fn host(&self, number: u8) -> String {
+        format!("{}.{number}", self.prefix)
+    }
+
+    pub fn edge(&self) -> String {
+        format!("{}:5060", self.host(1))
+    }
+
+    pub fn control(&self) -> String {
+        format!("{}:8060", self.host(1))
+    }
+
+    pub fn service(&self) -> String {
+        format!("{}:9090", self.host(1))
+    }
+
+    pub fn customer(&self) -> String {
+        self.host(2)
+    }
+
+    /// An address nobody knows.
+    pub fn stranger(&self) -> String {
+        self.host(9)
+    }
+
+    pub fn first_upstream(&self) -> String {
+        self.host(11)
+    }
+
+    pub fn second_upstream(&self) -> String {
+        self.host(12)
+    }
+}
+
+pub struct Lab<'a> {
+    pub db: &'a TestDb,
+    pub net: Net,
+    pub folder: TempDir,
+    pub service: Process,
+    pub kamailio: Kamailio,
+    /// The first refuses every call, the second answers by the number.
+    pub upstreams: Vec<Sipp>,
+    account: AccountId,
+    ports: AtomicU16,
+}
+
+/// A record: the number called, the status, seconds, and the charge in nanos.
+pub type Record = (String, String, i64, i64);
+
+impl<'a> Lab<'a> {
+    /// The customer has so many cents, and its trunk this many channels.
+    pub async fn start(db: &'a TestDb, cents: i64, channels: i64) -> Lab<'a> {
+        let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
+        let service = serve(db, &net, &folder);
+        let admin = people::insert(db, Role::Admin, 1).await.remove(0);
+        let customer = people::insert(db, Role::Customer, 1).await.remove(0);
+        let admin = service.sign_in(&admin.email).await;
+        add_upstream(&admin, &net.first_upstream(), 10, FIRST_DECK).await;
+        add_upstream(&admin, &net.second_upstream(), 20, SECOND_DECK).await;
+        service.advance(0).await;
+        let client = service.sign_in(&customer.email).await;
+        trunk(&client, json!({"channel_cap": channels}), &net.customer()).await;
+        let upstreams = vec![
+            Sipp::upstream(folder.path(), "refusing", &net.first_upstream()),
+            Sipp::upstream(folder.path(), "callee", &net.second_upstream()),
+        ];
+        let address = format!("http://{}", net.service());
+        let mut files = Edge::new(&address, service.switch_secret().to_owned(), folder.path().join("data")).unwrap();
+        files.render().await.unwrap();
+        let kamailio = Kamailio::start(&net, folder.path(), service.switch_secret());
+        let (account, ports) = (customer.account, AtomicU16::new(5070));
+        let lab = Lab { db, net, folder, service, kamailio, upstreams, account, ports };
+        lab.top_up(cents).await;
+        lab.wait_for_upstreams("up", 2).await;
+        lab
+    }
+
+    /// Waits until so many upstreams do so.
+    pub async fn wait_for_upstreams(&self, health: &str, number: i64) {
+        let sql = match health {
+            "up" => "SELECT COUNT(*) FROM upstreams WHERE health = 'up'",
+            _ => "SELECT COUNT(*) FROM upstreams WHERE health = 'down'",
+        };
+        self.until(&format!("{number} upstreams are {health}"), async || count(self.db, sql).await == number).await;
+    }
+
+    /// Waits until something is so.
+    pub async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let came = comes_true(is_so).await;
+        assert!(came, "in vain: {what}; Kamailio says {:#?}", self.kamailio.complaints());
+    }
+
+    /// Begins a call of the customer's.
+    pub fn dial(&self, scenario: &str, number: &str, talk_millis: u64) -> Sipp {
+        self.dial_from(&self.net.customer(), scenario, number, talk_millis)
+    }
+
+    pub fn dial_from(&self, address: &str, scenario: &str, number: &str, talk_millis: u64) -> Sipp {
+        let port = self.ports.fetch_add(1, Ordering::Relaxed);
+        Sipp::phone(self.folder.path(), &self.net.edge(), scenario, (address, port), number, talk_millis)
+    }
+
+    /// A call to its end; what the caller heard.
+    pub async fn call(&self, scenario: &str, number: &str, talk_millis: u64) -> u16 {
+        let heard = self.dial(scenario, number, talk_millis).over().await;
+        assert!(heard.is_complete, "{scenario} to {number}: {heard:?}; {:#?}", self.kamailio.complaints());
+        heard.code
+    }
+
+    /// What a caller at another address hears.
+    pub async fn call_from(&self, address: &str, number: &str) -> Heard {
+        self.dial_from(address, "caller", number, 100).over().await
+    }
+
+    /// Every record, in the order of the calls, once there are so many and nobody talks any more.
+    pub async fn records(&self, number: i64) -> Vec<Record> {
+        let live = async || count(self.db, "SELECT COUNT(*) FROM live_calls").await;
+        let kept = async || count(self.db, "SELECT COUNT(*) FROM cdrs").await;
+        self.until(&format!("{number} records"), async || live().await == 0 && kept().await >= number).await;
+        let mut conn = self.db.read().await.unwrap();
+        let sql = "SELECT called, status, duration_seconds, charge FROM cdrs ORDER BY started_at, id";
+        let records: Vec<Record> = conn.all(sql, &[]).await.unwrap();
+        assert_eq!(records.len(), usize::try_from(number).unwrap(), "{records:?}");
+        records
+    }
+
+    pub async fn live_calls(&self) -> i64 {
+        count(self.db, "SELECT COUNT(*) FROM live_calls").await
+    }
+
+    pub async fn answered_calls(&self) -> i64 {
+        count(self.db, "SELECT COUNT(*) FROM live_calls WHERE answered_at IS NOT NULL").await
+    }
+
+    /// What the customer has, and what of it is held; in nanos.
+    pub async fn purse(&self) -> (i64, i64) {
+        let mut conn = self.db.read().await.unwrap();
+        let balance = ledger::balance(&mut conn, self.account, Currency::EUR).await.unwrap();
+        (balance.current.nanos(), balance.held.nanos())
+    }
+
+    pub async fn top_up(&self, cents: i64) {
+        let from = [(Book::Clearing, Money::from_minor(cents, Currency::EUR).unwrap())];
+        let entry = Entry::credit(self.account, Kind::Topup, uuid().to_string(), &from).unwrap();
+        let now = trunkline::clock::Clock::system().now();
+        let posted = self.db.tx((entry, now), |conn, (entry, now): &(Entry, Time)| {
+            Box::pin(async move { ledger::credit(conn, Entropy, entry, *now).await.map(drop) })
+        });
+        posted.await.unwrap();
+    }
+
+    /// The service once more, after it was killed.
+    pub fn serve_again(&mut self) {
+        self.service = serve(self.db, &self.net, &self.folder);
+    }
+
+    /// Kamailio once more, after it was killed.
+    pub async fn carry_again(&mut self) {
+        self.kamailio = Kamailio::start(&self.net, self.folder.path(), self.service.switch_secret());
+        self.until("Kamailio is back", async || self.healthz().await == Some(200)).await;
+    }
+
+    pub async fn healthz(&self) -> Option<u16> {
+        healthz(&self.net).await
+    }
+
+    /// Ends the lab; refuses to when its books are not in order.
+    pub async fn end(self) {
+        let verified = self.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
+        verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
+        let verified = self.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
+        verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
+        assert_eq!(self.purse().await.1, 0, "money is still held");
+        let complaints = self.kamailio.complaints();
+        assert!(complaints.is_empty(), "Kamailio complains: {complaints:#?}");
+    }
+}
+
+/// Whether something comes to be so while we wait.
+pub async fn comes_true(is_so: impl AsyncFn() -> bool) -> bool {
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    let waiting = async {
+        while !is_so().await {
+            looks.tick().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.is_ok()
+}
+
+/// What the edge says of itself.
+pub async fn healthz(net: &Net) -> Option<u16> {
+    let answer = reqwest::get(format!("http://{}/healthz", net.control())).await;
+    answer.ok().map(|answer| answer.status().as_u16())
+}
+
+fn serve(db: &TestDb, net: &Net, folder: &TempDir) -> Process {
+    let ops = net.service();
+    let settings = [
+        ("TRUNKLINE_OPS_LISTEN", ops.as_str()),
+        ("TRUNKLINE_ALLOW_PRIVATE_IPS", "on"),
+        ("TRUNKLINE_RATE_LIMITS", "off"),
+        ("TRUNKLINE_TEST_CLOCK", "on"),
+    ];
+    tokio::task::block_in_place(|| Process::serve(db, folder.path(), &settings))
+}
+
+async fn add_upstream(admin: &Client, address: &str, group: i64, deck: &str) {
+    let mut body: Value = wanted();
+    (body["markup_percent"], body["dispatcher_group_id"]) = (json!(20), json!(group));
+    body["gateways"] = json!([format!("sip:{address}:5060")]);
+    body["signaling_ips"] = json!([address]);
+    let id = upstream(&admin.with_key(key()), body).await;
+    hand_in(admin, &id, "", deck).await.expect(202);
+}

@@ -70,7 +70,7 @@ impl Drop for Other {
 async fn serve(folder: &Path) -> Outcome<Process> {
     let data = folder.join("service");
     std::fs::create_dir(&data)?;
-    let customer = customers::make(&format!("sqlite://{}/trunkline.db", data.display())).await?.remove(0);
+    let customer = customers::make(&format!("sqlite://{}/trunkline.db", data.display()), 1).await?.remove(0);
     let settings = [
         ("TRUNKLINE_LISTEN", format!("{EDGE}:8080")),
         ("TRUNKLINE_OPS_LISTEN", format!("{EDGE}:9090")),

@@ -17,6 +17,8 @@ use crate::customers;
 use crate::http::{Client, post, send};
 use crate::service::{Service, beside_us, bootstrap, sign_in};
 
+const CUSTOMERS: usize = 8;
+
 const UPSTREAM: &str =
     "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup, gateways, signaling_ips,
                             created_at, updated_at)
@@ -45,7 +47,7 @@ pub struct Scene {
 
 impl Scene {
     pub async fn prepare(work: &Path, url: &str) -> Outcome<Scene> {
-        let made = customers::make(url).await?;
+        let made = customers::make(url, CUSTOMERS).await?;
         let options: DbOptions = url.parse()?;
         let db = Db::open(&options).await?;
         let now = Clock::system().now();

@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_quiet_minute_has_its_place() {
-        let minute = |number| Time::from_millis(number * 60_000);
+        let minute = |number: i64| Time::from_millis(number * 60_000);
         let since = reaching_back(minute(100).plus(Duration::from_secs(30)), Duration::from_secs(3600));
         let filled = filled(since, minute(100), vec![Bucket { at: minute(99), count: 7 }]);
         assert_eq!(filled.len(), 60);

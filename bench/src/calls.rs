@@ -61,7 +61,8 @@ impl Other {
 
 impl Drop for Other {
     fn drop(&mut self) {
-        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0.id())]).status();
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         let _ = self.0.wait();
     }
 }
@@ -162,6 +163,7 @@ fn place(folder: &Path, name: &str, to: &str) -> Outcome<Vec<f64>> {
     let mut phones = sipp(&here, "caller")?;
     phones.args(["-s", "+31201234567", "-key", "calling", "+31201111111", "-i", PHONE, "-p", "5060"]);
     phones.args(["-r", &rate, "-m", &calls, "-d", TALK_MILLIS, "-trace_rtt", "-rtt_freq", "1", "-timeout", "60s"]);
+    phones.args(["-timer_resol", "1"]);
     let mut phones = Other::start(phones.args(["-timeout_error", &format!("{to}:5060")]))?;
     if !phones.0.wait()?.success() {
         return Err(format!("calls {name} failed").into());

@@ -62,11 +62,17 @@ impl Kamailio {
         self.process.kill();
     }
 
-    /// What it complained about, apart from what it could not read, locks in its notes that it tries again, and a second
-    /// goodbye that came too late.
+    /// What it complained about, apart from what it could not read, a service that is away, locks in its notes that it
+    /// tries again, and a second goodbye that came too late.
     pub fn complaints(&self) -> Vec<String> {
-        const USUAL: [&str; 5] =
-            ["core/parser", "janssonmod_set", "database is locked", "dlg_db_handler", "terminating non-confirmed"];
+        const USUAL: [&str; 6] = [
+            "core/parser",
+            "janssonmod_set",
+            "database is locked",
+            "dlg_db_handler",
+            "terminating non-confirmed",
+            "curL_request_url",
+        ];
         let text = std::fs::read_to_string(&self.log).unwrap();
         let is_loud = |line: &&str| ["ERROR", "CRITICAL"].iter().any(|word| line.contains(word));
         let is_usual = |line: &&str| USUAL.iter().any(|usual| line.contains(usual));

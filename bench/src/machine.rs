@@ -60,6 +60,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Decks.** `trunkline rates import` of a million rows, from the start of the program to the deck being in force and,
   from the second round on, held against the deck before. The yardstick is `\\copy` of the same file into a table whose
   primary key is the prefix, on the same server.
+- **Numbers.** The same service with a stock of 1,000,000 numbers and with one of 100,000: whoever looks at it or orders
+  from it should not notice. The numbers come in over `POST /admin/did-inventory/import`, as the team's would.
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
   bodies of 1 GiB. Meanwhile a normal client asks as before.

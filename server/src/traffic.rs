@@ -121,7 +121,7 @@ pub struct Step(pub usize);
 
 impl Step {
     /// Up to a little over a minute; whatever takes longer is in the last.
-    pub const ALL: usize = 184;
+    pub const ALL: usize = 192;
     /// The steps of whole microseconds before the first doubling.
     const EXACT: u32 = 8;
 

@@ -1,4 +1,4 @@
-//! Tables as people send them: CSV with a header, read row by row.
+//! Tables as people send them: CSV with a header, read row by row; and the cells of those that they are sent.
 //!
 //! The header names the columns, in any order and any letter case; columns that nobody knows are ignored. Fields are
 //! parted by comma, semicolon or tab, whichever makes most of the header. Taken as they come are a byte order mark,
@@ -6,6 +6,7 @@
 //!
 //! A table is read to its end whatever is wrong with it, so that every fault is told at once, with its line.
 
+mod cell;
 mod faults;
 mod header;
 mod records;
@@ -13,6 +14,7 @@ mod row;
 
 use std::io::{self, BufReader, Read};
 
+pub use cell::write_cell;
 pub use faults::{Fault, Faults};
 use header::{DELIMITERS, Layout, known};
 use records::{Records, Unreadable};

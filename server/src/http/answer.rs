@@ -86,6 +86,21 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Json<T> {
     }
 }
 
+/// 200 with what holds at this moment and no other: there is no version of it that a client could keep.
+pub struct Report<T>(pub T);
+
+impl<T: Serialize + JsonSchema + Send + 'static> Answer for Report<T> {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        json_content::<T>(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        Rendered::json(Self::STATUS, &self.0)
+    }
+}
+
 /// 201 with what was created.
 pub struct Created<T>(pub T);
 

@@ -100,7 +100,7 @@ both! {
         scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let elsewhere = other.as_ref().unwrap_or(&scene.world);
-        elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
+        let another = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
 
         assert_eq!(admin.patch(&account, json!({"reason": "None"})).await.invalid(), ["reason"]);
         let change = json!({"onboarding_status": "suspended", "reason": "Traffic to premium numbers"});
@@ -109,7 +109,7 @@ both! {
         let denied = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
         assert_eq!(denied["reason"], "account_not_active");
         let told_switch = scene.tell(json!([scene.event("keepalive", &token, 1000, json!({}))])).await;
-        assert_eq!(told_switch["hang_up"], json!([token]));
+        assert_eq!(told_switch["hang_up"], json!([token, another["call_token"]]), "whoever's keepalive it was");
         cora.with_key(crate::coverage::examples::key())
             .post("/trunks", crate::trunks::trunk("Another")).await.problem(403, "account.not_active");
         let ticket = cora.post("/tickets", crate::coverage::team::ticket()).await.expect(201);

@@ -8,7 +8,7 @@ use super::types::{
     TimeBucket, Window, WindowQuery,
 };
 use super::{reaching_back, write_down};
-use crate::http::answer::Json;
+use crate::http::answer::Report;
 use crate::http::call::Read;
 use crate::http::input::Query;
 use crate::http::problem::Problem;
@@ -32,7 +32,10 @@ impl Window {
     }
 }
 
-pub async fn operational(read: Read, Query(query): Query<WindowQuery>) -> Result<Json<OperationalDashboard>, Problem> {
+pub async fn operational(
+    read: Read,
+    Query(query): Query<WindowQuery>,
+) -> Result<Report<OperationalDashboard>, Problem> {
     let Read { conn, call } = read;
     // The connection looks at the moment before what is written down now.
     drop(conn);
@@ -58,7 +61,7 @@ pub async fn operational(read: Read, Query(query): Query<WindowQuery>) -> Result
         total: total(&actions),
         by_action: actions.into_iter().map(|Named { name, count }| ActionCount { action: name, count }).collect(),
     };
-    Ok(Json(OperationalDashboard { requests, errors, latency, audit_volume }))
+    Ok(Report(OperationalDashboard { requests, errors, latency, audit_volume }))
 }
 
 pub(super) fn total(counts: &[Named]) -> i64 {

@@ -9,7 +9,7 @@ use super::types::{
     SecurityDashboard, TokenReuse,
 };
 use super::{reaching_back, write_down};
-use crate::http::answer::Json;
+use crate::http::answer::Report;
 use crate::http::call::Read;
 use crate::http::problem::Problem;
 use crate::traffic::Count;
@@ -20,7 +20,7 @@ const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
 /// More admins than a team has.
 const ADMINS: i64 = 1000;
 
-pub async fn security(read: Read) -> Result<Json<SecurityDashboard>, Problem> {
+pub async fn security(read: Read) -> Result<Report<SecurityDashboard>, Problem> {
     let Read { conn, call } = read;
     // The connection looks at the moment before what is written down now.
     drop(conn);
@@ -50,7 +50,7 @@ pub async fn security(read: Read) -> Result<Json<SecurityDashboard>, Problem> {
         email: locked.email,
         locked_until: UnixMillis(locked.until),
     });
-    Ok(Json(SecurityDashboard {
+    Ok(Report(SecurityDashboard {
         admin_2fa,
         failed_sign_ins,
         token_reuse,

@@ -1,6 +1,6 @@
 //! All rates as one table, made while it is sent.
 
-use std::fmt::Write;
+use std::io::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -58,7 +58,7 @@ impl Export {
         let sells = prices.tariff.page(from, BATCH, self.now.millis());
         let last = sells.last()?;
         self.from = last.prefix.next();
-        let mut rows = String::with_capacity(sells.len() * 80);
+        let mut rows = Vec::with_capacity(sells.len() * 80);
         for sell in &sells {
             write_row(&mut rows, &Rate::of(sell, CURRENCY));
         }
@@ -66,41 +66,18 @@ impl Export {
     }
 }
 
-fn write_row(rows: &mut String, rate: &Rate) {
+fn write_row(rows: &mut Vec<u8>, rate: &Rate) {
     let money = rate.rate_per_minute.0;
-    // Writing to a String cannot fail.
+    // Writing to memory cannot fail.
+    let _ = write!(rows, "{},{},", rate.prefix, rate.country);
+    sheet::write_cell(rows, &rate.destination_name);
     let _ = writeln!(
         rows,
-        "{},{},{},{},{},{},{},{}",
-        rate.prefix,
-        rate.country,
-        cell(&rate.destination_name),
+        ",{},{},{},{},{}",
         money.amount(),
         money.currency(),
         rate.billing_increment_seconds,
         rate.minimum_seconds,
         rate.effective_at,
     );
-}
-
-/// A text as a cell: quoted where it must be, and nothing that a spreadsheet would take for a formula.
-fn cell(text: &str) -> String {
-    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{guard}{}\"", text.replace('"', "\"\"")),
-        false => format!("{guard}{text}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_quoted_where_it_must_be_and_never_a_formula() {
-        assert_eq!(cell("Netherlands mobile"), "Netherlands mobile");
-        assert_eq!(cell("Korea, South \"KT\""), "\"Korea, South \"\"KT\"\"\"");
-        assert_eq!(cell("=1+1"), "'=1+1");
-        assert_eq!(cell("@a,b"), "\"'@a,b\"");
-    }
 }

@@ -15,6 +15,7 @@ use trunkline::values::{AccountId, Currency, Money, Role, Time};
 use super::programs::{Heard, Kamailio, Sipp};
 use crate::coverage::examples::key;
 use crate::decks::{count, hand_in, upstream};
+use crate::numbers;
 use crate::switch::trunk;
 use crate::upstreams::wanted;
 use crate::world::client::Client;
@@ -69,6 +70,11 @@ impl Net {
         self.host(2)
     }
 
+    /// Where the customer's numbers ring.
+    pub fn office(&self) -> String {
+        self.host(3)
+    }
+
     /// An address nobody knows.
     pub fn stranger(&self) -> String {
         self.host(9)
@@ -91,7 +97,12 @@ pub struct Lab<'a> {
     pub kamailio: Kamailio,
     /// The first refuses every call, the second answers by the number.
     pub upstreams: Vec<Sipp>,
+    admin: Client,
+    customer: Client,
     account: AccountId,
+    trunk: String,
+    /// The upstream whose numbers customers may have.
+    first_upstream: String,
     ports: AtomicU16,
 }
 
@@ -106,11 +117,13 @@ impl<'a> Lab<'a> {
         let admin = people::insert(db, Role::Admin, 1).await.remove(0);
         let customer = people::insert(db, Role::Customer, 1).await.remove(0);
         let admin = service.sign_in(&admin.email).await;
-        add_upstream(&admin, &net.first_upstream(), 10, FIRST_DECK).await;
+        let first_upstream = add_upstream(&admin, &net.first_upstream(), 10, FIRST_DECK).await;
         add_upstream(&admin, &net.second_upstream(), 20, SECOND_DECK).await;
         service.advance(0).await;
-        let client = service.sign_in(&customer.email).await;
-        trunk(&client, json!({"channel_cap": channels}), &net.customer()).await;
+        let (account, customer) = (customer.account, service.sign_in(&customer.email).await);
+        let inbound_uri = format!("sip:{}:5060", net.office());
+        let wanted = json!({"channel_cap": channels, "inbound_uri": inbound_uri});
+        let trunk = trunk(&customer, wanted, &net.customer()).await;
         let upstreams = vec![
             Sipp::upstream(folder.path(), "refusing", &net.first_upstream()),
             Sipp::upstream(folder.path(), "callee", &net.second_upstream()),
@@ -119,8 +132,21 @@ impl<'a> Lab<'a> {
         let mut files = Edge::new(&address, service.switch_secret().to_owned(), folder.path().join("data")).unwrap();
         files.render().await.unwrap();
         let kamailio = Kamailio::start(&net, folder.path(), service.switch_secret());
-        let (account, ports) = (customer.account, AtomicU16::new(5070));
-        let lab = Lab { db, net, folder, service, kamailio, upstreams, account, ports };
+        let ports = AtomicU16::new(5070);
+        let lab = Lab {
+            db,
+            net,
+            folder,
+            service,
+            kamailio,
+            upstreams,
+            admin,
+            customer,
+            account,
+            trunk,
+            first_upstream,
+            ports,
+        };
         lab.top_up(cents).await;
         lab.wait_for_upstreams("up", 2).await;
         lab
@@ -200,6 +226,18 @@ impl<'a> Lab<'a> {
         posted.await.unwrap();
     }
 
+    /// Lets the customer have a number, which costs two euros at first.
+    pub async fn let_number(&self) -> String {
+        let terms = "NL,local,Amsterdam,3120,voice,1.00,1.00,api";
+        numbers::hand_in(&self.admin, &self.first_upstream, &numbers::sheet(31_201_000_000, 1, terms))
+            .await
+            .expect(202);
+        self.service.advance(0).await;
+        let group = numbers::groups(&self.customer, "").await[0]["id"].as_str().unwrap().to_owned();
+        let order = numbers::order(&self.customer, &group, &self.trunk).await.expect(201);
+        order["did"].as_str().unwrap().to_owned()
+    }
+
     /// The service once more, after it was killed.
     pub fn serve_again(&mut self) {
         self.service = serve(self.db, &self.net, &self.folder);
@@ -255,11 +293,12 @@ fn serve(db: &TestDb, net: &Net, folder: &TempDir) -> Process {
     tokio::task::block_in_place(|| Process::serve(db, folder.path(), &settings))
 }
 
-async fn add_upstream(admin: &Client, address: &str, group: i64, deck: &str) {
+async fn add_upstream(admin: &Client, address: &str, group: i64, deck: &str) -> String {
     let mut body: Value = wanted();
     (body["markup_percent"], body["dispatcher_group_id"]) = (json!(20), json!(group));
     body["gateways"] = json!([format!("sip:{address}:5060")]);
     body["signaling_ips"] = json!([address]);
     let id = upstream(&admin.with_key(key()), body).await;
     hand_in(admin, &id, "", deck).await.expect(202);
+    id
 }

@@ -52,7 +52,7 @@ impl Kamailio {
         command.env("EDGE_LISTEN", format!("udp:{}", net.edge()));
         command.env("EDGE_CONTROL", format!("tcp:{}", net.control()));
         command.env("EDGE_DATA", folder.join("data")).env("EDGE_RUN", folder.join("run"));
-        command.env("EDGE_RING_SECONDS", "1").env("EDGE_KEEPALIVE_SECONDS", "1").env("EDGE_PROBE_SECONDS", "1");
+        command.env("EDGE_RING_SECONDS", "3").env("EDGE_KEEPALIVE_SECONDS", "1").env("EDGE_PROBE_SECONDS", "1");
         command.env("EDGE_MEMORY", "64").envs(settings.iter().copied()).process_group(0);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(words).spawn().unwrap();
         Kamailio { process: Owned(process), log }

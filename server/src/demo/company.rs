@@ -3,10 +3,12 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::calendar::DAY;
 use super::cast::{ADMIN, Company, Fate};
 use super::stage::{Sent, Stage, paper, text};
 use super::traffic::Caller;
 use crate::app::StartError;
+use crate::values::Rfc3339;
 
 /// A card that pays, and one that pays once and never again.
 const CARD: &str = "4242424242424242";
@@ -18,6 +20,8 @@ const PAPERS: [&str; 3] = ["company_registration", "proof_of_address", "director
 /// What a customer pays in, and below which balance it does so again; in cents.
 const TOP_UP: i64 = 15_000;
 const LOW: i64 = 4_000;
+/// Less is paid in by who pays once and never again.
+const FIRST_OF_LITTLE_FAITH: i64 = 3_000;
 
 fn euros(cents: i64) -> Value {
     json!({"amount_minor": cents, "currency": "EUR"})
@@ -97,7 +101,8 @@ pub async fn go_live(stage: &mut Stage, company: &'static Company) -> Result<Cal
         let opened = stage.post(who, "/payments/topups", euros(TOP_UP)).await?;
         stage.pay(&opened, CARD_DECLINED).await?;
     }
-    top_up(stage, who, TOP_UP).await?;
+    let first = if company.fate == Fate::Suspended { FIRST_OF_LITTLE_FAITH } else { TOP_UP };
+    top_up(stage, who, first).await?;
     let trunk = json!({
         "name": "Main", "zone": stage.service.app.settings.zones.first().map(|zone| zone.name.clone()),
         "channel_cap": 60 + company.weight * 5, "cps_limit": 20,
@@ -115,28 +120,49 @@ pub async fn go_live(stage: &mut Stage, company: &'static Company) -> Result<Cal
         });
         stage.put(who, "/account/auto-recharge", recharge).await?;
     }
-    let mut numbers = Vec::new();
-    for regulatory in ["api", "docs_required"] {
-        numbers.extend(order_number(stage, company, &trunk_id, regulatory).await?);
-    }
+    let order = order_number(stage, company, &trunk_id, "api").await?;
+    let numbers = order["did"].as_str().map(str::to_owned).into_iter().collect();
     Ok(Caller { company, trunk_id, numbers, since: stage.now(), until: None })
 }
 
-/// Orders a number of the company's country, if there is one, and answers it once it works.
+/// Orders a number of the company's country; nothing where there is none.
 async fn order_number(
     stage: &mut Stage,
     company: &'static Company,
     trunk_id: &str,
     regulatory: &str,
-) -> Result<Option<String>, StartError> {
+) -> Result<Value, StartError> {
     let path = format!("/numbers/inventory?country={}&regulatory={regulatory}", company.country);
     let group = stage.get(company.email, &path).await?["data"][0]["id"].clone();
     if group.is_null() {
-        return Ok(None);
+        return Ok(Value::Null);
     }
     let order = json!({"inventory_id": group, "trunk_id": trunk_id});
-    let order = stage.post(company.email, "/numbers/orders", order).await?;
-    Ok(order["did"].as_str().filter(|_| order["status"] == "active").map(str::to_owned))
+    stage.post(company.email, "/numbers/orders", order).await
+}
+
+/// Orders a number that takes papers. Some hand them in, and the team approves; others let it wait.
+pub async fn order_with_papers(stage: &mut Stage, caller: &Caller, hands_in: bool) -> Result<(), StartError> {
+    let who = caller.company.email;
+    let order = order_number(stage, caller.company, &caller.trunk_id, "docs_required").await?;
+    let Some(intake) = order["compliance_intake_id"].as_str().filter(|_| hands_in) else { return Ok(()) };
+    let path = format!("/compliance/intakes/{intake}");
+    let required = stage.get(who, &path).await?["required_docs"].clone();
+    for kind in required.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        stage.call(who, Method::POST, &format!("{path}/documents"), paper(kind, caller.company.name)).await?;
+    }
+    stage.call(who, Method::POST, &format!("{path}/submit"), Sent::Nothing).await?;
+    stage.call(ADMIN.1, Method::POST, &format!("/admin{path}/review"), Sent::Nothing).await?;
+    stage.post(ADMIN.1, &format!("/admin{path}/approve"), json!({})).await?;
+    stage.settle().await
+}
+
+/// Asks for its calls of the last week as a file.
+pub async fn export_calls(stage: &mut Stage, company: &'static Company) -> Result<(), StartError> {
+    let (from, to) = (Rfc3339(stage.now().minus(DAY * 7)).to_string(), Rfc3339(stage.now()).to_string());
+    let wanted = json!({"from": from, "to": to, "format": "csv", "compression": "gzip"});
+    stage.post(company.email, "/cdrs/exports", wanted).await?;
+    stage.settle().await
 }
 
 /// Looks at the balance, and pays in what it lacks.

@@ -22,6 +22,8 @@ const VISITS: Duration = DAY.saturating_mul(5);
 const LINES: usize = 5_000;
 /// Whoever had trouble and hears sorry for it.
 const GIFT: (&str, i64) = ("katja@kanaal.example", 28);
+/// Who orders a number that takes papers, when, and whether they are handed in.
+const PAPERS: [(&str, i64, bool); 2] = [("katja@kanaal.example", 72, true), ("berenice@bonjour.example", 94, false)];
 /// When the suspended company is stopped, in hundredths.
 const STOPPED: i64 = 85;
 
@@ -32,6 +34,9 @@ enum Event {
     GoLive(usize),
     Visit(usize),
     Suspend(usize),
+    /// An order of a number that takes papers, which are handed in or not.
+    Papers(usize, bool),
+    Export(usize),
     /// A turn of a conversation.
     Speak(usize, usize),
     Gift,
@@ -73,21 +78,9 @@ pub async fn live_through(
 
 /// Everything that happens, in its order.
 fn events(calendar: Calendar, chance: &mut Chance) -> Vec<(Time, Event)> {
-    let mut events: Vec<(Time, Event)> = Vec::new();
-    let minutes = |chance: &mut Chance| Duration::from_secs(60 * chance.between(0, 300).unsigned_abs());
+    let mut events = Vec::new();
     for (place, company) in COMPANIES.iter().enumerate() {
-        let arrival = calendar.morning(company.arrives).plus(minutes(chance));
-        events.push((arrival, Event::SignUp(place)));
-        events.push((arrival.plus(DAY), Event::Judge(place)));
-        if company.calls() {
-            let live = arrival.plus(DAY * 2);
-            events.push((live, Event::GoLive(place)));
-            let visits = std::iter::successors(Some(live.plus(VISITS)), |at| Some(at.plus(VISITS)));
-            events.extend(visits.take_while(|at| *at < calendar.end).map(|at| (at, Event::Visit(place))));
-        }
-        if company.fate == Fate::Suspended {
-            events.push((calendar.morning(STOPPED).plus(HOUR), Event::Suspend(place)));
-        }
+        events.extend(way_of(place, company, calendar, chance));
     }
     for (place, question) in QUESTIONS.iter().enumerate() {
         // Nobody asks before it calls.
@@ -96,20 +89,51 @@ fn events(calendar: Calendar, chance: &mut Chance) -> Vec<(Time, Event)> {
         let turns = (0..question.words.len()).zip(std::iter::successors(Some(asked), |at| Some(at.plus(HOUR * 5))));
         events.extend(turns.map(|(turn, at)| (at, Event::Speak(place, turn))));
     }
-    events.push((calendar.morning(GIFT.1).max(calendar.begin.plus(DAY * 3)), Event::Gift));
-    for (place, _) in SUPPLIERS.iter().enumerate() {
-        let decks = [33 + place, 66 + place, 92].map(|hundredths| calendar.morning(hundredths as i64).plus(HOUR * 3));
-        events.extend(decks.map(|at| (at, Event::Deck(place))));
-    }
-    events.extend(calendar.every(DAY * 7).skip(1).map(|at| (at.plus(HOUR * 15), Event::ExchangeRates)));
-    let notices = NOTICES.iter().enumerate();
-    events.extend(notices.map(|(place, notice)| (calendar.morning(notice.at), Event::Announce(place))));
+    events.extend(work_of_the_team(calendar));
     for midnight in calendar.every(DAY) {
         events.extend(ROUNDS.map(|round| (midnight.plus(round), Event::HandInCalls)));
     }
     events.retain(|(at, _)| *at < calendar.end);
     events.sort_by_key(|(at, _)| *at);
     events
+}
+
+/// Nobody comes on the hour.
+fn minutes(chance: &mut Chance) -> Duration {
+    Duration::from_secs(60 * chance.between(0, 300).unsigned_abs())
+}
+
+/// A company signs up, is judged the day after, and calls from the next day on.
+fn way_of(place: usize, company: &Company, calendar: Calendar, chance: &mut Chance) -> Vec<(Time, Event)> {
+    let arrival = calendar.morning(company.arrives).plus(minutes(chance));
+    let (judged, live) = (arrival.plus(DAY), arrival.plus(DAY * 2));
+    let mut way = vec![(arrival, Event::SignUp(place)), (judged, Event::Judge(place))];
+    if company.calls() {
+        way.push((live, Event::GoLive(place)));
+    }
+    if company.fate == Fate::Live {
+        way.push((live.max(calendar.morning(95)), Event::Export(place)));
+        let visits = std::iter::successors(Some(live.plus(VISITS)), |at| Some(at.plus(VISITS)));
+        way.extend(visits.take_while(|at| *at < calendar.end).map(|at| (at, Event::Visit(place))));
+    }
+    if company.fate == Fate::Suspended {
+        way.push((calendar.morning(STOPPED).plus(HOUR), Event::Suspend(place)));
+    }
+    let papers = PAPERS.iter().filter(|(email, ..)| *email == company.email);
+    way.extend(papers.map(|(_, at, hands_in)| (calendar.morning(*at).plus(HOUR * 3), Event::Papers(place, *hands_in))));
+    way
+}
+
+fn work_of_the_team(calendar: Calendar) -> Vec<(Time, Event)> {
+    let mut work = vec![(calendar.morning(GIFT.1).max(calendar.begin.plus(DAY * 3)), Event::Gift)];
+    for (place, supplier) in SUPPLIERS.iter().enumerate() {
+        let decks = supplier.sends.map(|at| calendar.morning(at).plus(HOUR * 3));
+        work.extend(decks.map(|at| (at, Event::Deck(place))));
+    }
+    work.extend(calendar.every(DAY * 7).skip(1).map(|at| (at.plus(HOUR * 15), Event::ExchangeRates)));
+    let notices = NOTICES.iter().enumerate();
+    work.extend(notices.map(|(place, notice)| (calendar.morning(notice.at), Event::Announce(place))));
+    work
 }
 
 struct Life {
@@ -129,10 +153,12 @@ impl Life {
                 self.callers.push(caller);
                 Ok(())
             }
-            Event::Visit(place) if self.is_calling(&COMPANIES[place]) => {
-                company::look_after_money(stage, &COMPANIES[place]).await
-            }
-            Event::Visit(_) => Ok(()),
+            Event::Visit(place) => company::look_after_money(stage, &COMPANIES[place]).await,
+            Event::Papers(place, hands_in) => match self.caller(&COMPANIES[place]) {
+                Some(caller) => company::order_with_papers(stage, caller, hands_in).await,
+                None => Ok(()),
+            },
+            Event::Export(place) => company::export_calls(stage, &COMPANIES[place]).await,
             Event::Suspend(place) => {
                 let stopped = self.callers.iter_mut().find(|caller| caller.company.email == COMPANIES[place].email);
                 match stopped {
@@ -149,8 +175,8 @@ impl Life {
         }
     }
 
-    fn is_calling(&self, company: &Company) -> bool {
-        self.callers.iter().any(|caller| caller.company.email == company.email && caller.until.is_none())
+    fn caller(&self, company: &Company) -> Option<&Caller> {
+        self.callers.iter().find(|caller| caller.company.email == company.email)
     }
 
     async fn hand_in(&mut self, stage: &mut Stage) -> Result<(), StartError> {

@@ -139,13 +139,15 @@ pub struct Supplier {
     level: i64,
     /// It knows every place up to this one.
     places: usize,
+    /// When it sends a new deck, in hundredths of the time that is told.
+    pub sends: [i64; 3],
 }
 
 #[rustfmt::skip]
 pub const SUPPLIERS: [Supplier; 3] = [
-    Supplier { name: "Meridian Carrier Services", group: 10, currency: "EUR", markup_percent: 22, address: "203.0.113.10", level: 100, places: PLACES.len() },
-    Supplier { name: "Atlantic Voice Exchange", group: 20, currency: "USD", markup_percent: 18, address: "203.0.113.20", level: 112, places: PLACES.len() },
-    Supplier { name: "Baltic Transit", group: 30, currency: "EUR", markup_percent: 25, address: "203.0.113.30", level: 93, places: 20 },
+    Supplier { name: "Meridian Carrier Services", group: 10, currency: "EUR", markup_percent: 22, address: "203.0.113.10", level: 100, places: PLACES.len(), sends: [33, 64, 92] },
+    Supplier { name: "Atlantic Voice Exchange", group: 20, currency: "USD", markup_percent: 18, address: "203.0.113.20", level: 112, places: PLACES.len(), sends: [36, 67, 92] },
+    Supplier { name: "Baltic Transit", group: 30, currency: "EUR", markup_percent: 25, address: "203.0.113.30", level: 93, places: 20, sends: [39, 70, 92] },
 ];
 
 /// A deck as a supplier sends it. Prices wander a little with every deck; what rises does so only from `later` on.

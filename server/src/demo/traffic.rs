@@ -162,7 +162,7 @@ mod tests {
             assert!(lines.iter().all(|line| line["ended_at"].as_i64() <= Some(now.millis())));
             told.push(lines.len());
         }
-        assert!((4500..5500).contains(&told.iter().sum()), "{told:?}");
+        assert!((4500..5500).contains(&told.iter().sum::<usize>()), "{told:?}");
         assert!(told[1] > 4 * told[5], "{told:?}");
         assert!(liveliness(Rhythm::Office, begin) < liveliness(Rhythm::Office, begin.plus(HOUR * 9)));
     }

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones tourists
+.PHONY: help demo run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones tourists fuzzer
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +15,7 @@ call: rust phones ## place a real call through Kamailio, and show its record, it
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest aiosmtpd invoice-readers phones tourists ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+test: nextest aiosmtpd invoice-readers phones tourists fuzzer ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 check: rust ## formatting, lints, and the rules of the house on layout and dependencies
@@ -58,3 +58,7 @@ phones:
 # The tour of README.md is taken as it is printed.
 tourists:
 	@tools/ensure-debian curl jq
+
+# The API is held against its own description by somebody else's program.
+fuzzer:
+	@tools/ensure-schemathesis

@@ -22,10 +22,11 @@ impl Calendar {
         Calendar { begin: midnight.minus(DAY * days), end: now }
     }
 
-    /// The morning of the day that lies so many hundredths into the whole.
+    /// The morning of the day that lies so many hundredths into the days that are over: whatever happens by then does
+    /// so at any time of today.
     pub fn morning(self, hundredths: i64) -> Time {
-        let span = self.end.since(self.begin);
-        let days = span.as_secs() * hundredths.unsigned_abs() / 100 / DAY.as_secs();
+        let whole_days = self.end.since(self.begin).as_secs() / DAY.as_secs();
+        let days = whole_days * hundredths.unsigned_abs() / 100;
         self.begin.plus(DAY * u32::try_from(days).unwrap_or(u32::MAX)).plus(HOUR * 9)
     }
 

@@ -15,8 +15,6 @@ const CARD: &str = "4242424242424242";
 const CARD_OF_ONE_PAYMENT: &str = "4000000000009995";
 const CARD_DECLINED: &str = "4000000000000002";
 
-const PAPERS: [&str; 3] = ["company_registration", "proof_of_address", "director_id"];
-
 /// What a customer pays in, and below which balance it does so again; in cents.
 const TOP_UP: i64 = 15_000;
 const LOW: i64 = 4_000;
@@ -52,8 +50,8 @@ pub async fn sign_up(stage: &mut Stage, company: &'static Company) -> Result<(),
     if company.fate == Fate::CardPending {
         return Ok(());
     }
-    for kind in PAPERS {
-        stage.call(email, Method::POST, "/me/kyb/documents", paper(kind, name)).await?;
+    for kind in stage.service.app.settings.kyb_required_docs.clone() {
+        stage.call(email, Method::POST, "/me/kyb/documents", paper(kind.as_str(), name)).await?;
     }
     stage.call(email, Method::POST, "/me/kyb/submit", Sent::Nothing).await?;
     let card = if company.fate == Fate::Suspended { CARD_OF_ONE_PAYMENT } else { CARD };

@@ -196,13 +196,20 @@ mod tests {
 
     #[test]
     fn in_any_number_of_days_every_story_comes_to_its_end() {
-        let now = Time::from_seconds(1_769_817_600);
-        for days in [FEWEST_DAYS, 10, 33, 90, MOST_DAYS] {
+        let midnight = Time::from_seconds(1_769_817_600);
+        let spans =
+            [FEWEST_DAYS, 10, 33, 90, MOST_DAYS].into_iter().flat_map(|days| [0, 8, 13, 23].map(|hour| (days, hour)));
+        for (days, hour) in spans {
+            let now = midnight.plus(HOUR * hour);
             let events = events(Calendar::of_last(days, now), &mut Chance::new(1));
             let count = |wanted: fn(&Event) -> bool| events.iter().filter(|(_, event)| wanted(event)).count();
             assert_eq!(count(|event| matches!(event, Event::SignUp(_))), COMPANIES.len(), "{days}");
             let live = COMPANIES.iter().filter(|company| company.calls()).count();
             assert_eq!(count(|event| matches!(event, Event::GoLive(_))), live, "{days}");
+            let is_judged =
+                |place: usize| events.iter().any(|(_, event)| matches!(event, Event::Judge(it) if *it == place));
+            let to_judge = COMPANIES.iter().enumerate().filter(|(_, company)| company.fate > Fate::Waiting);
+            assert!(to_judge.map(|(place, _)| place).all(is_judged), "{days} {hour}");
             for (at, event) in &events {
                 let (Event::GoLive(place) | Event::Judge(place)) = event else { continue };
                 let signed_up = events.iter().position(|(_, event)| matches!(event, Event::SignUp(it) if it == place));

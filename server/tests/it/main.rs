@@ -49,6 +49,7 @@ mod pipeline;
 mod queue;
 mod rates;
 mod recharge;
+mod schemathesis;
 mod secrecy;
 mod sessions;
 mod staff;

@@ -28,6 +28,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::outside::vies::VatChecks;
+use crate::values::Secret;
 use crate::{routes, serve};
 use calendar::Calendar;
 use chance::Chance;
@@ -41,6 +42,9 @@ pub const PASSWORD: &str = "correct horse battery staple";
 
 /// How the carrier stands on invoices, unless the settings say.
 const SELLER: (&str, &str, &str, &str, &str) = (cast::CARRIER, "Oosterdok 2", "1011 VX", "Amsterdam", "NL123456782B90");
+
+const IN_USE: &str = "this database is in use, and a demonstration needs an empty one; stop the service and remove the \
+                      data folder, or name another in TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL";
 
 /// What is wished for.
 pub struct Options {
@@ -70,12 +74,10 @@ pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
 
 /// Fills an empty database. `tell` hears how far it is, in days.
 pub async fn fill(settings: Settings, options: &Options, tell: impl Fn(u32)) -> Result<Filled, StartError> {
+    // Asked for now, since a refusal would be in the audit log already.
+    options.password.parse::<Secret<12, 200>>().map_err(|error| format!("--password {error}"))?;
     if !is_empty(&settings).await? {
-        return Err(
-            "this database is in use, and a demonstration needs an empty one; stop the service and remove the \
-                    data folder, or name another in TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL"
-                .into(),
-        );
+        return Err(IN_USE.into());
     }
     tell(0);
     let calendar = Calendar::of_last(options.days, Clock::system().now());

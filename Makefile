@@ -1,8 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones
+.PHONY: help demo run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones tourists fuzzer
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: rust ## fill an empty database with three months of a small carrier's life (ARGS="--days 30 --seed 7")
+	cargo run --locked --release --bin trunkline -- demo $(ARGS)
 
 run: rust ## build and start the service (ARGS="--config trunkline.toml" are passed on)
 	cargo run --locked --release --bin trunkline -- serve $(ARGS)
@@ -12,7 +15,7 @@ call: rust phones ## place a real call through Kamailio, and show its record, it
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest aiosmtpd invoice-readers phones ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+test: nextest aiosmtpd invoice-readers phones tourists fuzzer ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 check: rust ## formatting, lints, and the rules of the house on layout and dependencies
@@ -51,3 +54,11 @@ invoice-readers:
 # Calls go through a real switch, between phones that SIPp plays.
 phones:
 	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules sip-tester sqlite3
+
+# The tour of README.md is taken as it is printed.
+tourists:
+	@tools/ensure-debian curl jq
+
+# The API is held against its own description by somebody else's program.
+fuzzer:
+	@tools/ensure-schemathesis

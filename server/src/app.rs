@@ -90,7 +90,12 @@ pub type StartError = Box<dyn std::error::Error + Send + Sync>;
 impl App {
     /// Opens everything the service needs. The database is brought up to date first.
     pub async fn open(settings: Settings) -> Result<App, StartError> {
-        let clock = if settings.test_clock { Clock::movable() } else { Clock::system() };
+        let clock = Clock::chosen(settings.test_clock);
+        App::open_with(settings, clock).await
+    }
+
+    /// The same by another clock.
+    pub async fn open_with(settings: Settings, clock: Clock) -> Result<App, StartError> {
         let entropy = Entropy;
         let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy)
             .map_err(|error| format!("the secrets in {} cannot be used: {error}", settings.data_dir.display()))?;

@@ -10,7 +10,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
+use crate::clock::Clock;
 use crate::config::{LogFormat, Settings};
+use crate::demo::{self, Filled, Live, Options, Turn};
 use crate::edge::{self, Edge};
 use crate::features::decks::{self, DeckImport, ImportMode};
 use crate::features::imports::ImportStatus;
@@ -327,14 +329,19 @@ pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
 
 /// The switch that these settings and places tell of. Its machine need not have secrets of its own.
 fn edge_of(settings: &Settings, service: Option<String>, folder: PathBuf) -> Result<Edge, StartError> {
+    let service = service.unwrap_or_else(|| format!("http://{}", settings.ops_listen));
+    Ok(Edge::new(&service, switch_secret(settings)?, folder)?)
+}
+
+/// What a switch shows to be let in: the secret of the settings, or the one in the data folder.
+fn switch_secret(settings: &Settings) -> Result<String, StartError> {
     let kept = settings.data_dir.join("secrets/switch");
     let secret = match &settings.secrets.switch {
         Some(secret) => secret.clone(),
         None => std::fs::read_to_string(&kept)
             .map_err(|error| format!("there is no TRUNKLINE_SWITCH_SECRET, and {}: {error}", kept.display()))?,
     };
-    let service = service.unwrap_or_else(|| format!("http://{}", settings.ops_listen));
-    Ok(Edge::new(&service, secret.trim().to_owned(), folder)?)
+    Ok(secret.trim().to_owned())
 }
 
 /// Writes a switch's files once.
@@ -367,6 +374,68 @@ pub async fn sync_switch(
             Ok(written) if written.is_empty() => {}
             Ok(written) => tracing::info!(?written, "the switch's files have changed"),
             Err(error) => tracing::warn!(%error, "the switch's files stay as they are"),
+        }
+    }
+}
+
+/// How often calls that go on are looked at.
+const BEAT: Duration = Duration::from_secs(1);
+
+/// Fills an empty database, and then lets so many calls begin in a minute if wished.
+pub async fn demo(settings: Settings, options: Options, calls_per_minute: Option<u32>) -> Result<(), StartError> {
+    let seed = options.seed;
+    if calls_per_minute.is_none() || demo::is_empty(&settings).await? {
+        let (days, password) = (options.days, options.password.clone());
+        let tell = |day: u32| match day {
+            0 => say(&format!("Living through the last {days} days ...")),
+            day if day.is_multiple_of(10) => say(&format!("  day {day} of {days}")),
+            _ => {}
+        };
+        tell_filled(&demo::fill(settings.clone(), &options, tell).await?, &password);
+    }
+    match calls_per_minute {
+        Some(calls) => keep_calling(settings, calls, seed).await,
+        None => Ok(()),
+    }
+}
+
+fn tell_filled(filled: &Filled, password: &str) {
+    say(&format!("Done: {} calls. Everybody signs in with the password \"{password}\":", filled.calls));
+    say(&format!("  {:<32} the carrier's admin", filled.admin));
+    for (email, word) in &filled.customers {
+        say(&format!("  {email:<32} {word}"));
+    }
+    let (email, link) = &filled.support;
+    say(&format!("{email} of the support team has no password yet, but a link that works once:"));
+    say(&format!("  {link}"));
+}
+
+/// Places calls through the running service until it is told to stop.
+async fn keep_calling(settings: Settings, calls_per_minute: u32, seed: u64) -> Result<(), StartError> {
+    let service = format!("http://{}", settings.ops_listen);
+    let mut live = Live::new(&service, switch_secret(&settings)?, calls_per_minute, seed)?;
+    say(&format!("Calling through {service} until interrupted; start the service if it does not run."));
+    let mut turns = tokio::time::interval(BEAT);
+    turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut stop, clock) = (std::pin::pin!(stop_signal()), Clock::system());
+    let mut was_away = false;
+    loop {
+        tokio::select! {
+            stopped = &mut stop => return Ok(stopped?),
+            _ = turns.tick() => {}
+        }
+        match live.turn(clock.now()).await {
+            Ok(turn) if turn.begun + turn.refused + turn.ended > 0 => {
+                let Turn { begun, refused, ended, going_on } = turn;
+                say(&format!("{begun} begun, {refused} refused, {ended} ended, {going_on} going on"));
+                was_away = false;
+            }
+            Ok(_) => was_away = false,
+            Err(error) if !was_away => {
+                say(&format!("The service does not answer ({error}); waiting for it."));
+                was_away = true;
+            }
+            Err(_) => {}
         }
     }
 }

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use trunkline::app::StartError;
 use trunkline::cli;
 use trunkline::config::Settings;
+use trunkline::demo::{FEWEST_DAYS, MOST_DAYS, Options, PASSWORD};
 
 /// Requests allocate much and briefly, on several threads.
 #[global_allocator]
@@ -53,8 +54,32 @@ enum Command {
     /// TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
     #[command(subcommand)]
     Switch(Switch),
+    /// Fill an empty database with customers, calls and money of the last months.
+    Demo(Demo),
     /// Print the OpenAPI description.
     Openapi,
+}
+
+#[derive(clap::Args)]
+struct Demo {
+    /// How many days it begins ago.
+    #[arg(long, default_value_t = 92, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST_DAYS)..=i64::from(MOST_DAYS)))]
+    days: u32,
+    /// How many calls there are, about.
+    #[arg(long, default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(0..=2_000_000))]
+    calls: u32,
+    /// The same seed draws the same people, prices and calls again.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What everybody signs in with.
+    #[arg(long, default_value = PASSWORD)]
+    password: String,
+    /// Then keep calls coming to the running service, until told to stop.
+    #[arg(long)]
+    live: bool,
+    /// How many of these begin in a minute.
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=6000))]
+    calls_per_minute: u32,
 }
 
 #[derive(Subcommand)]
@@ -162,6 +187,14 @@ struct Place {
     service: Option<String>,
 }
 
+impl Demo {
+    async fn run(self, settings: Settings) -> Result<(), StartError> {
+        let Demo { days, calls, seed, password, live, calls_per_minute } = self;
+        let options = Options { days, calls, seed, password };
+        cli::demo(settings, options, live.then_some(calls_per_minute)).await
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
@@ -200,6 +233,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Switch(Switch::Sync { place, control }) => {
                 cli::sync_switch(settings, place.service, place.out, &control).await
             }
+            Command::Demo(demo) => demo.run(settings).await,
             Command::Openapi => cli::print_openapi(),
         }
     })

@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
 use crate::app::{App, StartError};
+use crate::clock::Clock;
 use crate::config::Settings;
 use crate::features::{calls, dashboards, sandbox};
 use crate::http::endpoint::Endpoint;
@@ -48,11 +49,17 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
 
 /// The same with another table, for tests of the pipeline itself.
 pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
+    let clock = Clock::chosen(settings.test_clock);
+    start_by(settings, table, clock).await
+}
+
+/// The same by another clock.
+pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Clock) -> Result<Running, StartError> {
     let public = bind(settings.listen).await?;
     let ops = bind(settings.ops_listen).await?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
-    let app = App::open(settings.clone()).await?;
+    let app = App::open_with(settings.clone(), clock).await?;
     calls::make_room(&app).await?;
     let runner = work::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);

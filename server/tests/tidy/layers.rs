@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["features"],
     &["routes", "work", "pages", "ops"],
     &["serve"],
+    &["demo"],
     &["cli"],
     &["lib", "main"],
 ];

@@ -47,7 +47,7 @@ use engines::TestDb;
 pub const ADMIN_EMAIL: &str = "admin@carrier.example";
 pub const PASSWORD: &str = "correct horse battery staple";
 pub const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-test-world-0123456789";
-const SWITCH_SECRET: &str = "switch-secret-of-the-test-world-0123456789abc";
+pub const SWITCH_SECRET: &str = "switch-secret-of-the-test-world-0123456789abc";
 pub const JWT_SECRET: &str = "jwt-secret-of-the-test-world-0123456789abcdefg";
 pub const MASTER_SECRET: &str = "master-secret-of-the-test-world-0123456789abcd";
 

@@ -69,6 +69,16 @@ impl Process {
         }
     }
 
+    /// Where its API is, without the path.
+    pub fn address(&self) -> &str {
+        self.public.trim_end_matches("/v1")
+    }
+
+    /// Where switches speak to it, as a setting names it.
+    pub fn ops_address(&self) -> &str {
+        self.ops.trim_start_matches("http://")
+    }
+
     pub fn anyone(&self) -> Client {
         Client::new(self.http.clone(), self.public.clone(), None)
     }

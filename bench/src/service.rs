@@ -13,6 +13,7 @@ use crate::Outcome;
 use crate::http::{Client, get, post};
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-benchmark-0123456789";
+const MASTER_SECRET: &str = "master-secret-of-the-benchmark-0123456789";
 pub const ADMIN: &str = "admin@carrier.example";
 /// Everybody's.
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -85,7 +86,9 @@ impl Service {
 /// refused.
 pub fn configure<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     command.env_clear().env("TRUNKLINE_DATA_DIR", folder);
-    command.env("TRUNKLINE_RATE_LIMITS", "off").env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN)
+    command.env("TRUNKLINE_RATE_LIMITS", "off").env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN);
+    // The same in every folder, so that several programs may share a database.
+    command.env("TRUNKLINE_MASTER_SECRET", MASTER_SECRET)
 }
 
 /// Makes the first admin.

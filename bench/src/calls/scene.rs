@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::Outcome;
 use crate::customers;
 use crate::http::{Client, post, send};
-use crate::service::{Service, beside_us, bootstrap, sign_in};
+use crate::service::{Service, beside_us, bootstrap, configure, sign_in};
 
 const CUSTOMERS: usize = 8;
 
@@ -95,14 +95,10 @@ fn import(work: &Path, url: &str, upstream: UpstreamId) -> Outcome<()> {
     let folder = TempDir::new_in(work)?;
     let deck = folder.path().join("deck.csv");
     std::fs::write(&deck, DECK)?;
-    let status = Command::new(beside_us("trunkline")?)
-        .args(["rates", "import", "--upstream", &upstream.to_string()])
-        .arg(&deck)
-        .env_clear()
-        .env("TRUNKLINE_DATA_DIR", folder.path())
-        .env("TRUNKLINE_DATABASE_URL", url)
-        .stdout(Stdio::null())
-        .status()?;
+    let mut command = Command::new(beside_us("trunkline")?);
+    command.args(["rates", "import", "--upstream", &upstream.to_string()]).arg(&deck);
+    configure(&mut command, folder.path()).env("TRUNKLINE_DATABASE_URL", url);
+    let status = command.stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err("the deck was not imported".into()) }
 }
 

@@ -70,7 +70,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Edge.** SIPp calls SIPp, first directly and then through Kamailio, which asks the service about each call and tells it
   of the answer and the end. The medians lie so far apart as the edge and the service take.
 
-`bench/run requests` (or `commits`, `decks`, `numbers`, `calls`, `start`, `slow`, `timing`, `rating`, `edge`) measures one of them and leaves this page alone.
+`bench/run requests` (or `commits`, `decks`, `numbers`, `calls`, `start`, `slow`, `timing`, `rating`, `edge`) measures one of
+them and leaves this page alone.
 "
     ))
 }

@@ -24,7 +24,7 @@ async fn fuzz(db: &TestDb, who: &str, surface: [&str; 2]) {
         .current_dir(folder.path())
         .arg("--config-file")
         .arg(root.join("tests/fuzz/schemathesis.toml"))
-        .args(["run", &format!("{}/v1/openapi.json", service.address()), "--no-color", "--workers", "2"])
+        .args(["run", &format!("{}/v1/openapi.json", service.address()), "--no-color", "--workers", "1"])
         .args(["--phases", "examples,coverage,fuzzing,stateful"])
         .args(["--header", &format!("Authorization: Bearer {}", client.token())])
         .args(surface)

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use super::store::FileRow;
 use super::types::ExportFormat;
+use crate::features::cdrs::search::CdrRow;
 use crate::features::cdrs::types::{Cdr, money};
 use crate::values::{Rfc3339, Time};
 
@@ -21,7 +21,7 @@ pub const fn header(format: ExportFormat) -> &'static str {
 }
 
 /// These calls as lines.
-pub fn lines(format: ExportFormat, rows: Vec<FileRow>) -> std::io::Result<Vec<u8>> {
+pub fn lines(format: ExportFormat, rows: Vec<CdrRow>) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(rows.len() * LINE_BYTES);
     for row in rows {
         match format {
@@ -35,28 +35,7 @@ pub fn lines(format: ExportFormat, rows: Vec<FileRow>) -> std::io::Result<Vec<u8
     Ok(out)
 }
 
-impl From<FileRow> for Cdr {
-    fn from(row: FileRow) -> Self {
-        Cdr {
-            id: row.id,
-            call_id: row.call_id,
-            leg: row.leg,
-            started_at: Rfc3339(row.started_at),
-            answered_at: row.answered_at.map(Rfc3339),
-            ended_at: row.ended_at.map(Rfc3339),
-            duration_seconds: row.duration_seconds,
-            calling: row.calling,
-            called: row.called,
-            country: row.country,
-            destination_name: row.destination_name,
-            status: row.status,
-            customer_charge: money(row.charge, row.currency),
-            trunk_id: row.trunk_id,
-        }
-    }
-}
-
-fn write_cells(out: &mut Vec<u8>, row: &FileRow) -> std::io::Result<()> {
+fn write_cells(out: &mut Vec<u8>, row: &CdrRow) -> std::io::Result<()> {
     write!(out, "{},", row.id)?;
     sheet::write_cell(out, &row.call_id);
     write!(out, ",{},{},", row.leg, Rfc3339(row.started_at))?;

@@ -1,10 +1,9 @@
-//! The exports table, and the records in the order of a file.
+//! The exports table.
 
 use super::types::{CdrExportId, Compression, ExportFormat, ExportStatus};
 use crate::db::{Conn, DbError, params, row, sql};
-use crate::features::calls::{CallStatus, Leg};
 use crate::outside::files::{ContentHash, StoredFile};
-use crate::values::{AccountId, CallId, Country, Currency, Time, TrunkId};
+use crate::values::{AccountId, Time};
 
 row! {
     #[derive(Clone)]
@@ -172,46 +171,4 @@ pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbE
     let (named,) =
         conn.one(sql!("SELECT EXISTS (SELECT 1 FROM cdr_exports WHERE content_hash = $1)"), params![*hash]).await?;
     Ok(named)
-}
-
-row! {
-    /// A record as it stands in a file.
-    #[derive(Clone, Debug)]
-    pub struct FileRow {
-        pub id: CallId,
-        pub call_id: String,
-        pub leg: Leg,
-        pub started_at: Time,
-        pub answered_at: Option<Time>,
-        pub ended_at: Option<Time>,
-        pub duration_seconds: i64,
-        pub calling: String,
-        pub called: String,
-        pub country: Option<Country>,
-        pub destination_name: Option<String>,
-        pub status: CallStatus,
-        pub charge: i64,
-        pub currency: Currency,
-        pub trunk_id: TrunkId,
-    }
-}
-
-/// An account's calls after this place and before a moment, the oldest first.
-pub async fn rows(
-    conn: &mut Conn,
-    account: AccountId,
-    (at, id): (Time, CallId),
-    to: Time,
-    limit: i64,
-) -> Result<Vec<FileRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            FileRow::COLS,
-            " FROM cdrs WHERE account_id = $1 AND started_at >= $2 AND (started_at, id) > ($2, $3) AND started_at < $4
-             ORDER BY started_at, id LIMIT $5"
-        ),
-        params![account, at, id, to, limit],
-    )
-    .await
 }

@@ -22,10 +22,11 @@ use uuid::Uuid;
 
 use super::DAY;
 use super::rows;
-use super::store::{self, ExportRow, FileRow};
+use super::store::{self, ExportRow};
 use super::types::{CdrExportId, Compression};
 use crate::app::App;
 use crate::db::{Conn, Db, DbError};
+use crate::features::cdrs::search::{CdrRow, onwards};
 use crate::features::notifications::{ExportReady, notify};
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::files::{FilesError, StoredFile};
@@ -129,7 +130,7 @@ fn pages(
     db: Db,
     export: ExportRow,
     count: Arc<AtomicI64>,
-) -> impl futures_util::Stream<Item = Result<Vec<FileRow>, DbError>> + Send + 'static {
+) -> impl futures_util::Stream<Item = Result<Vec<CdrRow>, DbError>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
     let reading = Reading { db, export, after, pages: 0, count };
     stream::try_unfold(Some(reading), async |reading| {
@@ -141,11 +142,10 @@ fn pages(
 }
 
 impl Reading {
-    async fn next_page(&mut self) -> Result<Vec<FileRow>, DbError> {
+    async fn next_page(&mut self) -> Result<Vec<CdrRow>, DbError> {
         let wanted = (self.export.account_id, self.after, self.export.range_to);
-        let read = self
-            .db
-            .report(wanted, |conn, (account, after, to)| Box::pin(store::rows(conn, *account, *after, *to, PAGE)));
+        let read =
+            self.db.report(wanted, |conn, (account, after, to)| Box::pin(onwards(conn, *account, *after, *to, PAGE)));
         let page = read.await?;
         if let Some(last) = page.last() {
             self.after = (last.started_at, last.id);

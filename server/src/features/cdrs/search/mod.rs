@@ -8,7 +8,7 @@
 
 mod store;
 
-pub use store::CdrRow;
+pub use store::{CdrRow, onwards};
 
 use uuid::Uuid;
 

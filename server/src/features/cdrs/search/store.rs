@@ -364,3 +364,23 @@ pub async fn owner(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>,
         conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
     Ok(found.map(|(account,)| account))
 }
+
+/// An account's calls after this place and before a moment, the oldest first, as a file has them.
+pub async fn onwards(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): (Time, CallId),
+    to: Time,
+    limit: i64,
+) -> Result<Vec<CdrRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            CdrRow::COLS,
+            " FROM cdrs WHERE account_id = $1 AND started_at >= $2 AND (started_at, id) > ($2, $3) AND started_at < $4
+             ORDER BY started_at, id LIMIT $5"
+        ),
+        params![account, at, id, to, limit],
+    )
+    .await
+}

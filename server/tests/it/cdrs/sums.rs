@@ -98,4 +98,21 @@ both! {
         assert_eq!(customer.get("/quotas").await.ok()["data"][0]["peak_today"], 0);
         scene.end().await;
     }
+
+    async fn an_hour_in_which_no_call_begins_or_ends_counts_those_that_go_on(db) {
+        let scene = Scene::start(db, 100_000).await;
+        scene.world.advance_to_next(86_400).await;
+        let began = scene.now();
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
+        while scene.now() < began + 2 * 3_600_000 {
+            scene.world.advance(240).await;
+            scene.tell(json!([scene.event("keepalive", &token, 0, json!({}))])).await;
+        }
+        scene.tell(json!([scene.event("ended", &token, 0, json!({"answered_at": began}))])).await;
+        let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
+        let peaks: Vec<&Value> = (164..168).map(|place| &points[place]["peak_concurrent"]).collect();
+        assert_eq!(peaks, [0, 1, 1, 1]);
+        scene.end().await;
+    }
 }

@@ -5,6 +5,9 @@ use crate::db::{Conn, DbError, params, sql};
 use crate::features::calls::{day_of, hour_of};
 use crate::values::{AccountId, Time, TrunkId};
 
+/// A month of 31 days, the longest stretch whose peaks are shown.
+const HOURS_SHOWN: i64 = 31 * 24;
+
 /// One more call on a trunk, unless it is full or has begun enough of them in this second.
 pub async fn begin_on_trunk(
     conn: &mut Conn,
@@ -48,7 +51,7 @@ pub async fn begin_in_zone(
     quota: i64,
     now: Time,
 ) -> Result<bool, DbError> {
-    let begun: Option<(i64, i64, i64)> = conn
+    let begun: Option<Change> = conn
         .opt(
             sql!(
                 "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
@@ -66,12 +69,12 @@ pub async fn begin_in_zone(
                      hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.hour ELSE $3 END,
                      day = CASE WHEN zone_load.day >= $4 THEN zone_load.day ELSE $4 END
                  WHERE zone_load.live < $5
-                 RETURNING changes, before_hour, before_peak"
+                 RETURNING changes, before_hour, before_peak, hour, live - 1"
             ),
             params![account, zone, hour_of(now), day_of(now), quota],
         )
         .await?;
-    remember_hour(conn, account, zone, begun).await?;
+    remember_hours(conn, account, zone, begun).await?;
     Ok(begun.is_some())
 }
 
@@ -83,7 +86,7 @@ pub async fn end_in_zone(
     calls: i64,
     now: Time,
 ) -> Result<(), DbError> {
-    let ended: Option<(i64, i64, i64)> = conn
+    let ended: Option<Change> = conn
         .opt(
             sql!(
                 "UPDATE zone_load SET live = live - $5,
@@ -94,22 +97,39 @@ pub async fn end_in_zone(
                      before_peak = CASE WHEN hour >= $3 THEN before_peak ELSE hour_peak END,
                      hour = CASE WHEN hour >= $3 THEN hour ELSE $3 END,
                      day = CASE WHEN day >= $4 THEN day ELSE $4 END
-                 WHERE account_id = $1 AND zone = $2 RETURNING changes, before_hour, before_peak"
+                 WHERE account_id = $1 AND zone = $2
+                 RETURNING changes, before_hour, before_peak, hour, live + $5"
             ),
             params![account, zone, hour_of(now), day_of(now), calls],
         )
         .await?;
-    remember_hour(conn, account, zone, ended).await
+    remember_hours(conn, account, zone, ended).await
 }
 
-/// Writes down the peak of the hour before, if this was the first change in a new one.
-async fn remember_hour(
+/// How often a zone changed in its hour, the hour before that and its peak, this hour, and the calls before this change.
+type Change = (i64, i64, i64, i64, i64);
+
+/// Writes down the peaks of the hours before, if this was the first change in a new one: that of the hour of the last
+/// change, and for those since then, in which nothing began or ended, the calls that went on all the while.
+async fn remember_hours(
     conn: &mut Conn,
     account: AccountId,
     zone: &str,
-    changed: Option<(i64, i64, i64)>,
+    changed: Option<Change>,
 ) -> Result<(), DbError> {
-    let Some((1, hour, peak)) = changed.filter(|(_, _, peak)| *peak > 0) else { return Ok(()) };
+    let Some((1, before, peak, hour, live)) = changed else { return Ok(()) };
+    remember_hour(conn, account, zone, before, peak).await?;
+    // Beyond what anybody can ask for, nothing needs to be written.
+    for quiet in (before + 1).max(hour - HOURS_SHOWN)..hour {
+        remember_hour(conn, account, zone, quiet, live).await?;
+    }
+    Ok(())
+}
+
+async fn remember_hour(conn: &mut Conn, account: AccountId, zone: &str, hour: i64, peak: i64) -> Result<(), DbError> {
+    if peak == 0 {
+        return Ok(());
+    }
     conn.exec(
         sql!(
             "INSERT INTO zone_hours (account_id, zone, hour, peak) VALUES ($1, $2, $3, $4)

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures_util::future::{join, join_all};
+use reqwest::Method;
 use serde_json::{Value, json};
 use trunkline::values::Role;
 
@@ -90,6 +92,37 @@ both! {
         assert_eq!(admin.get(&path(&accounts[0])).await.ok()["monthly_spend_30d"]["amount_minor"], 0);
         admin.get(&path(&admin.account_id)).await.problem(404, "not_found");
         world.end().await;
+    }
+
+    async fn amid_a_hundred_requests_and_calls_at_all_nodes_none_succeeds_after_a_suspension(db) {
+        let scene = Scene::start(db, 100_000).await;
+        let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
+        let nodes: Vec<&World> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
+        let (token, account) = (scene.customer.token(), path(&scene.customer.account_id));
+        let one = |number: usize| {
+            let node = nodes[number / 2 % nodes.len()];
+            let (client, switch) = (node.bearing(token), node.operations());
+            async move {
+                if number.is_multiple_of(2) {
+                    let answer = switch.insist(Method::POST, "/switch/authorize", call(json!({}))).await;
+                    return answer.ok()["decision"] == "allow";
+                }
+                let name = json!({"company_name": format!("Name {number}")});
+                let changed = client.insist(Method::PATCH, "/account", name).await;
+                assert!(matches!(changed.status, 200 | 403), "{}", changed.body);
+                changed.status == 200
+            }
+        };
+        let rush = async || join_all((0..100).map(one)).await.into_iter().filter(|succeeded| *succeeded).count();
+        assert_eq!(rush().await, 100);
+        let suspension = json!({"onboarding_status": "suspended", "reason": "Fraud"});
+        let (suspended, _) = join(scene.admin.patch(&account, suspension), rush()).await;
+        suspended.expect(200);
+        assert_eq!(rush().await, 0);
+        if let Some(other) = other {
+            other.stop().await;
+        }
+        scene.end().await;
     }
 
     async fn a_suspension_stops_calls_at_every_node_and_leaves_the_customer_its_eyes_and_its_voice(db) {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Scene, call};
@@ -32,7 +33,7 @@ both! {
             async move {
                 let mut allowed = 0;
                 for _ in 0..20 {
-                    let answer = ops.post("/switch/authorize", call(json!({}))).await.ok();
+                    let answer = ops.insist(Method::POST, "/switch/authorize", call(json!({}))).await.ok();
                     match answer["decision"].as_str() {
                         Some("allow") => allowed += 1,
                         _ => assert_eq!(answer["reason"], "balance.insufficient"),

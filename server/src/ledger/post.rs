@@ -1,4 +1,5 @@
 //! Posting: the balance first, guarded and in one statement, then the transaction, its postings and the day's sums.
+//! PostgreSQL does all of it in that one statement, since there every other costs a part of what the work costs.
 //!
 //! The balance row is the lock: whoever has changed it is alone with this customer's book until the commit. So numbers
 //! have no gaps, and `balance_after` is right in their order.
@@ -87,6 +88,15 @@ struct Moved {
     low_water: Option<i64>,
 }
 
+/// What is written beside the balance: the customer's posting with the first of the others, which mostly is the only
+/// one, and the day whose sums they are part of.
+struct Record {
+    id: TransactionId,
+    book: Book,
+    other: i64,
+    day: i64,
+}
+
 pub(super) async fn post(
     conn: &mut Conn,
     entropy: Entropy,
@@ -94,7 +104,12 @@ pub(super) async fn post(
     guard: Guard,
     now: Time,
 ) -> Result<Posted, LedgerError> {
-    let mut moved = move_balance(conn, entry, guard, now).await?;
+    let Some((&(book, other), rest)) = entry.others.split_first() else {
+        return Err(LedgerError::Unsound("a transaction needs two postings"));
+    };
+    let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
+    let record = Record { id, book, other, day: day_of(now) };
+    let mut moved = move_balance(conn, entry, &record, guard, now).await?;
     if moved.is_none() {
         if let Some(posted) = read::posted(conn, entry).await? {
             return Ok(posted);
@@ -104,37 +119,137 @@ pub(super) async fn post(
             Guard::None { .. } => open(conn, entry.account, entry.currency).await.map(|()| true)?,
         };
         if changed {
-            moved = move_balance(conn, entry, guard, now).await?;
+            moved = move_balance(conn, entry, &record, guard, now).await?;
         }
     }
-    match (moved, guard) {
-        (Some(moved), _) => record(conn, entropy, entry, moved, now).await,
-        (None, Guard::Available) => Err(insufficient(conn, entry).await?),
+    let moved = match (moved, guard) {
+        (Some(moved), _) => moved,
+        (None, Guard::Available) => return Err(insufficient(conn, entry).await?),
         // The row is there, so somebody has posted the same event just now.
-        (None, Guard::None { .. }) => Err(conn.lose_race().into()),
+        (None, Guard::None { .. }) => return Err(conn.lose_race().into()),
+    };
+    for &(book, amount) in rest {
+        record_other(conn, id, entry, book, amount, record.day).await?;
     }
+    if watch::is_news(entry.amount, moved.balance, moved.low_water) {
+        watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
+    }
+    let money = |nanos| Money::from_nanos(nanos, entry.currency);
+    let (amount, balance_after) = (entry.amount(), money(moved.balance));
+    Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })
 }
 
-/// Changes the balance, unless the guard forbids it or the event is in the ledger already.
-async fn move_balance(conn: &mut Conn, entry: &Entry, guard: Guard, now: Time) -> Result<Option<Moved>, DbError> {
+/// Changes the balance and writes down why, unless the guard forbids it or the event is in the ledger already.
+async fn move_balance(
+    conn: &mut Conn,
+    entry: &Entry,
+    record: &Record,
+    guard: Guard,
+    now: Time,
+) -> Result<Option<Moved>, DbError> {
     let (guarded, freed) = match guard {
         Guard::Available => (true, 0),
         Guard::None { freed } => (false, freed),
     };
-    let moved: Option<(i64, i64, Option<i64>)> = conn
+    let moved: Result<Option<(i64, i64, Option<i64>)>, DbError> = conn
         .opt(
             sql!(
-                "UPDATE ledger_balances
+                "/*pg WITH moved AS ( */
+                 UPDATE ledger_balances
                  SET balance = balance + $3, held = held - $4, entries = entries + 1,
                      last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
                  WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
                    AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
-                 RETURNING balance, entries, low_water"
+                 RETURNING balance, entries, low_water
+                 /*pg ), posted AS (
+                     INSERT INTO ledger_transactions
+                         (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
+                     SELECT $9, $1, $2, entries, $7, $8, balance, $10, $11, $5 FROM moved
+                 ), books (book, amount) AS (
+                     SELECT 'customer', CAST($3 AS BIGINT) FROM moved
+                     UNION ALL SELECT CAST($12 AS TEXT), CAST($13 AS BIGINT) FROM moved
+                 ), postings AS (
+                     INSERT INTO ledger_postings (transaction_id, book, amount) SELECT $9, book, amount FROM books
+                 ), days AS (
+                     INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                     SELECT $1, $2, CAST($14 AS BIGINT), $7, book, amount, 1 FROM books
+                     ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
+                     SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1
+                 )
+                 SELECT balance, entries, low_water FROM moved */"
             ),
-            params![entry.account, entry.currency, entry.amount, freed, now, guarded, entry.kind, entry.reference],
+            params![
+                entry.account,
+                entry.currency,
+                entry.amount,
+                freed,
+                now,
+                guarded,
+                entry.kind,
+                entry.reference,
+                record.id,
+                entry.note,
+                entry.actor,
+                record.book,
+                record.other,
+                record.day
+            ],
         )
-        .await?;
-    Ok(moved.map(|(balance, number, low_water)| Moved { balance, number, low_water }))
+        .await;
+    let moved = match moved {
+        // Somebody posted the same event while we waited for the balance row; the next attempt will see it.
+        Err(DbError::Unique(key)) if key == "ledger_transactions_kind_reference_key" => return Err(conn.lose_race()),
+        moved => moved?.map(|(balance, number, low_water)| Moved { balance, number, low_water }),
+    };
+    if let Some(moved) = &moved
+        && conn.is_sqlite()
+    {
+        write_down(conn, entry, record, moved, now).await?;
+    }
+    Ok(moved)
+}
+
+/// What PostgreSQL has written with the balance.
+async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Moved, now: Time) -> Result<(), DbError> {
+    conn.exec_all(&[
+        (
+            sql!(
+                "INSERT INTO ledger_transactions
+                     (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+            ),
+            params![
+                record.id,
+                entry.account,
+                entry.currency,
+                moved.number,
+                entry.kind,
+                entry.reference,
+                moved.balance,
+                entry.note,
+                entry.actor,
+                now
+            ],
+        ),
+        (
+            sql!(
+                "INSERT INTO ledger_postings (transaction_id, book, amount)
+                 VALUES ($1, 'customer', $2), ($1, $3, $4)"
+            ),
+            params![record.id, entry.amount, record.book, record.other],
+        ),
+        // Only this customer's transactions touch the sums of its day, so nobody new waits.
+        (
+            sql!(
+                "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
+                 VALUES ($1, $2, $3, $4, 'customer', $5, 1), ($1, $2, $3, $4, $6, $7, 1)
+                 ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
+                 SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
+            ),
+            params![entry.account, entry.currency, record.day, entry.kind, entry.amount, record.book, record.other],
+        ),
+    ])
+    .await
 }
 
 /// Makes the customer's balance row where there is none.
@@ -153,77 +268,6 @@ async fn open(conn: &mut Conn, account: AccountId, currency: Currency) -> Result
 async fn insufficient(conn: &mut Conn, entry: &Entry) -> Result<LedgerError, LedgerError> {
     let balance: Balance = read::balance(conn, entry.account, entry.currency).await?;
     Ok(LedgerError::Insufficient { required: entry.amount().neg()?, available: balance.available() })
-}
-
-async fn record(
-    conn: &mut Conn,
-    entropy: Entropy,
-    entry: &Entry,
-    moved: Moved,
-    now: Time,
-) -> Result<Posted, LedgerError> {
-    let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
-    let Some((&(book, other), rest)) = entry.others.split_first() else {
-        return Err(LedgerError::Unsound("a transaction needs two postings"));
-    };
-    let day = day_of(now);
-    let written = conn
-        .exec_all(&[
-            (
-                sql!(
-                    "INSERT INTO ledger_transactions
-                         (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-                ),
-                params![
-                    id,
-                    entry.account,
-                    entry.currency,
-                    moved.number,
-                    entry.kind,
-                    entry.reference,
-                    moved.balance,
-                    entry.note,
-                    entry.actor,
-                    now
-                ],
-            ),
-            // The customer's posting with the first of the others, which mostly is the only one.
-            (
-                sql!(
-                    "INSERT INTO ledger_postings (transaction_id, book, amount)
-                     VALUES ($1, 'customer', $2), ($1, $3, $4)"
-                ),
-                params![id, entry.amount, book, other],
-            ),
-            // Only this customer's transactions touch the sums of its day, so nobody new waits.
-            (
-                sql!(
-                    "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
-                     VALUES ($1, $2, $3, $4, 'customer', $5, 1), ($1, $2, $3, $4, $6, $7, 1)
-                     ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
-                     SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1"
-                ),
-                params![entry.account, entry.currency, day, entry.kind, entry.amount, book, other],
-            ),
-        ])
-        .await;
-    match written {
-        // Somebody posted the same event while we waited for the balance row; the next attempt will see it.
-        Err(DbError::Unique(key)) if key == "ledger_transactions_kind_reference_key" => {
-            return Err(conn.lose_race().into());
-        }
-        written => written?,
-    }
-    for &(book, amount) in rest {
-        record_other(conn, id, entry, book, amount, day).await?;
-    }
-    if watch::is_news(entry.amount, moved.balance, moved.low_water) {
-        watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
-    }
-    let money = |nanos| Money::from_nanos(nanos, entry.currency);
-    let (amount, balance_after) = (entry.amount(), money(moved.balance));
-    Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })
 }
 
 /// What one more book gains.

@@ -30,7 +30,10 @@ async fn every_statement_prepares_alike_on_both_engines() {
                 (Err(error), _) => wrong.push(format!("{place}: SQLite: {error}")),
                 (_, Err(error)) => wrong.push(format!("{place}: PostgreSQL: {}", trunkline::db::DbError::other(error))),
                 (Ok(shape), Ok(prepared)) => {
-                    if shape != (prepared.params().len(), prepared.columns().len()) {
+                    // What only PostgreSQL reads may need more than SQLite does.
+                    let params = prepared.params().len();
+                    let more = text.contains("/*pg WITH") && params > shape.0;
+                    if (shape.0 != params && !more) || shape.1 != prepared.columns().len() {
                         wrong.push(format!("{place}: the engines see different parameters or columns"));
                     }
                     for column in prepared.columns() {

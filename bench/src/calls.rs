@@ -8,6 +8,7 @@ mod fill;
 mod ingest;
 mod reads;
 mod scene;
+mod store;
 
 use std::path::Path;
 
@@ -15,23 +16,21 @@ use crate::Outcome;
 use crate::postgres::Database;
 use crate::report::Line;
 use scene::Scene;
+use store::Store;
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let file = tempfile::TempDir::new_in(work)?;
-        let url = format!("sqlite://{}", file.path().join("calls.db").display());
-        let small = Scene::prepare(work, &url).await?;
-        let mut lines =
-            vec![authorize::measure(&small, "durable decisions on calls, SQLite, beside a bare axum echo").await?];
-        drop(small);
-        let server = Database::create().await?;
-        let scene = Scene::prepare(work, &server.url).await?;
-        lines.push(authorize::measure(&scene, "the same, PostgreSQL").await?);
-        lines.extend(ingest::measure(&scene, &server).await?);
-        lines.extend(reads::measure(&scene, &server, work).await?);
-        drop(scene);
-        server.forget().await?;
+        let folder = tempfile::TempDir::new_in(work)?;
+        let sqlite = Scene::prepare(work, Store::Sqlite(folder.path().join("calls.db"))).await?;
+        let postgres = Scene::prepare(work, Store::Postgres(Database::create().await?)).await?;
+        let mut lines = vec![
+            authorize::measure(&sqlite, "durable decisions on calls, SQLite, beside a bare axum echo").await?,
+            authorize::measure(&postgres, "the same, PostgreSQL").await?,
+        ];
+        lines.extend(ingest::measure(&sqlite, &postgres).await?);
+        lines.extend(reads::measure(&sqlite, &postgres, work).await?);
+        postgres.store.forget().await?;
         Ok(lines)
     })
 }

@@ -1,48 +1,101 @@
 //! Millions of calls of the last 30 days, made by the database itself, with the sums that would stand beside them.
 
+use rusqlite::Connection;
 use trunkline::clock::Clock;
+use uuid::Uuid;
 
 use super::scene::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
 
 const DAY_MILLIS: i64 = 86_400_000;
+const SPAN_MILLIS: i64 = 30 * DAY_MILLIS;
 
-/// Makes calls of one customer, the first of them numbered `first`.
-pub async fn fill(server: &Database, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
-    let now = Clock::system().now().millis();
-    let (account, trunk) = (customer.account.uuid(), customer.trunk);
-    let begin = now - 30 * DAY_MILLIS;
-    // The steps are odd numbers, so that moments, numbers and lengths are spread without being in order.
-    server
-        .run(&format!(
-            "SET synchronous_commit = off;
-             INSERT INTO cdrs (id, account_id, trunk_id, call_id, leg, zone, calling, called, country, destination_name,
-                               prefix, started_at, answered_at, ended_at, duration_seconds, billed_seconds, status,
-                               currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
-                               rate_upstream_id, upstream_id, charge, cost, ledger_id, imported, review, recorded_at)
-             SELECT (lpad(to_hex(at), 12, '0') || '7' || substr(hash, 1, 3) || '8' || substr(hash, 4, 15))::UUID,
-                    '{account}', '{trunk}', hash, 'termination', 'eu-west', '+31201111111', '+3120' || lpad((n % 9999991)::TEXT, 7, '0'),
-                    'NL', 'Destination ' || n % 40, '31', at, CASE WHEN ok THEN at END,
-                    at + CASE WHEN ok THEN seconds ELSE 0 END * 1000, CASE WHEN ok THEN seconds ELSE 0 END,
-                    CASE WHEN ok THEN seconds ELSE 0 END, CASE WHEN ok THEN 'answered' ELSE 'busy' END,
-                    'EUR', 1100000, 0, 1, 1, NULL, NULL, CASE WHEN ok THEN seconds * 18333 ELSE 0 END, 0, NULL, FALSE, FALSE, at
-             FROM (SELECT n, md5(n::TEXT) AS hash, n % 3 > 0 AS ok, n % 300 + 1 AS seconds,
-                          {begin} + (n * 7919) % {span} AS at
-                   FROM generate_series({first}::BIGINT, {last}::BIGINT) AS n) AS calls;
-             DELETE FROM cdr_days WHERE account_id = '{account}';
-             INSERT INTO cdr_days SELECT account_id, started_at / {DAY_MILLIS}, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
-                    COUNT(answered_at), SUM(duration_seconds), SUM(charge), SUM(cost)
-             FROM cdrs WHERE account_id = '{account}' GROUP BY 1, 2, 3, 4;
-             DELETE FROM cdr_hours WHERE account_id = '{account}';
-             INSERT INTO cdr_hours SELECT account_id, started_at / 3600000, trunk_id, COUNT(*), COUNT(answered_at),
-                    SUM(duration_seconds)
-             FROM cdrs WHERE account_id = '{account}' GROUP BY 1, 2, 3;",
-            span = 30 * DAY_MILLIS,
-            last = first + calls - 1,
-        ))
-        .await?;
-    server.run("VACUUM ANALYZE cdrs").await?;
-    server.run("VACUUM ANALYZE cdr_days").await?;
-    server.run("VACUUM ANALYZE cdr_hours").await
+/// The indexes of a table in parts are the table's: what is told of the parts follows.
+const DROP_INDEXES: &str = "
+    SET synchronous_commit = off;
+    SET maintenance_work_mem = '1GB';
+    CREATE TEMPORARY TABLE indexes AS
+        SELECT indexrelid::REGCLASS::TEXT AS name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') AS text
+        FROM pg_index WHERE indrelid = 'cdrs'::REGCLASS AND NOT indisprimary;
+    DO $$ DECLARE it RECORD; BEGIN FOR it IN SELECT * FROM indexes LOOP EXECUTE 'DROP INDEX ' || it.name; END LOOP; END $$;";
+const MAKE_INDEXES: &str = "
+    DO $$ DECLARE it RECORD; BEGIN FOR it IN SELECT * FROM indexes LOOP EXECUTE it.text; END LOOP; END $$;";
+
+/// Makes calls of a customer without the indexes, which are made once all are there.
+pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
+    connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576; BEGIN IMMEDIATE")?;
+    let indexes = {
+        let text = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'cdrs' AND sql IS NOT NULL";
+        let mut statement = connection.prepare(text)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect::<Result<Vec<(String, String)>, _>>()?
+    };
+    for (name, _) in &indexes {
+        connection.execute_batch(&format!("DROP INDEX {name}"))?;
+    }
+    let blob = |id: Uuid| format!("X'{}'", id.simple());
+    let numbers = format!(
+        "(WITH RECURSIVE ids (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM ids WHERE n < {}) SELECT n FROM ids) AS numbers",
+        first + calls - 1
+    );
+    connection.execute_batch(&records(
+        "unhex(printf('%012x7%03x8%015x', at, n & 4095, n))",
+        &numbers,
+        &blob(customer.account.uuid()),
+        &blob(customer.trunk),
+    ))?;
+    connection.execute_batch(&sums(&blob(customer.account.uuid())))?;
+    for (_, text) in &indexes {
+        connection.execute_batch(text)?;
+    }
+    connection.execute_batch("COMMIT; ANALYZE; PRAGMA wal_checkpoint(TRUNCATE)")?;
+    Ok(())
+}
+
+pub async fn postgres(server: &Database, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
+    let quoted = |id: Uuid| format!("'{id}'::UUID");
+    let id =
+        "(lpad(to_hex(at), 12, '0') || '7' || lpad(to_hex(n & 4095), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::UUID";
+    let numbers = format!("generate_series({first}::BIGINT, {}::BIGINT) AS n", first + calls - 1);
+    let account = quoted(customer.account.uuid());
+    let records = records(id, &numbers, &account, &quoted(customer.trunk));
+    let sums = sums(&account);
+    server.run(&format!("{DROP_INDEXES}{records}{sums}{MAKE_INDEXES}")).await?;
+    for table in ["cdrs", "cdr_days", "cdr_hours"] {
+        server.run(&format!("VACUUM ANALYZE {table}")).await?;
+    }
+    Ok(())
+}
+
+/// The steps are odd numbers, so that moments, numbers and lengths are spread without being in order.
+fn records(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
+    let begin = Clock::system().now().millis() - SPAN_MILLIS;
+    format!(
+        "INSERT INTO cdrs (id, account_id, trunk_id, call_id, leg, zone, calling, called, country, destination_name,
+                           prefix, started_at, answered_at, ended_at, duration_seconds, billed_seconds, status,
+                           currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
+                           rate_upstream_id, upstream_id, charge, cost, ledger_id, imported, review, recorded_at)
+         SELECT {id}, {account}, {trunk}, 'made-' || n, 'termination', 'eu-west', '+31201111111',
+                '+3120' || (1000000 + n % 8999993), 'NL', 'Destination ' || n % 40, '31', at,
+                CASE WHEN n % 3 > 0 THEN at END, at + seconds * 1000, seconds, seconds,
+                CASE WHEN n % 3 > 0 THEN 'answered' ELSE 'busy' END, 'EUR', 1100000, 0, 1, 1, NULL, NULL,
+                seconds * 18333, 0, NULL, FALSE, FALSE, at
+         FROM (SELECT n, CASE WHEN n % 3 > 0 THEN n % 300 + 1 ELSE 0 END AS seconds, {begin} + (n * 7919) % {SPAN_MILLIS} AS at
+               FROM {numbers}) AS calls;"
+    )
+}
+
+fn sums(account: &str) -> String {
+    format!(
+        "DELETE FROM cdr_days WHERE account_id = {account};
+         INSERT INTO cdr_days (account_id, day, country, destination_name, attempts, answered, seconds, charge, cost)
+         SELECT account_id, started_at / {DAY_MILLIS}, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
+                COUNT(answered_at), SUM(duration_seconds), SUM(charge), SUM(cost)
+         FROM cdrs WHERE account_id = {account} GROUP BY 1, 2, 3, 4;
+         DELETE FROM cdr_hours WHERE account_id = {account};
+         INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
+         SELECT account_id, started_at / 3600000, trunk_id, COUNT(*), COUNT(answered_at), SUM(duration_seconds), SUM(charge)
+         FROM cdrs WHERE account_id = {account} GROUP BY 1, 2, 3;"
+    )
 }

@@ -12,6 +12,7 @@ use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
 use trunkline::values::{AccountId, Currency, Money, UpstreamId};
 use uuid::Uuid;
 
+use super::store::Store;
 use crate::Outcome;
 use crate::customers;
 use crate::http::{Client, post, send};
@@ -41,12 +42,14 @@ pub struct Customer {
 }
 
 pub struct Scene {
+    pub store: Store,
     pub service: Service,
     pub customers: Vec<Customer>,
 }
 
 impl Scene {
-    pub async fn prepare(work: &Path, url: &str) -> Outcome<Scene> {
+    pub async fn prepare(work: &Path, store: Store) -> Outcome<Scene> {
+        let url = &store.url();
         let made = customers::make(url, CUSTOMERS).await?;
         let options: DbOptions = url.parse()?;
         let db = Db::open(&options).await?;
@@ -70,7 +73,7 @@ impl Scene {
             let trunk = trunk(&service, &token, &source).await?;
             customers.push(Customer { account: customer.id, email: customer.email, trunk, source });
         }
-        Ok(Scene { service, customers })
+        Ok(Scene { store, service, customers })
     }
 
     /// The first customer, signed in anew: filling the tables takes longer than a token lives.

@@ -1,5 +1,6 @@
 //! Calls that are over, a thousand to a request, beside the same rows put bare into a table with the same indexes, and
-//! beside a procedure that somebody would write by hand: find the rate, take the money, keep the call.
+//! beside a procedure that somebody would write by hand: find the rate, take the money, keep the call, as much of it as we
+//! keep, or little.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -41,7 +42,8 @@ const YARDSTICKS: &str = "
                             seconds BIGINT NOT NULL, charge BIGINT NOT NULL);
     CREATE INDEX ON hand_cdrs (account, started_at);
     CREATE INDEX ON hand_cdrs (account, called);
-    CREATE FUNCTION hand_take_in(first BIGINT, calls BIGINT) RETURNS VOID LANGUAGE plpgsql AS $$
+    CREATE TABLE hand_records (LIKE cdrs INCLUDING CONSTRAINTS INCLUDING INDEXES);
+    CREATE FUNCTION hand_take_in(first BIGINT, calls BIGINT, whole BOOLEAN) RETURNS VOID LANGUAGE plpgsql AS $$
     DECLARE
         number TEXT;
         seconds BIGINT;
@@ -58,8 +60,17 @@ const YARDSTICKS: &str = "
             seconds := (greatest(seconds, rate.minimum) + rate.increment - 1) / rate.increment * rate.increment;
             charge := round(rate.rate_per_minute * seconds / 60.0);
             UPDATE hand_balances SET balance = balance - charge WHERE account = place % 8;
-            INSERT INTO hand_cdrs (call_id, account, called, started_at, seconds, charge)
-                VALUES ('call-' || place, place % 8, number, place, seconds, charge);
+            IF whole THEN
+                INSERT INTO hand_records
+                    VALUES (lpad(to_hex(place), 32, '0')::UUID, lpad((place % 8)::TEXT, 32, '0')::UUID,
+                            lpad((place % 8)::TEXT, 32, '0')::UUID, 'call-' || place, 'termination', 'eu-west',
+                            '+31201111111', number, 'NL', 'Netherlands', rate.prefix, place, place, place + seconds * 1000,
+                            seconds, seconds, 'answered', 'EUR', rate.rate_per_minute, 0, rate.increment, rate.minimum,
+                            NULL, NULL, charge, 0, lpad(to_hex(place / 1000), 32, '0')::UUID, TRUE, FALSE, place);
+            ELSE
+                INSERT INTO hand_cdrs (call_id, account, called, started_at, seconds, charge)
+                    VALUES ('call-' || place, place % 8, number, place, seconds, charge);
+            END IF;
         END LOOP;
     END $$;";
 
@@ -71,18 +82,19 @@ pub async fn measure(sqlite: &Scene, postgres: &Scene) -> Outcome<Vec<Line>> {
     let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await?;
     let connection = tokio::spawn(connection);
     let mut bare_file = bare_sqlite(file)?;
-    let (mut ours, mut bare, mut hand) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], Vec::new());
+    let [mut ours, mut bare, mut hand] = [(); 3].map(|()| [Vec::new(), Vec::new()]);
     let mut next = 0;
     for _ in 0..ROUNDS {
         ours[0].push(through_service(sqlite, &mut next).await?);
         bare[0].push(into_file(&mut bare_file, sqlite)?);
         ours[1].push(through_service(postgres, &mut next).await?);
         bare[1].push(into_table(&client, postgres).await?);
-        hand.push(by_hand(&client, &mut next).await?);
+        hand[0].push(by_hand(&client, &mut next, true).await?);
+        hand[1].push(by_hand(&client, &mut next, false).await?);
     }
     drop(client);
     connection.await??;
-    let ([sqlite, postgres], [bare_sqlite, bare_postgres]) = (ours, bare);
+    let ([sqlite, postgres], [bare_sqlite, bare_postgres], [hand, hand_little]) = (ours, bare, hand);
     let (a_quarter, twice) = (Some(Limit::AtLeast(0.25, "×")), Some(Limit::AtLeast(2.0, "×")));
     Ok(vec![
         Line::beside(
@@ -92,10 +104,16 @@ pub async fn measure(sqlite: &Scene, postgres: &Scene) -> Outcome<Vec<Line>> {
             a_quarter,
         ),
         Line::beside(
-            "the same beside a procedure in PostgreSQL that rates, debits and keeps, 1,000 to a transaction",
-            sqlite,
+            "the same beside a procedure in PostgreSQL that rates, debits and keeps the same record, 1,000 to a transaction",
+            sqlite.clone(),
             hand.clone(),
             twice,
+        ),
+        Line::beside(
+            "the same beside one that keeps seven columns and three indexes",
+            sqlite,
+            hand_little.clone(),
+            None,
         ),
         Line::beside(
             "calls taken in, 1,000 to a request, PostgreSQL, beside a bare COPY of the rows, indexes and all",
@@ -103,7 +121,8 @@ pub async fn measure(sqlite: &Scene, postgres: &Scene) -> Outcome<Vec<Line>> {
             bare_postgres,
             a_quarter,
         ),
-        Line::beside("the same beside that procedure", postgres, hand, twice),
+        Line::beside("the same beside the procedure that keeps the same record", postgres.clone(), hand, twice),
+        Line::beside("the same beside the one that keeps little", postgres, hand_little, None),
     ])
 }
 
@@ -237,12 +256,12 @@ fn copied(rows: &[Row]) -> Outcome<String> {
 }
 
 /// Calls a second through the procedure.
-async fn by_hand(client: &tokio_postgres::Client, next: &mut i64) -> Outcome<f64> {
-    let take_in = client.prepare("SELECT hand_take_in($1, $2)").await?;
+async fn by_hand(client: &tokio_postgres::Client, next: &mut i64, whole: bool) -> Outcome<f64> {
+    let take_in = client.prepare("SELECT hand_take_in($1, $2, $3)").await?;
     let (begun, mut taken) = (Instant::now(), 0_u32);
     while begun.elapsed() < ROUND {
         *next += 1;
-        client.query(&take_in, &[next, &i64::from(BATCH)]).await?;
+        client.query(&take_in, &[next, &i64::from(BATCH), &whole]).await?;
         *next += i64::from(BATCH);
         taken += BATCH;
     }

@@ -62,7 +62,7 @@ pub struct Inner {
     pub addresses: Snapshot<Addresses>,
     /// Where calls go to and whether that is up, as this node knows it.
     pub gateways: Snapshot<Gateways>,
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
     /// What this node has answered since it last wrote that down.
     pub traffic: Traffic,
     /// Rings when a job may have been enqueued.
@@ -149,7 +149,7 @@ impl App {
             tariff: Snapshot::default(),
             addresses: Snapshot::default(),
             gateways: Snapshot::default(),
-            metrics: Metrics::new()?,
+            metrics: db.metrics().clone(),
             traffic: Traffic::default(),
             jobs_waker,
             switch_secret: secrets.switch,

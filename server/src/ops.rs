@@ -1,9 +1,10 @@
 //! The operations port: health, readiness, metrics, what switches ask for and, for tests, the clock. Loopback only by
 //! default.
 
+mod readings;
 mod switch;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -23,6 +24,7 @@ use crate::http::problem::Problem;
 use crate::http::response::{Response, full};
 use crate::http::schema;
 use crate::jobs::Runner;
+use crate::metrics::{Requests, Successes};
 use crate::values::Rfc3339;
 
 /// How many files of calls are taken in at once.
@@ -38,8 +40,48 @@ pub struct Operations {
     pub request_ids: headers::RequestIds,
     /// Room for files of calls; whoever finds none comes again.
     pub imports: Semaphore,
+    pub switch: SwitchRoutes,
     /// True once the service is told to stop.
     pub stopping: watch::Receiver<bool>,
+}
+
+/// What switches ask for.
+pub struct SwitchRoutes([SwitchRoute; 4]);
+
+struct SwitchRoute {
+    method: Method,
+    path: &'static str,
+    /// What its successes are counted with.
+    successes: Successes,
+}
+
+impl SwitchRoutes {
+    pub fn new(requests: &Requests) -> SwitchRoutes {
+        let routes = [
+            (Method::GET, "/switch/config"),
+            (Method::POST, "/switch/authorize"),
+            (Method::POST, "/switch/events"),
+            (Method::POST, "/switch/cdrs"),
+        ];
+        SwitchRoutes(routes.map(|(method, path)| {
+            let successes = requests.successes(&method, path, StatusCode::OK);
+            SwitchRoute { method, path, successes }
+        }))
+    }
+
+    fn route(&self, path: &str) -> Option<&SwitchRoute> {
+        self.0.iter().find(|route| route.path == path)
+    }
+}
+
+impl SwitchRoute {
+    fn count(&self, requests: &Requests, method: &Method, status: StatusCode, took: Duration) {
+        if status == self.successes.status && *method == self.method {
+            self.successes.answered(took);
+        } else {
+            requests.answered(method, self.path, status, took);
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -55,7 +97,8 @@ struct Now {
 
 impl Operations {
     pub async fn handle(&self, request: Request<Incoming>) -> Response {
-        let path = request.uri().path().to_owned();
+        let started = Instant::now();
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
         let mut response = self.answer(request).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
@@ -64,6 +107,9 @@ impl Operations {
             problem.render(&path, &request_id)
         });
         headers::finish(response.headers_mut(), &request_id);
+        if let Some(route) = self.switch.route(&path) {
+            route.count(&self.app.metrics.requests, &method, response.status(), started.elapsed());
+        }
         response
     }
 
@@ -79,7 +125,7 @@ impl Operations {
         match request.uri().path() {
             "/healthz" => Ok(text("ok\n")),
             "/readyz" => self.ready().await,
-            "/metrics" => self.metrics(),
+            "/metrics" => self.metrics().await,
             path => {
                 let path = path.to_owned();
                 self.admit_switch(request.headers())?;
@@ -110,8 +156,9 @@ impl Operations {
         Ok(text("ready\n"))
     }
 
-    fn metrics(&self) -> Result<Response, Problem> {
-        let mut response = full(StatusCode::OK, self.app.metrics.text().map_err(Problem::internal)?);
+    async fn metrics(&self) -> Result<Response, Problem> {
+        let text = self.app.metrics.text(&readings::readings(&self.app).await).map_err(Problem::internal)?;
+        let mut response = full(StatusCode::OK, text);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
         Ok(response)
     }

@@ -20,7 +20,7 @@ use crate::http::pipeline::Service;
 use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
-use crate::ops::{self, Operations};
+use crate::ops::{self, Operations, SwitchRoutes};
 use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
@@ -72,10 +72,11 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
         runner: runner.clone(),
         request_ids,
         imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
+        switch: SwitchRoutes::new(&app.metrics.requests),
         stopping: stopping.clone(),
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
-    let connections = app.metrics.connections.clone();
+    let connections = app.metrics.requests.connections.clone();
     let at_most = app.settings.connections_at_most;
     let tasks = vec![
         tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {

@@ -123,7 +123,7 @@ impl Db {
     /// The migrations this database still lacks. A database this binary cannot work with is an error.
     pub async fn pending_migrations(&self) -> Result<&'static [Migration]> {
         let mut conn = self.read().await?;
-        let known = match &self.0 {
+        let known = match &self.engine {
             Engine::Sqlite(_) => "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
             Engine::Postgres(_) => "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_migrations'",
         };

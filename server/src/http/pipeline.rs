@@ -19,7 +19,7 @@ use super::idempotency::{self, Claim, Snapshot};
 use super::input::Inbound;
 use super::problem::{Code, Problem};
 use super::response::{Response, full};
-use super::router::{Found, Router};
+use super::router::{BASE, Found, Router};
 use super::screen::{self, Form, Visit};
 use super::{conditional, headers};
 use crate::app::App;
@@ -98,10 +98,10 @@ impl Service {
     }
 
     fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
-        let (metrics, traffic) = (&self.app.metrics, &self.app.traffic);
+        let (requests, traffic) = (&self.app.metrics.requests, &self.app.traffic);
         match endpoint {
-            Some(endpoint) => endpoint.count(metrics, method, status, took),
-            None => metrics.request(method, "", status, took),
+            Some(endpoint) => endpoint.count(requests, method, status, took),
+            None => requests.answered(method, "", status, took),
         }
         traffic.answered(status, took);
         if status.is_client_error() || status.is_server_error() {
@@ -214,7 +214,7 @@ impl Service {
         seen.standing = self.app.limits.take(limit, subject, now).await?;
         match &seen.standing {
             Some(verdict) if !verdict.allowed => {
-                self.app.metrics.limited(limit.name());
+                self.app.metrics.requests.limited.of(limit.name()).inc();
                 Err(Problem::rate_limited(verdict.reset_seconds))
             }
             _ => Ok(()),

@@ -35,6 +35,7 @@ mod kyb;
 mod ledger;
 mod lockout;
 mod mail;
+mod metrics;
 mod nodes;
 mod notices;
 mod notifications;

@@ -71,6 +71,8 @@ pub struct Settings {
     pub log_filter: String,
     pub connections_at_most: usize,
     pub requests_at_once: usize,
+    /// For how long a job may wait before the service calls itself not ready.
+    pub job_lag_at_most: Duration,
     pub secrets: GivenSecrets,
     /// Names in the environment that look like settings and are none.
     pub unknown: Vec<String>,
@@ -174,6 +176,7 @@ impl Settings {
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
             connections_at_most: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             requests_at_once: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
+            job_lag_at_most: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
             secrets: GivenSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),

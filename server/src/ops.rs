@@ -23,7 +23,7 @@ use crate::http::headers;
 use crate::http::problem::Problem;
 use crate::http::response::{Response, full};
 use crate::http::schema;
-use crate::jobs::Runner;
+use crate::jobs::{self, Runner};
 use crate::metrics::{Requests, Successes};
 use crate::values::Rfc3339;
 
@@ -147,12 +147,22 @@ impl Operations {
         }
     }
 
-    /// Ready to take requests: the database answers and nobody asked the service to stop.
+    /// Ready to take requests: the database answers and has what this release needs, its jobs are not far behind, and
+    /// nobody asked the service to stop.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
         }
         self.app.db.ping().await?;
+        if !self.app.db.is_migrated().await? {
+            return Err(Problem::unavailable("The database lacks migrations of this release."));
+        }
+        let lag = jobs::lag(&mut *self.app.db.read().await?, self.app.clock.now()).await?;
+        let most = self.app.settings.job_lag_at_most;
+        if lag > most {
+            let (lag, most) = (lag.as_secs(), most.as_secs());
+            return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {most}.")));
+        }
         Ok(text("ready\n"))
     }
 

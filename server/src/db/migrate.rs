@@ -131,6 +131,12 @@ impl Db {
         if tables == 0 { Ok(MIGRATIONS) } else { pending(&mut conn).await }
     }
 
+    /// Whether it has every migration of this binary; it may have later ones, while a release is being rolled out.
+    pub async fn is_migrated(&self) -> Result<bool> {
+        let (applied,): (i64,) = self.read().await?.one(sql!("SELECT COUNT(*) FROM schema_migrations"), &[]).await?;
+        Ok(usize::try_from(applied).is_ok_and(|applied| applied >= MIGRATIONS.len()))
+    }
+
     /// Refuses a database that is not exactly at this binary's schema, and says what to do.
     pub async fn check_version(&self) -> Result<()> {
         match self.pending_migrations().await? {

@@ -30,6 +30,7 @@ use crate::secrets::Secrets;
 use crate::snapshot::Snapshot;
 use crate::tariff::Tariff;
 use crate::tokens::Tokens;
+use crate::traces::Traces;
 use crate::traffic::Traffic;
 use crate::values::Time;
 
@@ -63,6 +64,7 @@ pub struct Inner {
     /// Where calls go to and whether that is up, as this node knows it.
     pub gateways: Snapshot<Gateways>,
     pub metrics: Arc<Metrics>,
+    pub traces: Traces,
     /// What this node has answered since it last wrote that down.
     pub traffic: Traffic,
     /// Rings when a job may have been enqueued.
@@ -150,6 +152,7 @@ impl App {
             addresses: Snapshot::default(),
             gateways: Snapshot::default(),
             metrics: db.metrics().clone(),
+            traces: open_traces(&settings, entropy, &db)?,
             traffic: Traffic::default(),
             jobs_waker,
             switch_secret: secrets.switch,
@@ -192,6 +195,13 @@ fn open_vies(settings: &Settings) -> Result<Vies, StartError> {
             requester: tax.seller.vat_id.clone(),
             timeout: VIES_TIMEOUT,
         }),
+    })
+}
+
+fn open_traces(settings: &Settings, entropy: Entropy, db: &Db) -> Result<Traces, StartError> {
+    Ok(match &settings.traces {
+        None => Traces::off(),
+        Some(traces) => Traces::to(traces, http_client()?, entropy, db.metrics()),
     })
 }
 

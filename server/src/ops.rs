@@ -25,6 +25,7 @@ use crate::http::response::{Response, full};
 use crate::http::schema;
 use crate::jobs::{self, Runner};
 use crate::metrics::{Requests, Successes};
+use crate::traces::Answered;
 use crate::values::Rfc3339;
 
 /// How many files of calls are taken in at once.
@@ -100,6 +101,8 @@ impl Operations {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
+        let route = self.switch.route(&path);
+        let span = route.and_then(|_| self.app.traces.begin(request.headers(), || self.app.clock.now()));
         let mut response = self.answer(request).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
                 tracing::error!(path, request_id, %cause, "request of the operations port failed");
@@ -107,8 +110,13 @@ impl Operations {
             problem.render(&path, &request_id)
         });
         headers::finish(response.headers_mut(), &request_id);
-        if let Some(route) = self.switch.route(&path) {
-            route.count(&self.app.metrics.requests, &method, response.status(), started.elapsed());
+        let (status, took) = (response.status(), started.elapsed());
+        if let Some(route) = route {
+            route.count(&self.app.metrics.requests, &method, status, took);
+        }
+        if let (Some(span), Some(route)) = (span, route) {
+            let route = Some(route.path.to_owned());
+            self.app.traces.answered(span, Answered { method: &method, route, status, request_id: &request_id, took });
         }
         response
     }

@@ -40,6 +40,8 @@ pub struct Running {
     tasks: Vec<JoinHandle<()>>,
     stop_ops: watch::Sender<bool>,
     ops_task: JoinHandle<()>,
+    stop_traces: watch::Sender<bool>,
+    traces_task: JoinHandle<()>,
 }
 
 /// Starts everything. Listeners open first, so that a taken port is told before anything else happens.
@@ -65,6 +67,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
+    let (stop_traces, stopping_traces) = watch::channel(false);
 
     let request_ids = RequestIds::new(app.entropy);
     let operations = Operations {
@@ -96,7 +99,9 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
             async move { operations.handle(request).await }
         }
     }));
-    Ok(Running { app, public: public_address, ops: ops_address, runner, stop, tasks, stop_ops, ops_task })
+    let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
+    let (public, ops) = (public_address, ops_address);
+    Ok(Running { app, public, ops, runner, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -123,6 +128,10 @@ async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stoppi
             () = tokio::time::sleep(POLL) => {}
         }
     }
+}
+
+async fn export_traces(app: App, stopping: watch::Receiver<bool>) {
+    app.traces.export(stopping).await;
 }
 
 /// Writes down what was answered, again and again until the service stops.
@@ -177,6 +186,9 @@ impl Running {
         }
         let _ = self.stop_ops.send(true);
         finished(self.ops_task).await;
+        // By now nobody has anything more to tell.
+        let _ = self.stop_traces.send(true);
+        finished(self.traces_task).await;
     }
 }
 

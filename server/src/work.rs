@@ -84,6 +84,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     ])
     .observed_by(|app: &App, run| {
         app.metrics.job(run.kind, run.ending.as_str(), run.took);
+        app.traces.ran(run);
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },

@@ -25,6 +25,7 @@ use super::{conditional, headers};
 use crate::app::App;
 use crate::audit::{self, Outcome};
 use crate::limits::{Limit, Subject, Verdict};
+use crate::traces::Answered;
 use crate::traffic::Count;
 use crate::values::{AccountId, Time};
 
@@ -60,6 +61,7 @@ impl Service {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
+        let span = self.app.traces.begin(&head.headers, || self.app.clock.now());
         let method = head.method.clone();
         let path = head.uri.path().to_owned();
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
@@ -92,8 +94,14 @@ impl Service {
         if method == Method::HEAD {
             response = without_body(response);
         }
-        self.count(&method, endpoint.as_deref(), &seen, response.status(), started.elapsed());
-        tracing::debug!(%method, path, status = response.status().as_u16(), request_id, "request");
+        let (status, took) = (response.status(), started.elapsed());
+        self.count(&method, endpoint.as_deref(), &seen, status, took);
+        if let Some(span) = span {
+            let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
+            let answered = Answered { method: &method, route, status, request_id: &request_id, took };
+            self.app.traces.answered(span, answered);
+        }
+        tracing::debug!(%method, path, status = status.as_u16(), request_id, "request");
         response
     }
 

@@ -32,6 +32,8 @@ pub struct Metrics {
     pub ledger: Ledger,
     pub calls: Calls,
     pub decks: Decks,
+    /// Spans for the collector, by what became of them.
+    pub spans: Counters,
 }
 
 pub struct Database {
@@ -83,6 +85,7 @@ impl Metrics {
             ledger: Ledger::new(&making)?,
             calls: Calls::new(&making)?,
             decks: Decks::new(&making)?,
+            spans: making.counters("trunkline_trace_spans_total", "Spans made for the collector.", "outcome")?,
             registry: making.0,
         })
     }

@@ -61,6 +61,7 @@ mod suspension;
 mod switch;
 mod tickets;
 mod tour;
+mod traces;
 mod trunks;
 mod two_factor;
 mod uploads;

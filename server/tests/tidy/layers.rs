@@ -20,6 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "jobs",
         "limits",
         "outside",
+        "traces",
         "traffic",
         "config",
         "secrets",

@@ -30,6 +30,7 @@ use crate::secrets::Secrets;
 use crate::snapshot::Snapshot;
 use crate::tariff::Tariff;
 use crate::tokens::Tokens;
+use crate::traces::Traces;
 use crate::traffic::Traffic;
 use crate::values::Time;
 
@@ -62,7 +63,8 @@ pub struct Inner {
     pub addresses: Snapshot<Addresses>,
     /// Where calls go to and whether that is up, as this node knows it.
     pub gateways: Snapshot<Gateways>,
-    pub metrics: Metrics,
+    pub metrics: Arc<Metrics>,
+    pub traces: Traces,
     /// What this node has answered since it last wrote that down.
     pub traffic: Traffic,
     /// Rings when a job may have been enqueued.
@@ -149,7 +151,8 @@ impl App {
             tariff: Snapshot::default(),
             addresses: Snapshot::default(),
             gateways: Snapshot::default(),
-            metrics: Metrics::new()?,
+            metrics: db.metrics().clone(),
+            traces: open_traces(&settings, entropy, &db)?,
             traffic: Traffic::default(),
             jobs_waker,
             switch_secret: secrets.switch,
@@ -192,6 +195,13 @@ fn open_vies(settings: &Settings) -> Result<Vies, StartError> {
             requester: tax.seller.vat_id.clone(),
             timeout: VIES_TIMEOUT,
         }),
+    })
+}
+
+fn open_traces(settings: &Settings, entropy: Entropy, db: &Db) -> Result<Traces, StartError> {
+    Ok(match &settings.traces {
+        None => Traces::off(),
+        Some(traces) => Traces::to(traces, http_client()?, entropy, db.metrics()),
     })
 }
 

@@ -9,6 +9,7 @@ mod calls;
 mod carrier;
 mod revolut;
 mod tax;
+mod traces;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::outside::carriers::HttpCarrierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
+use crate::traces::TraceSettings;
 use crate::values::DocKind;
 pub use calls::{AlarmSettings, CallSettings};
 pub use tax::{Seller, TaxSettings};
@@ -66,11 +68,15 @@ pub struct Settings {
     /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
     pub allow_private_ips: bool,
     pub test_clock: bool,
+    /// Who collects spans, if anybody.
+    pub traces: Option<TraceSettings>,
     pub log: LogFormat,
     /// Which events are logged, such as `info` or `trunkline=debug`.
     pub log_filter: String,
     pub connections_at_most: usize,
     pub requests_at_once: usize,
+    /// For how long a job may wait before the service calls itself not ready.
+    pub job_lag_at_most: Duration,
     pub secrets: GivenSecrets,
     /// Names in the environment that look like settings and are none.
     pub unknown: Vec<String>,
@@ -170,10 +176,12 @@ impl Settings {
             calls: read.calls(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
+            traces: read.traces(),
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
             connections_at_most: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             requests_at_once: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
+            job_lag_at_most: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
             secrets: GivenSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),

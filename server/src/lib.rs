@@ -28,6 +28,7 @@ pub mod serve;
 pub mod snapshot;
 pub mod tariff;
 pub mod tokens;
+pub mod traces;
 pub mod traffic;
 pub mod values;
 pub mod work;

@@ -1,9 +1,10 @@
 //! The operations port: health, readiness, metrics, what switches ask for and, for tests, the clock. Loopback only by
 //! default.
 
+mod readings;
 mod switch;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -22,7 +23,9 @@ use crate::http::headers;
 use crate::http::problem::Problem;
 use crate::http::response::{Response, full};
 use crate::http::schema;
-use crate::jobs::Runner;
+use crate::jobs::{self, Runner};
+use crate::metrics::{Requests, Successes};
+use crate::traces::Answered;
 use crate::values::Rfc3339;
 
 /// How many files of calls are taken in at once.
@@ -38,8 +41,48 @@ pub struct Operations {
     pub request_ids: headers::RequestIds,
     /// Room for files of calls; whoever finds none comes again.
     pub imports: Semaphore,
+    pub switch: SwitchRoutes,
     /// True once the service is told to stop.
     pub stopping: watch::Receiver<bool>,
+}
+
+/// What switches ask for.
+pub struct SwitchRoutes([SwitchRoute; 4]);
+
+struct SwitchRoute {
+    method: Method,
+    path: &'static str,
+    /// What its successes are counted with.
+    successes: Successes,
+}
+
+impl SwitchRoutes {
+    pub fn new(requests: &Requests) -> SwitchRoutes {
+        let routes = [
+            (Method::GET, "/switch/config"),
+            (Method::POST, "/switch/authorize"),
+            (Method::POST, "/switch/events"),
+            (Method::POST, "/switch/cdrs"),
+        ];
+        SwitchRoutes(routes.map(|(method, path)| {
+            let successes = requests.successes(&method, path, StatusCode::OK);
+            SwitchRoute { method, path, successes }
+        }))
+    }
+
+    fn route(&self, path: &str) -> Option<&SwitchRoute> {
+        self.0.iter().find(|route| route.path == path)
+    }
+}
+
+impl SwitchRoute {
+    fn count(&self, requests: &Requests, method: &Method, status: StatusCode, took: Duration) {
+        if status == self.successes.status && *method == self.method {
+            self.successes.answered(took);
+        } else {
+            requests.answered(method, self.path, status, took);
+        }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -55,8 +98,11 @@ struct Now {
 
 impl Operations {
     pub async fn handle(&self, request: Request<Incoming>) -> Response {
-        let path = request.uri().path().to_owned();
+        let started = Instant::now();
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
+        let route = self.switch.route(&path);
+        let span = route.and_then(|_| self.app.traces.begin(request.headers(), || self.app.clock.now()));
         let mut response = self.answer(request).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
                 tracing::error!(path, request_id, %cause, "request of the operations port failed");
@@ -64,6 +110,14 @@ impl Operations {
             problem.render(&path, &request_id)
         });
         headers::finish(response.headers_mut(), &request_id);
+        let (status, took) = (response.status(), started.elapsed());
+        if let Some(route) = route {
+            route.count(&self.app.metrics.requests, &method, status, took);
+        }
+        if let (Some(span), Some(route)) = (span, route) {
+            let route = Some(route.path.to_owned());
+            self.app.traces.answered(span, Answered { method: &method, route, status, request_id: &request_id, took });
+        }
         response
     }
 
@@ -79,7 +133,7 @@ impl Operations {
         match request.uri().path() {
             "/healthz" => Ok(text("ok\n")),
             "/readyz" => self.ready().await,
-            "/metrics" => self.metrics(),
+            "/metrics" => self.metrics().await,
             path => {
                 let path = path.to_owned();
                 self.admit_switch(request.headers())?;
@@ -101,17 +155,28 @@ impl Operations {
         }
     }
 
-    /// Ready to take requests: the database answers and nobody asked the service to stop.
+    /// Ready to take requests: the database answers and has what this release needs, its jobs are not far behind, and
+    /// nobody asked the service to stop.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
         }
         self.app.db.ping().await?;
+        if !self.app.db.is_migrated().await? {
+            return Err(Problem::unavailable("The database lacks migrations of this release."));
+        }
+        let lag = jobs::lag(&mut *self.app.db.read().await?, self.app.clock.now()).await?;
+        let most = self.app.settings.job_lag_at_most;
+        if lag > most {
+            let (lag, most) = (lag.as_secs(), most.as_secs());
+            return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {most}.")));
+        }
         Ok(text("ready\n"))
     }
 
-    fn metrics(&self) -> Result<Response, Problem> {
-        let mut response = full(StatusCode::OK, self.app.metrics.text().map_err(Problem::internal)?);
+    async fn metrics(&self) -> Result<Response, Problem> {
+        let text = self.app.metrics.text(&readings::readings(&self.app).await).map_err(Problem::internal)?;
+        let mut response = full(StatusCode::OK, text);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
         Ok(response)
     }

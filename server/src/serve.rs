@@ -20,7 +20,7 @@ use crate::http::pipeline::Service;
 use crate::http::router::{BASE, Document, Router};
 use crate::http::{openapi, reference, server};
 use crate::jobs::Runner;
-use crate::ops::{self, Operations};
+use crate::ops::{self, Operations, SwitchRoutes};
 use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
 
@@ -40,6 +40,8 @@ pub struct Running {
     tasks: Vec<JoinHandle<()>>,
     stop_ops: watch::Sender<bool>,
     ops_task: JoinHandle<()>,
+    stop_traces: watch::Sender<bool>,
+    traces_task: JoinHandle<()>,
 }
 
 /// Starts everything. Listeners open first, so that a taken port is told before anything else happens.
@@ -65,6 +67,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
+    let (stop_traces, stopping_traces) = watch::channel(false);
 
     let request_ids = RequestIds::new(app.entropy);
     let operations = Operations {
@@ -72,10 +75,11 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
         runner: runner.clone(),
         request_ids,
         imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
+        switch: SwitchRoutes::new(&app.metrics.requests),
         stopping: stopping.clone(),
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
-    let connections = app.metrics.connections.clone();
+    let connections = app.metrics.requests.connections.clone();
     let at_most = app.settings.connections_at_most;
     let tasks = vec![
         tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {
@@ -95,7 +99,9 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
             async move { operations.handle(request).await }
         }
     }));
-    Ok(Running { app, public: public_address, ops: ops_address, runner, stop, tasks, stop_ops, ops_task })
+    let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
+    let (public, ops) = (public_address, ops_address);
+    Ok(Running { app, public, ops, runner, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
@@ -122,6 +128,10 @@ async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stoppi
             () = tokio::time::sleep(POLL) => {}
         }
     }
+}
+
+async fn export_traces(app: App, stopping: watch::Receiver<bool>) {
+    app.traces.export(stopping).await;
 }
 
 /// Writes down what was answered, again and again until the service stops.
@@ -176,6 +186,9 @@ impl Running {
         }
         let _ = self.stop_ops.send(true);
         finished(self.ops_task).await;
+        // By now nobody has anything more to tell.
+        let _ = self.stop_traces.send(true);
+        finished(self.traces_task).await;
     }
 }
 

@@ -82,8 +82,9 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
-    .observed_by(|app: &App, kind, outcome| {
-        app.metrics.job(kind, if outcome.is_ok() { "success" } else { "failure" });
+    .observed_by(|app: &App, run| {
+        app.metrics.job(run.kind, run.ending.as_str(), run.took);
+        app.traces.ran(run);
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },

@@ -2,6 +2,9 @@
 //!
 //! On SQLite every statement runs inline, so its future is ready at the first poll.
 
+use std::sync::Arc;
+
+use prometheus::IntCounter;
 use rusqlite::Connection;
 
 use super::error::{DbError, Result};
@@ -9,6 +12,7 @@ use super::postgres::Session;
 use super::row::{FromRow, Row};
 use super::sqlite;
 use super::value::Value;
+use crate::metrics::Metrics;
 
 pub struct Conn {
     engine: Engine,
@@ -17,6 +21,9 @@ pub struct Conn {
     failed: bool,
     /// A statement lost against another transaction, and the whole may be tried again.
     lost_race: bool,
+    metrics: Arc<Metrics>,
+    /// What the transaction adds to counters if it stands.
+    counted: Vec<(IntCounter, u64)>,
 }
 
 enum Engine {
@@ -33,12 +40,26 @@ pub(super) enum Purpose {
 }
 
 impl Conn {
-    pub(super) fn sqlite(connection: Connection, purpose: Purpose) -> Conn {
-        Conn { engine: Engine::Sqlite(Box::new(connection)), purpose, failed: false, lost_race: false }
+    pub(super) fn sqlite(connection: Connection, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Sqlite(Box::new(connection)), purpose, metrics)
     }
 
-    pub(super) fn postgres(session: Session, purpose: Purpose) -> Conn {
-        Conn { engine: Engine::Postgres(Box::new(session)), purpose, failed: false, lost_race: false }
+    pub(super) fn postgres(session: Session, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Postgres(Box::new(session)), purpose, metrics)
+    }
+
+    fn new(engine: Engine, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
+        let (metrics, counted) = (Arc::clone(metrics), Vec::new());
+        Conn { engine, purpose, failed: false, lost_race: false, metrics, counted }
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Adds to a counter if and when the transaction is committed.
+    pub fn count(&mut self, counter: impl FnOnce(&Metrics) -> &IntCounter, more: u64) {
+        self.counted.push((counter(&self.metrics).clone(), more));
     }
 
     pub fn is_sqlite(&self) -> bool {
@@ -167,6 +188,7 @@ impl Conn {
 
     fn note<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome {
+            error.count(&self.metrics.database);
             self.failed = true;
             self.lost_race |= matches!(error, DbError::Retry);
         }
@@ -215,8 +237,13 @@ impl Conn {
 
     /// Leaves a connection behind that can do nothing more.
     pub(super) fn take(&mut self) -> Conn {
-        let gone = Conn { engine: Engine::Gone, purpose: self.purpose, failed: true, lost_race: false };
+        let gone = Conn { failed: true, ..Conn::new(Engine::Gone, self.purpose, &self.metrics) };
         std::mem::replace(self, gone)
+    }
+
+    /// What transactions have counted since they were last taken away.
+    pub(super) fn counted(&mut self) -> &mut Vec<(IntCounter, u64)> {
+        &mut self.counted
     }
 
     pub(super) fn as_sqlite(&self) -> Option<&Connection> {

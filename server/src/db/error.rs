@@ -9,6 +9,8 @@ use std::fmt;
 use rusqlite::ffi;
 use tokio_postgres::error::SqlState;
 
+use crate::metrics::Database;
+
 pub type Result<T, E = DbError> = std::result::Result<T, E>;
 
 #[derive(Debug)]
@@ -47,6 +49,19 @@ impl DbError {
 
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         DbError::Unavailable(cause.to_string())
+    }
+
+    /// Counts what went wrong. A row that is not there is no fault, and what follows from an earlier one is none more.
+    pub(super) fn count(&self, database: &Database) {
+        let kind = match self {
+            DbError::Unique(_) | DbError::ForeignKey | DbError::Check(_) | DbError::NotNull(_) => "constraint",
+            DbError::Retry => "lost_race",
+            DbError::LockTimeout => "lock_timeout",
+            DbError::Unavailable(_) => "unavailable",
+            DbError::Column { .. } | DbError::Schema(_) | DbError::Other(_) => "other",
+            DbError::NotFound | DbError::Aborted => return,
+        };
+        database.errors.of(kind).inc();
     }
 
     /// Whether the unique constraint `name` refused a row.

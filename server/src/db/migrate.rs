@@ -123,12 +123,18 @@ impl Db {
     /// The migrations this database still lacks. A database this binary cannot work with is an error.
     pub async fn pending_migrations(&self) -> Result<&'static [Migration]> {
         let mut conn = self.read().await?;
-        let known = match &self.0 {
+        let known = match &self.engine {
             Engine::Sqlite(_) => "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'schema_migrations'",
             Engine::Postgres(_) => "SELECT COUNT(*) FROM pg_tables WHERE tablename = 'schema_migrations'",
         };
         let (tables,): (i64,) = conn.one(known, &[]).await?;
         if tables == 0 { Ok(MIGRATIONS) } else { pending(&mut conn).await }
+    }
+
+    /// Whether it has every migration of this binary; it may have later ones, while a release is being rolled out.
+    pub async fn is_migrated(&self) -> Result<bool> {
+        let (applied,): (i64,) = self.read().await?.one(sql!("SELECT COUNT(*) FROM schema_migrations"), &[]).await?;
+        Ok(usize::try_from(applied).is_ok_and(|applied| applied >= MIGRATIONS.len()))
     }
 
     /// Refuses a database that is not exactly at this binary's schema, and says what to do.

@@ -39,6 +39,7 @@ pub use row::{FromRow, Row};
 pub use statements::postgres_text;
 pub use value::{Cell, Column, Kind, Param, Raw, Value};
 
+use crate::metrics::Metrics;
 use postgres::{Isolation, Postgres};
 use sqlite::{Home, Sqlite};
 
@@ -52,10 +53,21 @@ enum View {
     OfOneMoment,
 }
 
+/// What of a database is in use, and what waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    pub connections_in_use: usize,
+    /// Transactions and reads whose turn has not come.
+    pub waiting: usize,
+}
+
 const PANICKED: &str = "the transaction panicked";
 
 #[derive(Clone)]
-pub struct Db(Engine);
+pub struct Db {
+    engine: Engine,
+    metrics: Arc<Metrics>,
+}
 
 #[derive(Clone)]
 enum Engine {
@@ -66,15 +78,30 @@ enum Engine {
 impl Db {
     /// Opens the database and checks that it keeps what it commits. It does not migrate.
     pub async fn open(options: &DbOptions) -> Result<Db> {
-        Ok(Db(match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options)?)),
-            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options).await?),
-        }))
+        let metrics = Arc::new(Metrics::new().map_err(DbError::other)?);
+        let engine = match &options.location {
+            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics)?)),
+            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics).await?),
+        };
+        Ok(Db { engine, metrics })
+    }
+
+    /// What is counted here and everywhere else.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// How busy it is at the moment.
+    pub fn load(&self) -> Load {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.load(),
+            Engine::Postgres(postgres) => postgres.load(),
+        }
     }
 
     /// Whether other nodes may write to it.
     pub fn is_shared(&self) -> bool {
-        matches!(self.0, Engine::Postgres(_))
+        matches!(self.engine, Engine::Postgres(_))
     }
 
     pub async fn ping(&self) -> Result<()> {
@@ -84,7 +111,7 @@ impl Db {
 
     /// A connection for reading; each statement stands alone. Give it back before waiting for anything else.
     pub async fn read(&self) -> Result<Reader> {
-        match &self.0 {
+        match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.readers.lend().await,
             Engine::Postgres(postgres) => Ok(Reader { conn: postgres.read().await?, home: None }),
         }
@@ -126,8 +153,10 @@ impl Db {
         E: From<DbError> + Send + 'static,
     {
         let (job, outcome) = job::job(input, body);
-        match &self.0 {
-            Engine::Sqlite(sqlite) => sqlite.writer.take(job).await?,
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                sqlite.writer.take(job).await.inspect_err(|error| error.count(&self.metrics.database))?
+            }
             Engine::Postgres(postgres) => postgres.take(isolation, job),
         }
         outcome.wait().await
@@ -161,7 +190,7 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        match &self.0 {
+        match &self.engine {
             Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reporters.lend().await?;
                 if view == View::OfOneMoment {

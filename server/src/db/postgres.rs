@@ -7,10 +7,12 @@ mod connect;
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use futures_util::{FutureExt, TryStreamExt, future};
+use prometheus::Histogram;
 use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
@@ -22,7 +24,8 @@ use super::options::DbOptions;
 use super::row::Row;
 use super::statements::postgres_text;
 use super::value::Value;
-use super::{Body, PANICKED};
+use super::{Body, Load, PANICKED};
+use crate::metrics::Metrics;
 
 /// How often a transaction is tried before its caller hears that it lost every race.
 const ATTEMPTS: u32 = 20;
@@ -48,10 +51,11 @@ impl Isolation {
 #[derive(Clone)]
 pub(super) struct Postgres {
     pool: Pool,
+    metrics: Arc<Metrics>,
 }
 
 impl Postgres {
-    pub(super) async fn open(url: &str, options: &DbOptions) -> Result<Postgres> {
+    pub(super) async fn open(url: &str, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Postgres> {
         let (config, tls) = connect::configure(url, options)?;
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
@@ -62,7 +66,7 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::other)?;
-        let postgres = Postgres { pool };
+        let postgres = Postgres { pool, metrics: Arc::clone(metrics) };
         postgres.require_durable().await?;
         Ok(postgres)
     }
@@ -79,10 +83,23 @@ impl Postgres {
         Ok(())
     }
 
+    pub(super) fn load(&self) -> Load {
+        let status = self.pool.status();
+        Load { connections_in_use: status.size.saturating_sub(status.available), waiting: status.waiting }
+    }
+
+    /// A connection of the pool, as soon as there is one.
+    async fn client(&self, wait: &Histogram) -> Result<Object> {
+        let asked = Instant::now();
+        let client = self.pool.get().await.map_err(DbError::from);
+        wait.observe(asked.elapsed().as_secs_f64());
+        client.inspect_err(|error| error.count(&self.metrics.database))
+    }
+
     /// A connection whose statements stand alone.
     pub(super) async fn read(&self) -> Result<Conn> {
-        let client = Some(self.pool.get().await?);
-        Ok(Conn::postgres(Session { client, transaction: State::None }, Purpose::Reading))
+        let client = Some(self.client(&self.metrics.database.read_wait).await?);
+        Ok(Conn::postgres(Session { client, transaction: State::None }, Purpose::Reading, &self.metrics))
     }
 
     /// Runs `body` on a connection whose statements all see the same moment.
@@ -90,9 +107,9 @@ impl Postgres {
     where
         E: From<DbError>,
     {
-        let client = Some(self.pool.get().await.map_err(DbError::from)?);
+        let client = Some(self.client(&self.metrics.database.read_wait).await?);
         let session = Session { client, transaction: State::Asked(Isolation::Snapshot) };
-        let mut conn = Conn::postgres(session, Purpose::Reading);
+        let mut conn = Conn::postgres(session, Purpose::Reading, &self.metrics);
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
             // Should this fail, the session is closed, and nothing was written anyway.
@@ -106,54 +123,73 @@ impl Postgres {
         let this = self.clone();
         tokio::spawn(async move {
             let mut attempt = 1;
-            while this.attempt(isolation, job.as_mut()).await == Attempt::LostRace && attempt < ATTEMPTS {
+            let outcome = loop {
+                match this.attempt(isolation, job.as_mut()).await {
+                    Attempt::LostRace if attempt < ATTEMPTS => {}
+                    outcome => break outcome,
+                }
+                this.metrics.database.retries.inc();
                 tokio::time::sleep(backoff(attempt)).await;
                 attempt += 1;
-            }
+            };
+            this.metrics.database.transactions.of(outcome.as_str()).inc();
             job.answer();
         });
     }
 
     async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
-        let client = match self.pool.get().await {
+        let client = match self.client(&self.metrics.database.transaction_wait).await {
             Ok(client) => Some(client),
             Err(error) => {
-                job.fail(error.into());
-                return Attempt::Done;
+                job.fail(error);
+                return Attempt::Failed;
             }
         };
         let session = Session { client, transaction: State::Asked(isolation) };
-        let mut conn = Conn::postgres(session, Purpose::Transaction);
+        let mut conn = Conn::postgres(session, Purpose::Transaction, &self.metrics);
         let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
         let stays = ran.unwrap_or_else(|_| {
             job.fail(DbError::other(PANICKED));
             false
         });
-        let lost_race = conn.lost_race();
-        let Some(session) = conn.into_session() else { return Attempt::Done };
+        let (lost_race, counted) = (conn.lost_race(), std::mem::take(conn.counted()));
+        let Some(session) = conn.into_session() else { return Attempt::Failed };
         if !stays {
             // Should this fail, the session is closed, which rolls back as well.
             let _ = session.end("ROLLBACK").await;
-            return if lost_race { Attempt::LostRace } else { Attempt::Done };
+            return if lost_race { Attempt::LostRace } else { Attempt::RolledBack };
         }
         match session.end("COMMIT").await {
-            Ok(()) => Attempt::Done,
-            Err(DbError::Retry) => {
-                job.fail(DbError::Retry);
-                Attempt::LostRace
+            Ok(()) => {
+                counted.iter().for_each(|(counter, more)| counter.inc_by(*more));
+                Attempt::Committed
             }
             Err(error) => {
+                error.count(&self.metrics.database);
+                let lost_race = matches!(error, DbError::Retry);
                 job.fail(error);
-                Attempt::Done
+                if lost_race { Attempt::LostRace } else { Attempt::Failed }
             }
         }
     }
 }
 
-#[derive(PartialEq, Eq)]
+/// What became of a transaction, this time.
 enum Attempt {
-    Done,
+    Committed,
+    RolledBack,
     LostRace,
+    Failed,
+}
+
+impl Attempt {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Attempt::Committed => "committed",
+            Attempt::RolledBack => "rolled_back",
+            Attempt::LostRace | Attempt::Failed => "failed",
+        }
+    }
 }
 
 /// 1, 2, 4 … 64 ms.

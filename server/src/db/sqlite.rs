@@ -5,18 +5,19 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Reader;
 use super::conn::{Conn, Purpose};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::Row;
 use super::value::Value;
+use super::{Load, Reader};
+use crate::metrics::Metrics;
 
 pub(super) use writer::Writer;
 
@@ -30,15 +31,20 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(path: &Path, options: &DbOptions) -> Result<Sqlite> {
+    pub(super) fn open(path: &Path, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Sqlite> {
         let connection = connect(path, options.lock_timeout, Purpose::Transaction)?;
         require_durable(&connection)?;
-        let readers = |size| Arc::new(Readers::new(path, size, options));
+        let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(Conn::sqlite(connection, Purpose::Transaction), options)?,
+            writer: Writer::start(Conn::sqlite(connection, Purpose::Transaction, metrics), options, metrics)?,
         })
+    }
+
+    pub(super) fn load(&self) -> Load {
+        let connections_in_use = self.readers.in_use() + self.reporters.in_use();
+        Load { connections_in_use, waiting: self.writer.waiting() }
     }
 }
 
@@ -85,35 +91,53 @@ pub(super) struct Readers {
     path: PathBuf,
     lock_timeout: Duration,
     wait: Duration,
+    size: usize,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Conn>>,
+    metrics: Arc<Metrics>,
 }
 
 impl Readers {
-    fn new(path: &Path, size: usize, options: &DbOptions) -> Readers {
+    fn new(path: &Path, size: usize, options: &DbOptions, metrics: &Arc<Metrics>) -> Readers {
         Readers {
             path: path.to_owned(),
             lock_timeout: options.lock_timeout,
             wait: options.wait,
+            size,
             places: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
+            metrics: Arc::clone(metrics),
         }
+    }
+
+    fn in_use(&self) -> usize {
+        self.size.saturating_sub(self.places.available_permits())
     }
 
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
         let place = match self.places.clone().try_acquire_owned() {
-            Ok(place) => place,
-            Err(_) => tokio::time::timeout(self.wait, self.places.clone().acquire_owned())
-                .await
-                .map_err(|_| DbError::unavailable("all readers are busy"))?
-                .map_err(DbError::other)?,
+            Ok(place) => {
+                self.metrics.database.read_wait.observe(0.0);
+                place
+            }
+            Err(_) => self.wait_for_place().await.inspect_err(|error| error.count(&self.metrics.database))?,
         };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = match idle {
             Some(conn) => conn,
-            None => Conn::sqlite(connect(&self.path, self.lock_timeout, Purpose::Reading)?, Purpose::Reading),
+            None => {
+                let connection = connect(&self.path, self.lock_timeout, Purpose::Reading)?;
+                Conn::sqlite(connection, Purpose::Reading, &self.metrics)
+            }
         };
         Ok(Reader { conn, home: Some(Home { readers: self.clone(), _place: place }) })
+    }
+
+    async fn wait_for_place(&self) -> Result<OwnedSemaphorePermit> {
+        let asked = Instant::now();
+        let place = tokio::time::timeout(self.wait, self.places.clone().acquire_owned()).await;
+        self.metrics.database.read_wait.observe(asked.elapsed().as_secs_f64());
+        place.map_err(|_| DbError::unavailable("all readers are busy"))?.map_err(DbError::other)
     }
 }
 

@@ -14,7 +14,7 @@ use super::auth::Who;
 use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
 use crate::limits::Limit;
-use crate::metrics::{Metrics, Successes};
+use crate::metrics::{Requests, Successes};
 
 /// One row of the table.
 pub struct Endpoint {
@@ -83,13 +83,13 @@ impl Endpoint {
     }
 
     /// Counts an answer to a request.
-    pub fn count(&self, metrics: &Metrics, method: &Method, status: StatusCode, took: Duration) {
-        let find = || metrics.successes(&self.method, self.path, self.handler.status());
+    pub fn count(&self, requests: &Requests, method: &Method, status: StatusCode, took: Duration) {
+        let find = || requests.successes(&self.method, self.path, self.handler.status());
         let successes = self.successes.get_or_init(find);
         if status == successes.status && *method == self.method {
-            successes.request(took);
+            successes.answered(took);
         } else {
-            metrics.request(method, self.path, status, took);
+            requests.answered(method, self.path, status, took);
         }
     }
 

@@ -210,7 +210,7 @@ where
         description.parameters.push(json!({
             "name": "cursor", "in": "query", "required": false,
             "description": "The `next_cursor` of the page before; keep the filters as they were.",
-            "schema": {"type": "string"},
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
         }));
     }
 }

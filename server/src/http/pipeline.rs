@@ -19,12 +19,13 @@ use super::idempotency::{self, Claim, Snapshot};
 use super::input::Inbound;
 use super::problem::{Code, Problem};
 use super::response::{Response, full};
-use super::router::{Found, Router};
+use super::router::{BASE, Found, Router};
 use super::screen::{self, Form, Visit};
 use super::{conditional, headers};
 use crate::app::App;
 use crate::audit::{self, Outcome};
 use crate::limits::{Limit, Subject, Verdict};
+use crate::traces::Answered;
 use crate::traffic::Count;
 use crate::values::{AccountId, Time};
 
@@ -60,6 +61,7 @@ impl Service {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
+        let span = self.app.traces.begin(&head.headers, || self.app.clock.now());
         let method = head.method.clone();
         let path = head.uri.path().to_owned();
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
@@ -92,16 +94,22 @@ impl Service {
         if method == Method::HEAD {
             response = without_body(response);
         }
-        self.count(&method, endpoint.as_deref(), &seen, response.status(), started.elapsed());
-        tracing::debug!(%method, path, status = response.status().as_u16(), request_id, "request");
+        let (status, took) = (response.status(), started.elapsed());
+        self.count(&method, endpoint.as_deref(), &seen, status, took);
+        if let Some(span) = span {
+            let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
+            let answered = Answered { method: &method, route, status, request_id: &request_id, took };
+            self.app.traces.answered(span, answered);
+        }
+        tracing::debug!(%method, path, status = status.as_u16(), request_id, "request");
         response
     }
 
     fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
-        let (metrics, traffic) = (&self.app.metrics, &self.app.traffic);
+        let (requests, traffic) = (&self.app.metrics.requests, &self.app.traffic);
         match endpoint {
-            Some(endpoint) => endpoint.count(metrics, method, status, took),
-            None => metrics.request(method, "", status, took),
+            Some(endpoint) => endpoint.count(requests, method, status, took),
+            None => requests.answered(method, "", status, took),
         }
         traffic.answered(status, took);
         if status.is_client_error() || status.is_server_error() {
@@ -214,7 +222,7 @@ impl Service {
         seen.standing = self.app.limits.take(limit, subject, now).await?;
         match &seen.standing {
             Some(verdict) if !verdict.allowed => {
-                self.app.metrics.limited(limit.name());
+                self.app.metrics.requests.limited.of(limit.name()).inc();
                 Err(Problem::rate_limited(verdict.reset_seconds))
             }
             _ => Ok(()),

@@ -135,6 +135,9 @@ fn explain(fault: &ValidationError<'_>, failing: &mut Vec<InvalidParam>) {
                 push(below(name), "is not a known field".into());
             }
         }
+        ValidationErrorKind::PropertyNames { error } => {
+            push(below(error.instance().as_str().unwrap_or_default()), reason(error.kind()));
+        }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             explain_alternatives(context, &here, failing);
         }

@@ -7,15 +7,17 @@
 //!
 //! So a job may run twice, but its effect need not happen twice: [`JobContext::finish_in`] ends the job in the
 //! transaction of the effect, and fails there if another node has the job by now. [`Schedule`]s enqueue jobs by the
-//! calendar, once for all nodes.
+//! calendar, once for all nodes. [`standing`] tells whoever operates the service how far behind all of this is.
 
 mod context;
 mod queue;
 mod retry;
 mod runner;
 mod schedule;
+mod standing;
 
 pub use context::{JobContext, JobError};
 pub use queue::{Claimed, DeadJob, Kind, NewJob, dead, enqueue, rerun};
-pub use runner::{JobKind, Registry, Runner, SetupError};
+pub use runner::{Ending, JobKind, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
+pub use standing::{Standing, lag, standing};

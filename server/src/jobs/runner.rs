@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -19,6 +19,7 @@ use super::schedule::{self, Planned, Schedule};
 use crate::clock::Clock;
 use crate::db::{Db, DbError};
 use crate::entropy::Entropy;
+use crate::values::Time;
 
 /// Jobs that a node runs at once.
 const CONCURRENCY: u32 = 4;
@@ -35,16 +36,57 @@ pub struct JobKind<A> {
 /// Every kind of job this node knows.
 pub struct Registry<A> {
     kinds: Vec<JobKind<A>>,
-    observe: fn(&A, kind: &str, outcome: &Result<(), JobError>),
+    observe: fn(&A, &Run<'_>),
+}
+
+/// One run of a job, when it is over.
+pub struct Run<'j> {
+    pub kind: &'static str,
+    pub job: &'j Claimed,
+    pub ending: Ending,
+    pub began: Time,
+    pub took: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Success,
+    /// It will be tried again.
+    Failure,
+    /// It was set aside.
+    Dead,
+    /// Another node has it by now.
+    Lost,
+}
+
+impl Ending {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Ending::Success => "success",
+            Ending::Failure => "failure",
+            Ending::Dead => "dead",
+            Ending::Lost => "lost",
+        }
+    }
+
+    fn of(job: &Claimed, outcome: &Result<(), JobError>) -> Ending {
+        match outcome {
+            Ok(()) => Ending::Success,
+            Err(JobError::LeaseLost) => Ending::Lost,
+            Err(JobError::Hopeless(_)) => Ending::Dead,
+            Err(_) if job.attempts >= job.max_attempts => Ending::Dead,
+            Err(_) => Ending::Failure,
+        }
+    }
 }
 
 impl<A> Registry<A> {
     pub fn new(kinds: impl IntoIterator<Item = JobKind<A>>) -> Registry<A> {
-        Registry { kinds: kinds.into_iter().collect(), observe: |_, _, _| {} }
+        Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {} }
     }
 
     /// Tells `observe` how every run of a job ended.
-    pub fn observed_by(self, observe: fn(&A, kind: &str, outcome: &Result<(), JobError>)) -> Registry<A> {
+    pub fn observed_by(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
     }
 
@@ -171,6 +213,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
 
     /// Runs one job and writes down how it went.
     async fn execute(&self, job: Claimed) {
+        let (began, started) = (self.0.clock.now(), Instant::now());
         let outcome = if job.attempts > job.max_attempts {
             Err(JobError::Hopeless("its last attempt never came to an end".into()))
         } else {
@@ -179,14 +222,16 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
                 () = self.keep_lease(&job) => Err(JobError::LeaseLost),
             }
         };
+        let ending = Ending::of(&job, &outcome);
         if let Some(known) = self.0.registry.find(&job.kind) {
-            (self.0.registry.observe)(&self.0.app, known.kind.name, &outcome);
+            let run = Run { kind: known.kind.name, job: &job, ending, began, took: started.elapsed() };
+            (self.0.registry.observe)(&self.0.app, &run);
         }
         if let Err(error) = &outcome {
             tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "a job failed");
         }
         // Should this fail too, the lease ends by itself and the job runs again.
-        if let Err(error) = self.record(job, outcome).await {
+        if let Err(error) = self.record(job, ending, outcome).await {
             tracing::error!(%error, "could not record how a job went");
         }
     }
@@ -220,21 +265,19 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         }
     }
 
-    async fn record(&self, job: Claimed, outcome: Result<(), JobError>) -> Result<(), DbError> {
+    async fn record(&self, job: Claimed, ending: Ending, outcome: Result<(), JobError>) -> Result<(), DbError> {
         let now = self.0.clock.now();
         let again = now.plus(pause(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
+        let reason = outcome.err().map(|error| error.to_string()).unwrap_or_default();
         self.0
             .db
-            .tx((job, outcome, now, again), |conn, (job, outcome, now, again)| {
+            .tx((job, ending, reason, now, again), |conn, (job, ending, reason, now, again)| {
                 Box::pin(async move {
-                    match outcome {
-                        Ok(()) => job.finish(conn).await.map(|_| ()),
-                        Err(JobError::LeaseLost) => Ok(()),
-                        Err(error @ JobError::Hopeless(_)) => job.give_up(conn, *now, &error.to_string()).await,
-                        Err(error) if job.attempts >= job.max_attempts => {
-                            job.give_up(conn, *now, &error.to_string()).await
-                        }
-                        Err(error) => job.retry_at(conn, *again, &error.to_string()).await,
+                    match ending {
+                        Ending::Success => job.finish(conn).await.map(|_| ()),
+                        Ending::Failure => job.retry_at(conn, *again, reason).await,
+                        Ending::Dead => job.give_up(conn, *now, reason).await,
+                        Ending::Lost => Ok(()),
                     }
                 })
             })

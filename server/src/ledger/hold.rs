@@ -83,7 +83,7 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
         reserved = expire_for(conn, new.account, currency, now).await? > 0 && reserve_new(conn, new, nanos).await?;
     }
     if !reserved {
-        return Err(insufficient(conn, new.account, new.amount).await?);
+        return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
     }
     let inserted = conn
         .exec(
@@ -125,7 +125,7 @@ pub async fn renew(
         reserved = expire_others(conn, &held, kind, reference, now).await? > 0 && reserve(conn, &held, more).await?;
     }
     if !reserved {
-        return Err(insufficient(conn, held.account_id, Money::from_nanos(more, held.currency)).await?);
+        return Err(insufficient(conn, kind, held.account_id, Money::from_nanos(more, held.currency)).await?);
     }
     conn.exec(
         sql!(
@@ -358,7 +358,13 @@ async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState, now
     Ok(())
 }
 
-async fn insufficient(conn: &mut Conn, account: AccountId, required: Money) -> Result<LedgerError, DbError> {
+async fn insufficient(
+    conn: &mut Conn,
+    kind: Kind,
+    account: AccountId,
+    required: Money,
+) -> Result<LedgerError, DbError> {
+    conn.metrics().ledger.refusals.of(kind.as_str()).inc();
     let balance = read::balance(conn, account, required.currency()).await?;
     Ok(LedgerError::Insufficient { required, available: balance.available() })
 }

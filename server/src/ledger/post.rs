@@ -131,6 +131,7 @@ pub(super) async fn post(
     for &(book, amount) in rest {
         record_other(conn, id, entry, book, amount, record.day).await?;
     }
+    conn.count(|metrics| metrics.ledger.transactions.of(entry.kind.as_str()), 1);
     if watch::is_news(entry.amount, moved.balance, moved.low_water) {
         watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
     }
@@ -266,6 +267,7 @@ async fn open(conn: &mut Conn, account: AccountId, currency: Currency) -> Result
 }
 
 async fn insufficient(conn: &mut Conn, entry: &Entry) -> Result<LedgerError, LedgerError> {
+    conn.metrics().ledger.refusals.of(entry.kind.as_str()).inc();
     let balance: Balance = read::balance(conn, entry.account, entry.currency).await?;
     Ok(LedgerError::Insufficient { required: entry.amount().neg()?, available: balance.available() })
 }

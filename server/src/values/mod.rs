@@ -20,6 +20,7 @@ mod cidr;
 mod country;
 mod cron;
 mod currency;
+mod digits;
 mod doc_kind;
 mod e164;
 mod email;
@@ -50,6 +51,7 @@ pub use cidr::{Cidr, in_one_order};
 pub use country::Country;
 pub use cron::Cron;
 pub use currency::Currency;
+pub use digits::Digits;
 pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
@@ -105,6 +107,7 @@ pub fn formats() -> &'static [Format] {
         (Cron::FORMAT, parses::<Cron>),
         (Currency::FORMAT, parses::<Currency>),
         (Date::FORMAT, parses::<Date>),
+        (Digits::FORMAT, parses::<Digits>),
         (DocKind::FORMAT, parses::<DocKind>),
         (E164::FORMAT, parses::<E164>),
         (Email::FORMAT, parses::<Email>),
@@ -128,6 +131,7 @@ pub fn reason(format: &str) -> &'static str {
         Cron::FORMAT => Cron::REASON,
         Currency::FORMAT => Currency::REASON,
         Date::FORMAT => Date::REASON,
+        Digits::FORMAT => Digits::REASON,
         DocKind::FORMAT => DocKind::REASON,
         E164::FORMAT => E164::REASON,
         Email::FORMAT => Email::REASON,

@@ -2,9 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::time::Duration;
+
 use serde_json::json;
+use trunkline::db::DbError;
+use trunkline::features::fx;
+use trunkline::jobs::{self, NewJob};
 use trunkline::values::Role;
 
+use crate::metrics::Scrape;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::{admin, both};
@@ -59,6 +65,61 @@ both! {
         caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
         ops.get("/readyz").await.expect(200);
         world.end().await;
+    }
+
+    async fn a_service_whose_jobs_wait_for_long_is_not_ready_until_they_have_run(db) {
+        // Whoever asks it for exchange rates waits for as long as it likes.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let world = World::with(db, &[("TRUNKLINE_FX_URL", &url), ("TRUNKLINE_JOB_LAG_SECONDS", "600")]).await;
+        let (app, ops) = (&world.node.app, world.anyone_at_operations());
+        // Schedules tick for the first time after they were seen for the first time.
+        world.settle().await;
+
+        // One more than a node runs at once.
+        let jobs: Vec<NewJob> = std::iter::repeat_with(|| {
+            let (id, run_at) = (app.entropy.uuid(app.clock.now()), app.clock.now());
+            NewJob { id, kind: fx::FETCH, payload: json!({}), run_at }
+        }).take(5).collect();
+        app.db.tx(jobs, |conn, jobs| Box::pin(async move {
+            for job in jobs {
+                jobs::enqueue(conn, job).await?;
+            }
+            Ok::<_, DbError>(())
+        })).await.unwrap();
+        app.jobs_waker.notify_one();
+        let mut held = Vec::new();
+        for _ in 0..4 {
+            held.push(silent.accept().await.unwrap());
+        }
+        ops.get("/readyz").await.expect(200);
+
+        app.clock.advance(Duration::from_secs(590));
+        ops.get("/readyz").await.expect(200);
+        app.clock.advance(Duration::from_secs(30));
+        let problem = ops.get("/readyz").await.problem(503, "service.unavailable");
+        let detail = problem["detail"].as_str().unwrap();
+        let scrape = Scrape::of(&world).await;
+        assert!(scrape.value("trunkline_jobs_waiting") >= 1.0 && scrape.value("trunkline_jobs_lag_seconds") >= 620.0);
+        assert!(detail.starts_with("Jobs are 62") && detail.ends_with("more than 600."), "{detail}");
+        ops.get("/healthz").await.expect(200);
+
+        drop((held, silent));
+        world.settle().await;
+        ops.get("/readyz").await.expect(200);
+        world.end().await;
+    }
+
+    async fn a_database_without_what_this_release_needs_is_told(db) {
+        let world = World::unlimited(db).await;
+        let ops = world.anyone_at_operations();
+        ops.get("/readyz").await.expect(200);
+        const NEWEST: &str =
+            "DELETE FROM schema_migrations WHERE number = (SELECT MAX(number) FROM schema_migrations)";
+        world.node.app.db.tx((), |conn, ()| Box::pin(conn.exec(NEWEST, &[]))).await.unwrap();
+        let problem = ops.get("/readyz").await.problem(503, "service.unavailable");
+        assert_eq!(problem["detail"], "The database lacks migrations of this release.");
+        world.stop().await;
     }
 
     async fn metrics_are_in_the_form_that_prometheus_reads_and_count_what_happened(db) {

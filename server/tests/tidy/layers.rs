@@ -7,7 +7,7 @@ use crate::{File, Finding, demand, repository, sample};
 
 /// The modules of `server/src` from the bottom up: each may use its own line and those above it here.
 const LAYERS: &[&[&str]] = &[
-    &["values", "clock", "entropy", "keys", "tokens", "passwords"],
+    &["values", "clock", "entropy", "keys", "tokens", "passwords", "metrics"],
     &["db"],
     &[
         "ledger",
@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
         "jobs",
         "limits",
         "outside",
-        "metrics",
+        "traces",
         "traffic",
         "config",
         "secrets",

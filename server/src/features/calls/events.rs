@@ -87,6 +87,8 @@ pub async fn hear(app: &App, Events { edge_id, events }: Events) -> Result<Event
         answer.rejected.extend(told.rejected);
         (answer.extend, answer.hang_up) = (told.extend, told.hang_up);
     }
+    app.metrics.calls.events.of("accepted").inc_by(answer.accepted as u64);
+    app.metrics.calls.events.of("rejected").inc_by(answer.rejected.len() as u64);
     end_more(app, &edges, &mut answer.hang_up).await?;
     Ok(answer)
 }

@@ -41,6 +41,7 @@ pub use desk::{hang_up, list_live};
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};
 pub use jobs::{CLOSE_VANISHED, MAKE_ROOM, close_vanished_job, make_room, make_room_job};
+pub use live::in_progress;
 pub use load::channels_in_use;
 pub use quotas::{ZoneQuota, quotas, quotas_of, set_quotas};
 pub use retention::{FORGET_NUMBERS, forget_numbers_job};

@@ -75,6 +75,7 @@ async fn begin(
         let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());
         let outcome = Outcome { rows: lost.rows_done, reason, ..Outcome::default() };
         store::end(conn, lost.id, ImportStatus::Failed, &outcome, now).await?;
+        count(conn, &lost, ImportStatus::Failed, &outcome);
         if let Some(deck) = lost.deck_id {
             tariff::remove_unfinished(conn, deck).await?;
         }
@@ -233,10 +234,18 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
         upstreams::update(conn, &upstream, now).await?;
     }
     store::end(conn, import.id, end.status, &end.outcome, now).await?;
+    count(conn, import, end.status, &end.outcome);
     if store::has_queued(conn, import.upstream_id).await? {
         enqueue(conn, &context.app, import.upstream_id, now).await?;
     }
     context.finish_in(conn).await
+}
+
+fn count(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Outcome) {
+    if !import.dry_run {
+        conn.count(|metrics| metrics.decks.imports.of(status.as_str()), 1);
+        conn.count(|metrics| &metrics.decks.rows, outcome.rows.unsigned_abs());
+    }
 }
 
 /// Removes what was stored of a deck before its import failed.

@@ -54,7 +54,7 @@ pub struct FxRatesUpdate {
     /// Today or earlier.
     date: Date,
     /// What one unit of the base is worth, by currency. They take the place of whatever the day had.
-    #[schemars(extend("minProperties" = 1))]
+    #[schemars(extend("minProperties" = 1, "propertyNames" = { "pattern": "^[A-Z]{3}$" }))]
     rates: BTreeMap<String, Rate>,
 }
 

@@ -23,6 +23,7 @@ use rating::Prefix;
 use serde::{Deserialize, Serialize};
 
 use crate::http::problem::Problem;
+use crate::values::{Country, Digits};
 
 /// The most that a page of rates holds.
 const MOST: u32 = 1000;
@@ -57,11 +58,11 @@ struct Wanted {
 impl Wanted {
     fn new(
         after: Option<Position>,
-        prefix: Option<&str>,
-        country: Option<crate::values::Country>,
+        prefix: Option<&Digits>,
+        country: Option<Country>,
         name: Option<&str>,
     ) -> Result<Wanted, Problem> {
-        let within = prefix.map(|text| types::digits("prefix", text)).transpose()?;
+        let within = prefix.map(types::prefix_of).transpose()?;
         let from = match after {
             Some(after) => after.prefix()?,
             None => within.unwrap_or(Prefix::FIRST),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::types::{NumberQuery, Rate, RateFilters, digits};
+use super::types::{NumberQuery, Rate, RateFilters, prefix_of};
 use super::{LOOKED_AT, MOST, Position, Wanted, aside};
 use crate::features::balance::CURRENCY;
 use crate::http::answer::Json;
@@ -17,7 +17,7 @@ pub async fn list(read: Read, listing: Listing<RateFilters, Position, MOST>) -> 
     let Read { conn, call } = read;
     drop(conn);
     let RateFilters { prefix, country, q } = &listing.filters;
-    let wanted = Wanted::new(listing.after, prefix.as_deref(), *country, q.as_deref())?;
+    let wanted = Wanted::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
     let tariff = call.app.tariff.current(&call.app.db).await?;
     let (limit, now) = (listing.limit as usize, call.now);
     let (rates, next) = if wanted.is_filtered() {
@@ -47,7 +47,7 @@ fn page(tariff: &Arc<Tariff>, wanted: &Wanted, limit: usize, now: Time) -> (Vec<
 pub async fn lookup(read: Read, Query(query): Query<NumberQuery>) -> Result<Json<Rate>, Problem> {
     let Read { conn, call } = read;
     drop(conn);
-    let number = digits("number", &query.number)?;
+    let number = prefix_of(&query.number)?;
     let tariff = call.app.tariff.current(&call.app.db).await?;
     let prices = tariff.prices(CURRENCY, |_| false);
     let sell = prices.tariff.sell(number, call.now.millis()).ok_or_else(Problem::not_found)?;

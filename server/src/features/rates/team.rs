@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use rating::{Candidate, Dropped, Prefix};
 use serde::{Deserialize, Serialize};
 
-use super::types::{AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, digits, money};
+use super::types::{
+    AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, money, prefix_of,
+};
 use super::{LOOKED_AT, MOST, Position, Wanted, aside};
 use crate::features::balance::CURRENCY;
 use crate::features::upstreams::{self, UpstreamRow};
@@ -34,7 +36,7 @@ pub async fn list_all(read: Read, listing: Listing<AdminRateFilters, Place, MOST
     drop(conn);
     let AdminRateFilters { upstream_id, prefix, q } = listing.filters.clone();
     let after = listing.after.map(|place| place.prefix);
-    let wanted = Wanted::new(after, prefix.as_deref(), None, q.as_deref())?;
+    let wanted = Wanted::new(after, prefix.as_ref(), None, q.as_deref())?;
     let tariff = call.app.tariff.current(&call.app.db).await?;
     let first = listing.after.map(|place| place.upstream);
     let (limit, now) = (listing.limit as usize, call.now);
@@ -79,7 +81,7 @@ fn page(
 }
 
 pub async fn routes(mut read: Read, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
-    let number = digits("number", &query.number)?;
+    let number = prefix_of(&query.number)?;
     let upstreams = upstreams::all(&mut read, MOST_UPSTREAMS).await?;
     let Read { conn, call } = read;
     drop(conn);

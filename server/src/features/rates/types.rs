@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::problem::Problem;
-use crate::values::{Country, Currency, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
+use crate::values::{Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
 /// What calls to a prefix cost.
 #[derive(Serialize, JsonSchema)]
@@ -56,7 +56,7 @@ pub fn moment(millis: rating::Moment) -> Rfc3339 {
 pub struct RateFilters {
     /// Only prefixes that begin with these digits.
     #[serde(default)]
-    pub prefix: Option<Text<1, 16>>,
+    pub prefix: Option<Digits>,
     #[serde(default)]
     pub country: Option<Country>,
     /// A part of the destination's name.
@@ -68,13 +68,12 @@ pub struct RateFilters {
 #[serde(deny_unknown_fields)]
 pub struct NumberQuery {
     /// A number in international form, such as +31201234567; the plus may be left out.
-    pub number: Text<1, 20>,
+    pub number: Digits,
 }
 
-/// The digits of a number or prefix, however it was written into the query, where a plus is a space.
-pub fn digits(name: &'static str, text: &str) -> Result<Prefix, Problem> {
-    let wrong = || Problem::invalid(name, "must be 1 to 15 digits, country code first, such as +31201234567");
-    text.trim().trim_start_matches('+').parse().map_err(|_| wrong())
+/// A number or its first digits, as decks are searched by them.
+pub fn prefix_of(digits: &Digits) -> Result<Prefix, Problem> {
+    digits.as_str().parse().map_err(|_| Problem::internal("a prefix has as many digits as there can be"))
 }
 
 text_enum! {
@@ -146,7 +145,7 @@ pub struct AdminRateFilters {
     pub upstream_id: Option<UpstreamId>,
     /// Only prefixes that begin with these digits.
     #[serde(default)]
-    pub prefix: Option<Text<1, 16>>,
+    pub prefix: Option<Digits>,
     /// A part of the destination's name.
     #[serde(default)]
     pub q: Option<Text<1, 100>>,

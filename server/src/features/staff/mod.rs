@@ -8,6 +8,7 @@ mod store;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::db::Conn;
@@ -48,6 +49,7 @@ pub struct AdminUserCreate {
     email: Email,
     name: Text<1, 100>,
     /// `admin`, `support` or both.
+    #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Roles,
 }
 
@@ -56,17 +58,15 @@ pub struct AdminUserCreate {
 pub struct AdminUserUpdate {
     /// `admin`, `support` or both.
     #[serde(default)]
+    #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Change<Roles>,
     #[serde(default)]
     is_active: Change<bool>,
 }
 
 /// Roles of the team and no others.
-fn check_roles(roles: Roles) -> Result<(), Problem> {
-    if roles.is_team() && !roles.has(Role::Customer) {
-        return Ok(());
-    }
-    Err(Problem::invalid("roles", "must be admin, support or both"))
+fn team_role() -> Value {
+    json!({ "type": "string", "enum": [Role::Admin, Role::Support] })
 }
 
 /// The newest first.
@@ -78,7 +78,6 @@ pub async fn list(mut read: Read, listing: Listing<Unfiltered, UserId>) -> Resul
 
 /// A new colleague, who hears of it by mail.
 pub async fn create(call: Call, Body(wanted): Body<AdminUserCreate>) -> Result<Done<Created<AdminUser>>, Problem> {
-    check_roles(wanted.roles)?;
     call.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
 }
 
@@ -113,9 +112,6 @@ pub async fn change(
     Path(id): Path<UserId>,
     Body(wanted): Body<AdminUserUpdate>,
 ) -> Result<Done<Json<AdminUser>>, Problem> {
-    if let Change::Set(roles) = wanted.roles {
-        check_roles(roles)?;
-    }
     call.note("user", id.to_string());
     call.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
 }

@@ -53,7 +53,7 @@ both! {
         let mut stream = tokio::net::TcpStream::connect(world.node.public).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         ARRIVED.notified().await;
-        let open = &world.node.app.metrics.connections;
+        let open = &world.node.app.metrics.requests.connections;
         let before = open.get();
         drop(stream);
         while open.get() == before {

@@ -109,6 +109,15 @@ impl From<LedgerError> for Refusal {
 }
 
 pub async fn authorize(app: &App, request: AuthorizeRequest) -> Result<Decision, Problem> {
+    let decision = decide(app, request).await?;
+    match &decision {
+        Decision::Allow(_) => app.metrics.calls.allowed.inc(),
+        Decision::Deny(denied) => app.metrics.calls.refused.of(denied.reason).inc(),
+    }
+    Ok(decision)
+}
+
+async fn decide(app: &App, request: AuthorizeRequest) -> Result<Decision, Problem> {
     let address: IpAddr =
         request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
     if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
@@ -160,7 +169,11 @@ fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Resul
 fn asked(app: &App, request: &AuthorizeRequest, known: &Known, source: Source, now: Time) -> Asked {
     let called = dialled(&request.called);
     let sold = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
-    let quote = sold.and_then(|number| quote(&known.tariff, &known.gateways, number, now));
+    let quote = sold.and_then(|number| {
+        let quote = quote(&known.tariff, &known.gateways, number, now);
+        app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
+        quote
+    });
     Asked {
         app: app.clone(),
         identity: Identity {

@@ -2,7 +2,9 @@
 
 mod store;
 
-pub use store::{Identity, LiveCall, Progress, Watched, find, insert, lock, lock_vanished, progress, remove, was_kept};
+pub use store::{
+    Identity, LiveCall, Progress, Watched, find, in_progress, insert, lock, lock_vanished, progress, remove, was_kept,
+};
 
 use rating::Rate;
 

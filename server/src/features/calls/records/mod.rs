@@ -84,6 +84,7 @@ pub async fn keep(
 ) -> Result<(), LedgerError> {
     name_charges(entropy, records, now);
     store::insert(conn, records).await?;
+    conn.count(|metrics| metrics.calls.records.of("switch"), records.len() as u64);
     let mut shares = shares(records.iter());
     for call in ended {
         let share = shares.entry(call.account_id).or_default();
@@ -106,6 +107,7 @@ pub async fn keep_lines(
 ) -> Result<HashSet<CallId>, LedgerError> {
     name_charges(entropy, records, now);
     let new = store::insert_new(conn, entropy.uuid(now), records).await?;
+    conn.count(|metrics| metrics.calls.records.of("import"), new.len() as u64);
     settle(conn, entropy, shares(records.iter().filter(|record| new.contains(&record.id))), now).await?;
     Ok(new)
 }

@@ -1,0 +1,54 @@
+//! Counters that differ in one label.
+
+use std::sync::OnceLock;
+
+use prometheus::{IntCounter, IntCounterVec};
+
+/// Values of a label that are counted apart; whatever comes on top is counted together.
+const VALUES_AT_MOST: usize = 32;
+const OTHERS: &str = "other";
+
+/// Its values are words of the code, never of a caller, and each is looked up without a lock.
+pub struct Counters {
+    all: IntCounterVec,
+    known: [OnceLock<(&'static str, IntCounter)>; VALUES_AT_MOST],
+    others: OnceLock<IntCounter>,
+}
+
+impl Counters {
+    pub(super) fn new(all: IntCounterVec) -> Counters {
+        Counters { all, known: [const { OnceLock::new() }; VALUES_AT_MOST], others: OnceLock::new() }
+    }
+
+    pub fn of(&self, value: &'static str) -> &IntCounter {
+        for place in &self.known {
+            let (known, counter) = place.get_or_init(|| (value, self.all.with_label_values(&[value])));
+            if *known == value {
+                return counter;
+            }
+        }
+        self.others.get_or_init(|| self.all.with_label_values(&[OTHERS]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use prometheus::Opts;
+
+    use super::*;
+
+    #[test]
+    fn every_value_has_a_counter_of_its_own_until_there_are_too_many() {
+        let counters = Counters::new(IntCounterVec::new(Opts::new("things", "Things."), &["kind"]).unwrap());
+        let values: Vec<&'static str> =
+            (0..VALUES_AT_MOST + 2).map(|number| &*Box::leak(number.to_string().into_boxed_str())).collect();
+        for _ in 0..3 {
+            for value in &values {
+                counters.of(value).inc();
+            }
+        }
+        assert!(values[..VALUES_AT_MOST].iter().all(|value| counters.of(value).get() == 3));
+        assert_eq!(counters.all.with_label_values(&[OTHERS]).get(), 6);
+    }
+}

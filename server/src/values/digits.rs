@@ -1,0 +1,59 @@
+//! The first digits of telephone numbers, or all of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::Invalid;
+use super::text_form::{TextForm, text_on_the_wire};
+
+const MOST: usize = 15;
+
+/// 1 to 15 digits, country code first. They may be sent with a plus; in a query an unescaped one is a space.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Digits(String);
+
+impl Digits {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TextForm for Digits {
+    const FORMAT: &'static str = "digits";
+    const REASON: &'static str = "must be 1 to 15 digits, country code first, such as +31201234567";
+    const PATTERN: &'static str = "^[+ ]?[0-9]{1,15}$";
+    const EXAMPLE: &'static str = "+31201234567";
+}
+
+impl FromStr for Digits {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let digits = text.strip_prefix(['+', ' ']).unwrap_or(text);
+        let is_sound = (1..=MOST).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if is_sound { Ok(Digits(digits.to_owned())) } else { Err(Self::invalid()) }
+    }
+}
+
+impl fmt::Display for Digits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+text_on_the_wire!(Digits);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plus_may_be_sent_or_not_and_nothing_else() {
+        for text in ["31201234567", "+31201234567", " 31201234567"] {
+            assert_eq!(text.parse(), Ok(Digits("31201234567".to_owned())), "{text}");
+        }
+        for text in ["", "+", "++31", "0031x", "31 20", "1234567890123456", "٣١"] {
+            assert_eq!(text.parse::<Digits>(), Err(Digits::invalid()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Spans, as a collector of OpenTelemetry gets them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use trunkline::app::App;
+use trunkline::features::decks;
+use trunkline::jobs::{self, NewJob};
+use trunkline::values::Role;
+
+use crate::metrics::Scrape;
+use crate::switch::call;
+use crate::world::World;
+use crate::world::engines::both;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT: &str = "00f067aa0ba902b7";
+
+/// A server that stands in for the collector: it keeps what it is sent, and answers with one status.
+struct Collector {
+    url: String,
+    exports: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Collector {
+    async fn start(status: u16) -> Collector {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let exports = Arc::<Mutex<Vec<Value>>>::default();
+        let kept = exports.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let kept = kept.clone();
+                let service = service_fn(move |request| answer(request, kept.clone(), status));
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        });
+        Collector { url, exports }
+    }
+
+    fn exports(&self) -> Vec<Value> {
+        self.exports.lock().unwrap().clone()
+    }
+
+    fn spans(&self) -> Vec<Value> {
+        let exports = self.exports();
+        exports.iter().flat_map(|export| scope(export)["spans"].as_array().unwrap().clone()).collect()
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    kept: Arc<Mutex<Vec<Value>>>,
+    status: u16,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    assert_eq!((request.method().as_str(), request.uri().path()), ("POST", "/v1/traces"));
+    assert_eq!(request.headers()["content-type"], "application/json");
+    assert_eq!(request.headers()["x-api-key"], "open sesame");
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    kept.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+    Ok(Response::builder().status(status).body(Full::new(Bytes::from_static(b"{}"))).unwrap())
+}
+
+fn scope(export: &Value) -> &Value {
+    &export["resourceSpans"][0]["scopeSpans"][0]
+}
+
+fn attribute(of: &Value, name: &str) -> Option<String> {
+    let found = of["attributes"].as_array().unwrap().iter().find(|attribute| attribute["key"] == name)?;
+    let value = &found["value"];
+    value["stringValue"].as_str().or(value["intValue"].as_str()).map(str::to_owned)
+}
+
+fn settings(url: &str) -> [(&str, &str); 3] {
+    [
+        ("TRUNKLINE_OTLP_ENDPOINT", url),
+        ("TRUNKLINE_OTLP_HEADERS", "x-api-key=open%20sesame"),
+        ("TRUNKLINE_OTLP_SERVICE", "carrier"),
+    ]
+}
+
+/// Spans that were sent, and that were not.
+fn counted(app: &App) -> [f64; 2] {
+    let scrape = Scrape::of_metrics(&app.metrics);
+    ["sent", "dropped"].map(|outcome| scrape.value(&format!(r#"trunkline_trace_spans_total{{outcome="{outcome}"}}"#)))
+}
+
+both! {
+    async fn what_was_asked_and_run_is_told_to_the_collector_and_the_last_of_it_when_the_service_stops(db) {
+        let collector = Collector::start(200).await;
+        let world = World::with(db, &settings(&collector.url)).await;
+        let app = world.node.app.clone();
+        let caller = world.minted(Role::Customer).await;
+        let traced = |flags: &str| caller.header("traceparent", &format!("00-{TRACE}-{PARENT}-{flags}"));
+        traced("01").header("x-request-id", "request-1").get("/account").await.expect(200);
+        // A trace that its caller does not keep.
+        traced("00").get("/me").await.expect(200);
+        caller.header("traceparent", "hunter2").get("/trunks/0198c0de-0000-7000-8000-00000000cafe").await.expect(404);
+        caller.get("/nothing/hunter2?hunter2=hunter2").await.expect(404);
+        caller.post("/tickets", json!({"subject": "hunter2"})).await.expect(422);
+        world.operations().post("/switch/authorize", call(json!({"calling": "hunter2"}))).await.expect(200);
+        let now = app.clock.now();
+        let job = NewJob { id: app.entropy.uuid(now), kind: decks::PULL_DUE, payload: json!({}), run_at: now };
+        let id = job.id.to_string();
+        app.db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, job))).await.unwrap();
+        world.settle().await;
+        world.stop().await;
+
+        let spans = collector.spans();
+        let named = |name: &str| spans.iter().filter(|span| span["name"] == name).collect::<Vec<_>>();
+        let [account] = named("GET /v1/account")[..] else { panic!("{spans:#?}") };
+        assert_eq!((&account["traceId"], &account["parentSpanId"], &account["kind"]), (&json!(TRACE), &json!(PARENT), &json!(2)));
+        assert_eq!(account["spanId"].as_str().unwrap().len(), 16);
+        assert_eq!(
+            ["http.request.method", "http.route", "http.response.status_code", "trunkline.request_id"]
+                .map(|name| attribute(account, name).unwrap()),
+            ["GET", "/v1/account", "200", "request-1"]
+        );
+        let nanos = |name: &str| account[name].as_str().unwrap().parse::<i64>().unwrap();
+        assert!((now.millis() - 60_000) * 1_000_000 < nanos("startTimeUnixNano"));
+        assert!(nanos("startTimeUnixNano") < nanos("endTimeUnixNano"));
+
+        assert!(named("GET /v1/me").is_empty());
+        let [trunk] = named("GET /v1/trunks/{id}")[..] else { panic!("{spans:#?}") };
+        assert_eq!(attribute(trunk, "http.response.status_code").unwrap(), "404");
+        assert!(trunk["traceId"].as_str().is_some_and(|id| id.len() == 32 && id != TRACE));
+        assert_eq!((trunk.get("parentSpanId"), trunk.get("status")), (None, None));
+        let [nothing] = named("GET")[..] else { panic!("{spans:#?}") };
+        assert_eq!(attribute(nothing, "http.route"), None);
+        assert_eq!(attribute(named("POST /switch/authorize")[0], "http.route").unwrap(), "/switch/authorize");
+        let runs = named(&format!("job {}", decks::PULL_DUE.name));
+        let run = runs.iter().find(|run| attribute(run, "trunkline.job.id").unwrap() == id).unwrap();
+        assert_eq!(["trunkline.job.outcome", "trunkline.job.attempt"].map(|name| attribute(run, name).unwrap()), ["success", "1"]);
+
+        let exports = collector.exports();
+        assert_eq!(attribute(&exports[0]["resourceSpans"][0]["resource"], "service.name").unwrap(), "carrier");
+        let text = json!(exports).to_string();
+        for secret in ["hunter2", "cafe", caller.token()] {
+            assert!(!text.contains(secret), "{secret} was told");
+        }
+        assert_eq!(counted(&app), [spans.len() as f64, 0.0]);
+    }
+
+    async fn a_collector_that_is_away_refuses_or_never_answers_harms_nobody(db) {
+        let refusing = Collector::start(503).await;
+        for url in ["http://127.0.0.1:1", &refusing.url] {
+            let world = World::with(db, &settings(url)).await;
+            let app = world.node.app.clone();
+            for _ in 0..3 {
+                world.anyone().get("/nothing").await.expect(404);
+            }
+            world.stop().await;
+            let [sent, dropped] = counted(&app);
+            assert!(sent == 0.0 && dropped >= 3.0, "{sent} {dropped}");
+        }
+        assert!(refusing.spans().len() >= 3);
+
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let world = World::with(db, &settings(&url)).await;
+        world.anyone().get("/nothing").await.expect(404);
+        let held = silent.accept().await.unwrap();
+        world.anyone().get("/nothing").await.expect(404);
+        drop((held, silent));
+        world.stop().await;
+    }
+}

@@ -151,7 +151,8 @@ async fn carry(folder: &Path) -> Outcome<Other> {
 fn sipp(folder: &Path, scenario: &str) -> Outcome<Command> {
     let mut command = Command::new("sipp");
     let file: PathBuf = std::env::current_dir()?.join("tests/sip").join(scenario).with_extension("xml");
-    command.arg("-sf").arg(file).arg("-nostdin").current_dir(folder);
+    // At both ends, since a callee that looks at its clock every 10 ms only answers on the next ten whatever came before.
+    command.arg("-sf").arg(file).args(["-nostdin", "-timer_resol", "1"]).current_dir(folder);
     Ok(command)
 }
 
@@ -163,7 +164,6 @@ fn place(folder: &Path, name: &str, to: &str) -> Outcome<Vec<f64>> {
     let mut phones = sipp(&here, "caller")?;
     phones.args(["-s", "+31201234567", "-key", "calling", "+31201111111", "-i", PHONE, "-p", "5060"]);
     phones.args(["-r", &rate, "-m", &calls, "-d", TALK_MILLIS, "-trace_rtt", "-rtt_freq", "1", "-timeout", "60s"]);
-    phones.args(["-timer_resol", "1"]);
     let mut phones = Other::start(phones.args(["-timeout_error", &format!("{to}:5060")]))?;
     if !phones.0.wait()?.success() {
         return Err(format!("calls {name} failed").into());

@@ -22,5 +22,6 @@ mod hostile;
 mod killed;
 mod lab;
 mod limits;
+mod messages;
 mod programs;
 mod thinking;

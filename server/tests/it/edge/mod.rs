@@ -23,5 +23,6 @@ mod killed;
 mod lab;
 mod limits;
 mod messages;
+mod orders;
 mod programs;
 mod thinking;

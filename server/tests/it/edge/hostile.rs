@@ -4,6 +4,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use super::lab::{Lab, NANOS_PER_CENT};
+use super::programs::Sipp;
 use crate::world::engines::uuid;
 
 /// A phone that says what it likes.
@@ -110,6 +111,49 @@ on_sqlite! {
         }
         let records = lab.records(8).await;
         assert!(records.iter().all(|record| record.1 == "busy"), "{records:?}");
+        lab.end().await;
+    }
+
+    async fn who_a_caller_says_it_is_does_not_reach_the_upstream(db) {
+        let mut lab = Lab::start(db, 1000, 100).await;
+        let kept = lab.folder.path().join("received");
+        lab.upstreams.pop();
+        lab.upstreams.push(Sipp::curious_upstream(lab.folder.path(), &lab.net.second_upstream(), &kept));
+        let rogue = Rogue::at(&lab, &lab.net.customer());
+        let names = ["P-Asserted-Identity", "p-asserted-identity", "P-Preferred-Identity", "Remote-Party-ID", "P-Charge-Info"];
+        let forged = names.map(|name| format!("{name}: <sip:+31209999999@forged.example>\r\n")).concat();
+        let code = rogue.invite(b"+31201230486", b"+31201111111", format!("{forged}X-Mine: harmless\r\n").as_bytes());
+        assert_eq!(code, 486);
+        let received = || std::fs::read_to_string(&kept).unwrap_or_default();
+        lab.until("the upstream was called", async || received().contains("X-Mine: harmless")).await;
+        assert!(!received().contains("31209999999"), "{}", received());
+        lab.records(1).await;
+        lab.end().await;
+    }
+
+    async fn what_is_no_sip_or_too_much_of_it_disturbs_nobody(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let rogue = Rogue::at(&lab, &lab.net.customer());
+        let packets: [&[u8]; 7] = [
+            b"\0\0\0\0",
+            b"INVITE",
+            b"INVITE sip:x SIP/2.0\r\n\r\n",
+            b"SIP/2.0 200 OK\r\n\r\n",
+            b"INVITE sip:+31201234567@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=\r\nCSeq: 99999999999 INVITE\r\nContent-Length: -1\r\n\r\n",
+            b"\r\n\r\n",
+            &[0xff; 60_000],
+        ];
+        for packet in packets {
+            rogue.socket.send_to(packet, &rogue.edge).unwrap();
+        }
+        // Headers that fill a packet, and a Call-ID that no table would take.
+        let long = [&b"X-Long: "[..], &[b'z'; 60_000], b"\r\n"].concat();
+        let fresh = Rogue::at(&lab, &lab.net.customer());
+        assert_eq!(fresh.invite(b"+31201230486", b"+31201111111", &long), 513);
+        fresh.say("INVITE", b"+31201230486", b"+31201111111", "", &"c".repeat(5000), b"");
+        assert_eq!(fresh.hears(), 400);
+        assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
+        lab.until("nobody is on the line", async || lab.live_calls().await == 0).await;
         lab.end().await;
     }
 

@@ -25,4 +25,5 @@ mod limits;
 mod messages;
 mod orders;
 mod programs;
+mod sync;
 mod thinking;

@@ -12,6 +12,7 @@ use trunkline::features::calls;
 use trunkline::ledger::{self, Book, Entry, Kind};
 use trunkline::values::{AccountId, Currency, Money, Role, Time};
 
+use super::messages::Message;
 use super::programs::{Heard, Kamailio, Sipp};
 use crate::coverage::examples::key;
 use crate::decks::{count, hand_in, upstream};
@@ -232,6 +233,14 @@ impl<'a> Lab<'a> {
             assert!((kept - talk.millis).abs() <= ON_THE_WAY_MILLIS, "{talk:?} is recorded with {kept} ms");
             assert_eq!((*seconds, *charge), ((kept + 999) / 1000, seconds * nanos_per_second), "{talk:?}");
         }
+    }
+
+    /// Holds that both sides of a call were told of its end, which was neither's.
+    pub async fn both_heard_goodbye(&self, heard: &Heard) {
+        let [talk] = &heard.talks[..] else { panic!("not one call: {heard:?}") };
+        let callee = self.upstreams.last().unwrap();
+        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_goodbye() && !message.is_sent;
+        self.until("the callee hears it", async || callee.messages().iter().any(is_told)).await;
     }
 
     /// The calls that go on and were answered, as the team sees them.

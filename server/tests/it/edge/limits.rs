@@ -13,6 +13,7 @@ on_sqlite! {
         // Four seconds at half a cent.
         let heard = lab.heard(lab.dial("listener", "+442012345678", 0)).await;
         assert_eq!(heard.code(), 200);
+        lab.both_heard_goodbye(&heard).await;
         let record = lab.records(1).await.remove(0);
         assert!((1..=4).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
@@ -31,6 +32,7 @@ on_sqlite! {
         })
         .await;
         let heard = lab.heard(talking).await;
+        lab.both_heard_goodbye(&heard).await;
         let record = lab.records(1).await.remove(0);
         assert!((7..=12).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;

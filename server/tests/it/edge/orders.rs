@@ -4,7 +4,6 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::lab::{Lab, NANOS_PER_CENT};
-use super::programs::Heard;
 use crate::coverage::examples::key;
 use crate::decks::count;
 
@@ -24,16 +23,6 @@ async fn set_status(lab: &Lab<'_>, status: &str) {
     assert_eq!(changed["onboarding_status"], status);
 }
 
-/// Both sides of a call that somebody else ended were told so.
-async fn both_heard_goodbye(lab: &Lab<'_>, heard: &Heard) {
-    let [talk] = &heard.talks[..] else { panic!("{heard:?}") };
-    let upstream = &lab.upstreams[1];
-    let is_goodbye = |message: &super::messages::Message| {
-        message.call_id == talk.call_id && message.is_goodbye() && !message.is_sent
-    };
-    lab.until("the callee hears it", async || upstream.messages().iter().any(is_goodbye)).await;
-}
-
 on_sqlite! {
     async fn a_call_that_the_team_ends_and_calls_of_a_suspended_customer_end_at_both_phones(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
@@ -45,14 +34,14 @@ on_sqlite! {
 
         assert_eq!(hang_up(&lab, "+31201234561").await["hang_up"], true);
         let first = lab.heard(first).await;
-        both_heard_goodbye(&lab, &first).await;
+        lab.both_heard_goodbye(&first).await;
         lab.until("one goes on", async || lab.live_calls().await == 1).await;
         assert_eq!(lab.talking().await[0]["called"], "+31201234562");
         assert_eq!(count(db, "SELECT COUNT(*) FROM audit_log WHERE action = 'call.hang_up'").await, 1);
 
         set_status(&lab, "suspended").await;
         let second = lab.heard(second).await;
-        both_heard_goodbye(&lab, &second).await;
+        lab.both_heard_goodbye(&second).await;
         assert_eq!(lab.call("caller", "+31201234563", 100).await, 403);
         set_status(&lab, "approved").await;
         assert_eq!(lab.call("caller", "+31201234563", 100).await, 200);

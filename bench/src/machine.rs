@@ -68,7 +68,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Timing.** Asked for an address with an account and for one without, in turns, 200 times each: nobody may learn from
   a clock who is a customer. What counts is how far the medians lie apart.
 - **Edge.** SIPp calls SIPp, first directly and then through Kamailio, which asks the service about each call and tells it
-  of the answer and the end. The medians lie so far apart as the edge and the service take.
+  of the answer and the end. What the caller's messages say counts, from INVITE to 180; the medians lie so far apart as the
+  edge and the service take.
 
 `bench/run requests` (or `commits`, `decks`, `numbers`, `calls`, `start`, `slow`, `timing`, `rating`, `edge`) measures one of
 them and leaves this page alone.

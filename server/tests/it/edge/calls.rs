@@ -20,8 +20,11 @@ both! {
             ("reinviter", "+31201234568", 300, 200, "answered", 1),
             ("caller", "0031201234569", 100, 200, "answered", 1),
         ];
+        let mut heard = Vec::new();
         for (scenario, number, talk, code, ..) in calls {
-            assert_eq!(lab.call(scenario, number, talk).await, code, "{number}");
+            let phone = lab.heard(lab.dial(scenario, number, talk)).await;
+            assert_eq!(phone.code(), code, "{number}");
+            heard.push(phone);
         }
         let records = lab.records(9).await;
         for ((_, number, _, _, status, seconds), record) in calls.iter().zip(&records) {
@@ -29,7 +32,10 @@ both! {
             assert_eq!((&record.0, record.1.as_str()), (&number, *status), "{records:?}");
             // On a busy machine a goodbye takes its time, and so longer than the caller meant to talk.
             assert!(record.2 >= *seconds && (record.2 > 0) == (*seconds > 0), "{records:?}");
-            assert_eq!(record.3, record.2 * NANOS_PER_CENT / 10, "a tenth of a cent for each second");
+        }
+        for phone in &heard {
+            assert_eq!(phone.talks.len(), usize::from(phone.code() == 200));
+            lab.agrees_with(phone, NANOS_PER_CENT / 10).await;
         }
         let charged: i64 = records.iter().map(|record| record.3).sum();
         assert_eq!(lab.purse().await, (1000 * NANOS_PER_CENT - charged, 0));
@@ -42,12 +48,13 @@ both! {
         let _office = Sipp::upstream(lab.folder.path(), "callee", &lab.net.office());
         let upstream = lab.net.first_upstream();
         let heard = lab.dial_from(&upstream, "caller", &number, 1200).over().await;
-        assert_eq!((heard.code, heard.is_complete), (200, true), "{:#?}", lab.kamailio.complaints());
+        assert_eq!((heard.code(), heard.is_complete), (200, true), "{:#?}", lab.kamailio.complaints());
         // A number that nobody has.
-        assert_eq!(lab.call_from(&upstream, "+31201999999").await.code, 404);
+        assert_eq!(lab.call_from(&upstream, "+31201999999").await.code(), 404);
         let (called, status, seconds, charge) = lab.records(1).await.remove(0);
         assert_eq!((called, status.as_str(), charge), (number, "answered", 0));
         assert!(seconds >= 2, "{seconds}");
+        lab.agrees_with(&heard, 0).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE leg = 'origination'").await, 1);
         assert_eq!(lab.purse().await, (800 * NANOS_PER_CENT, 0));
         lab.end().await;
@@ -57,12 +64,13 @@ both! {
         let lab = Lab::start(db, 1000, 1).await;
         // The second time nobody asks the service any more.
         for _ in 0..2 {
-            assert_eq!(lab.call_from(&lab.net.stranger(), "+31201234567").await.code, 403);
+            assert_eq!(lab.call_from(&lab.net.stranger(), "+31201234567").await.code(), 403);
         }
         let talking = lab.dial("caller", "+31201234567", 1500);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
         assert_eq!(lab.call("caller", "+31201234568", 100).await, 503);
         assert!(talking.over().await.is_complete);
+        lab.until("the channel is free", async || lab.live_calls().await == 0).await;
         assert_eq!(lab.call("caller", "+31201234569", 100).await, 200);
         assert_eq!(lab.call("caller", "+99912345678", 100).await, 404);
         assert_eq!(lab.call("caller", "alice", 100).await, 404);
@@ -71,18 +79,43 @@ both! {
     }
 }
 
+/// The upstream that carried the last call, by its dispatcher's group.
+const CARRIED_LAST: &str = "SELECT dispatcher_group_id FROM cdrs JOIN upstreams ON upstreams.id = cdrs.upstream_id
+    ORDER BY cdrs.started_at DESC LIMIT 1";
+
+/// What the team sees of each upstream, by its dispatcher's group.
+async fn health(lab: &Lab<'_>) -> [String; 2] {
+    let listed = lab.admin.get("/admin/upstreams").await.ok();
+    [10, 20].map(|group| {
+        let one = listed["data"].as_array().unwrap().iter().find(|one| one["dispatcher_group_id"] == group).unwrap();
+        one["health"].as_str().unwrap().to_owned()
+    })
+}
+
 on_sqlite! {
     async fn upstreams_that_do_not_answer_are_left_out_until_they_do(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
+        // The cheaper one is gone, and nobody asks it any more.
+        drop(lab.upstreams.remove(0));
+        lab.wait_for_upstreams("down", 1).await;
+        assert_eq!(health(&lab).await, ["down", "up"]);
+        assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
+        lab.records(1).await;
+        assert_eq!(count(db, CARRIED_LAST).await, 20);
+
         lab.upstreams.clear();
         lab.wait_for_upstreams("down", 2).await;
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 503);
         assert_eq!(lab.live_calls().await, 0, "nothing was set aside for a call with no way to go");
-        let address = lab.net.second_upstream();
+
+        // It is back, and takes calls.
+        let address = lab.net.first_upstream();
         lab.upstreams.push(Sipp::upstream(lab.folder.path(), "callee", &address));
         lab.wait_for_upstreams("up", 1).await;
+        assert_eq!(health(&lab).await, ["up", "down"]);
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
-        lab.records(1).await;
+        lab.records(2).await;
+        assert_eq!(count(db, CARRIED_LAST).await, 10);
         lab.end().await;
     }
 }

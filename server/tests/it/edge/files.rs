@@ -27,7 +27,7 @@ on_sqlite! {
         trunk(&client, json!({"name": "Second"}), &lab.net.host(3)).await;
         assert_eq!(edge.sync(&control).await.unwrap(), [ADDRESSES]);
         assert!(read(lab.folder.path(), ADDRESSES).contains(&format!("\n1 {} 32 0 trunk=", lab.net.host(3))));
-        assert_eq!(lab.call_from(&lab.net.host(3), "+31201234567").await.code, 200);
+        assert_eq!(lab.call_from(&lab.net.host(3), "+31201234567").await.code(), 200);
 
         // The upstream that refuses moves to where calls are answered.
         let admin = lab.service.sign_in("admin0@example.com").await;

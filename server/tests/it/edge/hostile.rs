@@ -3,7 +3,8 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use super::lab::Lab;
+use super::lab::{Lab, NANOS_PER_CENT};
+use super::programs::Sipp;
 use crate::world::engines::uuid;
 
 /// A phone that says what it likes.
@@ -15,7 +16,7 @@ struct Rogue {
 impl Rogue {
     fn at(lab: &Lab<'_>, address: &str) -> Rogue {
         let socket = UdpSocket::bind((address, 0)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Rogue { socket, edge: lab.net.edge() }
     }
 
@@ -37,14 +38,16 @@ impl Rogue {
         self.socket.send_to(&text, &self.edge).unwrap();
     }
 
-    /// The final code that comes back.
-    fn hears(&self) -> u16 {
+    /// The final code that comes back to this request. What was answered before may be said again, since nothing here is
+    /// acknowledged.
+    fn hears(&self, method: &str, call_id: &str) -> u16 {
+        let (call, sequence) = (format!("\r\nCall-ID: {call_id}\r\n"), format!("\r\nCSeq: 1 {method}\r\n"));
         let mut buffer = [0; 65_536];
         loop {
             let length = self.socket.recv(&mut buffer).expect("an answer");
-            let line = String::from_utf8_lossy(&buffer[..length.min(12)]).into_owned();
-            let code = line.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
-            if code >= 200 {
+            let text = String::from_utf8_lossy(&buffer[..length]);
+            let code = text.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+            if code >= 200 && text.contains(&call) && text.contains(&sequence) {
                 return code;
             }
         }
@@ -66,8 +69,9 @@ impl Rogue {
     }
 
     fn invite(&self, target: &[u8], from: &[u8], more: &[u8]) -> u16 {
-        self.say("INVITE", target, from, "", &uuid().to_string(), more);
-        self.hears()
+        let call_id = uuid().to_string();
+        self.say("INVITE", target, from, "", &call_id, more);
+        self.hears("INVITE", &call_id)
     }
 }
 
@@ -105,11 +109,83 @@ on_sqlite! {
         // Nor does a tag make a new call part of one that we know.
         let ours = format!("Route: <sip:{};lr>\r\n{route}", lab.net.edge());
         for method in ["INVITE", "BYE", "REFER", "UPDATE"] {
-            stranger.say(method, busy, b"+31201111111", ";tag=made-up", &uuid().to_string(), ours.as_bytes());
-            assert_eq!(stranger.hears(), 481, "{method}");
+            let call_id = uuid().to_string();
+            stranger.say(method, busy, b"+31201111111", ";tag=made-up", &call_id, ours.as_bytes());
+            assert_eq!(stranger.hears(method, &call_id), 481, "{method}");
         }
         let records = lab.records(8).await;
         assert!(records.iter().all(|record| record.1 == "busy"), "{records:?}");
+        lab.end().await;
+    }
+
+    async fn who_a_caller_says_it_is_does_not_reach_the_upstream(db) {
+        let mut lab = Lab::start(db, 1000, 100).await;
+        let kept = lab.folder.path().join("received");
+        lab.upstreams.pop();
+        lab.upstreams.push(Sipp::curious_upstream(lab.folder.path(), &lab.net.second_upstream(), &kept));
+        let rogue = Rogue::at(&lab, &lab.net.customer());
+        let names = ["P-Asserted-Identity", "p-asserted-identity", "P-Preferred-Identity", "Remote-Party-ID", "P-Charge-Info"];
+        let forged = names.map(|name| format!("{name}: <sip:+31209999999@forged.example>\r\n")).concat();
+        let code = rogue.invite(b"+31201230486", b"+31201111111", format!("{forged}X-Mine: harmless\r\n").as_bytes());
+        assert_eq!(code, 486);
+        let received = || std::fs::read_to_string(&kept).unwrap_or_default();
+        lab.until("the upstream was called", async || received().contains("X-Mine: harmless")).await;
+        assert!(!received().contains("31209999999"), "{}", received());
+        lab.records(1).await;
+        lab.end().await;
+    }
+
+    async fn what_is_no_sip_or_too_much_of_it_disturbs_nobody(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let rogue = Rogue::at(&lab, &lab.net.customer());
+        let packets: [&[u8]; 7] = [
+            b"\0\0\0\0",
+            b"INVITE",
+            b"INVITE sip:x SIP/2.0\r\n\r\n",
+            b"SIP/2.0 200 OK\r\n\r\n",
+            b"INVITE sip:+31201234567@x SIP/2.0\r\nVia: SIP/2.0/UDP x;branch=\r\nCSeq: 99999999999 INVITE\r\nContent-Length: -1\r\n\r\n",
+            b"\r\n\r\n",
+            &[0xff; 60_000],
+        ];
+        for packet in packets {
+            rogue.socket.send_to(packet, &rogue.edge).unwrap();
+        }
+        // Headers that fill a packet, and a Call-ID that no table would take.
+        let long = [&b"X-Long: "[..], &[b'z'; 60_000], b"\r\n"].concat();
+        let fresh = Rogue::at(&lab, &lab.net.customer());
+        assert_eq!(fresh.invite(b"+31201230486", b"+31201111111", &long), 513);
+        let call_id = "c".repeat(5000);
+        fresh.say("INVITE", b"+31201230486", b"+31201111111", "", &call_id, b"");
+        assert_eq!(fresh.hears("INVITE", &call_id), 400);
+        assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
+        lab.until("nobody is on the line", async || lab.live_calls().await == 0).await;
+        lab.end().await;
+    }
+
+    async fn a_call_id_is_a_name_and_nothing_else_and_is_taken_once(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let (rogue, call_id) = (Rogue::at(&lab, &lab.net.customer()), "$shv(failures)'\")--$var(token)");
+        let (tag, way) = rogue.talk(b"+31201234567", call_id);
+        let way = format!("Route: {way}\r\n");
+        rogue.say("ACK", b"x", b"+31201111111", &tag, call_id, way.as_bytes());
+        // Once more, as if it were another call, before and after the service knows of the answer: there is no second talk for
+        // the same charge.
+        let twin = Rogue::at(&lab, &lab.net.customer());
+        let twin_hears = || {
+            twin.say("INVITE", b"+31201234567", b"+31201111111", "", call_id, b"");
+            twin.hears("INVITE", call_id)
+        };
+        assert_eq!(twin_hears(), 482);
+        lab.until("the first goes on", async || lab.answered_calls().await == 1).await;
+        assert_eq!(twin_hears(), 482);
+        lab.until("the goodbye is taken", async || {
+            rogue.say("BYE", b"x", b"+31201111111", &tag, call_id, way.as_bytes());
+            rogue.hears("BYE", call_id) == 200
+        })
+        .await;
+        assert_eq!(lab.records(1).await[0].1, "answered");
+        let kept: (String,) = lab.db.read().await.unwrap().one("SELECT call_id FROM cdrs", &[]).await.unwrap();
+        assert_eq!(kept.0, call_id);
         lab.end().await;
     }
 
@@ -122,10 +198,11 @@ on_sqlite! {
         let ours = format!("Route: <sip:{};lr>\r\n", lab.net.edge());
         for more in [ours.as_bytes(), b""] {
             stranger.say("BYE", b"+31201234567", b"+31201111111", ";tag=made-up", &call_id.0, more);
-            assert_eq!(stranger.hears(), 481);
+            assert_eq!(stranger.hears("BYE", &call_id.0), 481);
         }
-        assert!(talking.over().await.is_complete);
-        assert_eq!(lab.records(1).await[0].2, 2);
+        let heard = lab.heard(talking).await;
+        lab.records(1).await;
+        lab.agrees_with(&heard, NANOS_PER_CENT / 10).await;
         lab.end().await;
     }
 
@@ -139,12 +216,12 @@ on_sqlite! {
         rogue.say("ACK", b"x", b"+31201111111", &tag, &call_id, format!("Route: {way}\r\n").as_bytes());
         lab.until("the call stands, and nothing leaves it", async || {
             rogue.say("INVITE", b"+882", b"+31201111111", &tag, &call_id, steered.as_bytes());
-            rogue.hears() == 403
+            rogue.hears("INVITE", &call_id) == 403
         })
         .await;
         lab.until("the goodbye is taken", async || {
             rogue.say("BYE", b"x", b"+31201111111", &tag, &call_id, steered.as_bytes());
-            rogue.hears() == 200
+            rogue.hears("BYE", &call_id) == 200
         })
         .await;
         assert_eq!(lab.records(1).await[0].1, "answered");

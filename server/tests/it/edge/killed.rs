@@ -1,54 +1,100 @@
-//! What is killed amid calls: every finished call has one record after recovery, and no money stays held.
+//! What is killed amid a hundred calls: every finished call has one record after recovery, and no money stays held.
 
-use super::lab::Lab;
+use super::lab::{Lab, NANOS_PER_CENT};
+use super::programs::Sipp;
 use crate::decks::count;
 use crate::world::engines::both;
 
+/// How many talk when something is killed.
+const LIVE: usize = 100;
+/// Long enough for all of them to be on the line at once on a busy machine.
+const TALK_MILLIS: u64 = 10_000;
+/// What a second to the Netherlands costs.
+const A_SECOND: i64 = NANOS_PER_CENT / 10;
+const CENTS: i64 = 10_000;
+
+/// A hundred callers who talk, as the service says.
+async fn a_hundred_talk(lab: &Lab<'_>) -> Sipp {
+    let phones = lab.dial_many("caller", "+31201234567", TALK_MILLIS, LIVE);
+    lab.until("a hundred talk", async || lab.answered_calls().await == 100).await;
+    assert_eq!(lab.talking().await.len(), LIVE);
+    phones
+}
+
+/// Callers of whom some are just being decided about, ring, or are answered.
+async fn more_begin(lab: &Lab<'_>, scenario: &str) -> Sipp {
+    let (before, phones) = (lab.live_calls().await, lab.dial_many(scenario, "+31201234568", 100, 20));
+    lab.until("more calls begin", async || lab.live_calls().await > before).await;
+    phones
+}
+
 both! {
     async fn calls_outlive_the_service_and_what_they_came_to_is_told_when_it_is_back(db) {
-        let mut lab = Lab::start(db, 1000, 100).await;
-        let talking: Vec<_> = (0..5).map(|number| lab.dial("caller", &format!("+3120123456{number}"), 1500)).collect();
-        lab.until("five talk", async || lab.answered_calls().await == 5).await;
+        let mut lab = Lab::start(db, CENTS, 200).await;
+        let phones = a_hundred_talk(&lab).await;
+        let late = more_begin(&lab, "caller").await;
         lab.service.kill();
-        for call in talking {
-            assert!(call.over().await.is_complete);
-        }
+        let late = lab.heard(late).await;
+        assert!(late.codes.len() == 20 && late.codes.iter().all(|code| [200, 503].contains(code)), "{late:?}");
         // Nobody answers for new calls, so none begin; soon without even asking.
-        for _ in 0..4 {
+        lab.until("nobody asks any more", async || {
             assert_eq!(lab.call("caller", "+31201234567", 100).await, 503);
-        }
-        assert_eq!(lab.healthz().await, Some(503));
+            lab.healthz().await == Some(503)
+        })
+        .await;
+        let hung_up = || phones.messages().iter().filter(|message| message.is_sent && message.is_goodbye()).count();
+        lab.until("half have hung up", async || hung_up() >= LIVE / 2).await;
         lab.serve_again();
-        let records = lab.records(5).await;
-        assert!(records.iter().all(|record| record.1 == "answered" && record.2 == 2), "{records:?}");
-        assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
+        let heard = lab.heard(phones).await;
+        assert_eq!((&heard.codes, heard.talks.len()), (&vec![200; LIVE], LIVE));
         lab.until("the edge takes calls", async || lab.healthz().await == Some(200)).await;
-        assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
-        lab.records(6).await;
+        let after = lab.heard(lab.dial("caller", "+31201234567", 100)).await;
+        lab.until("all is told and nothing is held", async || {
+            lab.live_calls().await == 0 && lab.purse().await.1 == 0
+        })
+        .await;
+
+        for heard in [&heard, &late, &after] {
+            lab.agrees_with(heard, A_SECOND).await;
+        }
+        let talked = i64::try_from(heard.talks.len() + late.talks.len() + after.talks.len()).unwrap();
+        assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE status = 'answered'").await, talked);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
+        let charged = count(db, "SELECT CAST(SUM(charge) AS BIGINT) FROM cdrs").await;
+        assert_eq!(lab.purse().await, (CENTS * NANOS_PER_CENT - charged, 0));
         lab.end().await;
     }
 
     async fn calls_outlive_the_edge_and_those_it_forgot_are_closed(db) {
-        let mut lab = Lab::start(db, 1000, 100).await;
-        let written: Vec<_> = (0..4).map(|number| lab.dial("caller", &format!("+3120123456{number}"), 4000)).collect();
-        lab.until("four talk", async || lab.answered_calls().await == 4).await;
+        let mut lab = Lab::start(db, CENTS, 200).await;
+        let phones = a_hundred_talk(&lab).await;
         // Heard of again after their answer: they are written down.
         let seen = "SELECT COUNT(*) FROM live_calls WHERE seen_at > answered_at";
-        lab.until("they are kept alive", async || count(db, seen).await == 4).await;
+        lab.until("they are kept alive", async || count(db, seen).await == 100).await;
         let ringing = lab.dial("listener", "+31201230180", 0);
-        lab.until("one rings", async || lab.live_calls().await == 5).await;
+        lab.until("one rings", async || lab.live_calls().await == 101).await;
+        let late = more_begin(&lab, "listener").await;
         lab.kamailio.kill();
         lab.carry_again().await;
-        for call in written {
-            assert!(call.over().await.is_complete, "the caller could hang up");
-        }
-        drop(ringing);
-        lab.until("only the forgotten one is left", async || lab.live_calls().await == 1).await;
-        lab.service.advance(1200).await;
-        let records = lab.records(5).await;
-        assert_eq!(records.iter().filter(|record| record.1 == "answered" && (4..=6).contains(&record.2)).count(), 4);
-        let forgotten = records.iter().find(|record| record.0 == "+31201230180").unwrap();
-        assert_eq!((forgotten.2, forgotten.3), (0, 0), "{forgotten:?}");
+        let heard = lab.heard(phones).await;
+        assert_eq!((&heard.codes, heard.talks.len()), (&vec![200; LIVE], LIVE), "the callers could hang up");
+        let kept = "SELECT COUNT(*) FROM cdrs WHERE called = '+31201234567'";
+        lab.until("they have their records", async || count(db, kept).await == 100).await;
+        lab.agrees_with(&heard, A_SECOND).await;
+        assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
+
+        // The one that rang, and those the edge had not written down yet, nobody speaks of any more.
+        drop((ringing, late));
+        lab.until("the forgotten are closed", async || {
+            lab.service.advance(600).await;
+            lab.live_calls().await == 0
+        })
+        .await;
+        assert_eq!(lab.purse().await.1, 0, "money is still held");
+        assert_eq!(count(db, kept).await, 100);
+        assert_eq!(count(db, "SELECT COUNT(*) - COUNT(DISTINCT call_id) FROM cdrs").await, 0, "no call has two");
+        let rang = "SELECT COUNT(*) FROM cdrs WHERE called = '+31201230180' AND duration_seconds = 0 AND charge = 0";
+        assert_eq!(count(db, rang).await, 1);
         lab.end().await;
     }
 }

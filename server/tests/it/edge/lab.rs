@@ -12,6 +12,7 @@ use trunkline::features::calls;
 use trunkline::ledger::{self, Book, Entry, Kind};
 use trunkline::values::{AccountId, Currency, Money, Role, Time};
 
+use super::messages::Message;
 use super::programs::{Heard, Kamailio, Sipp};
 use crate::coverage::examples::key;
 use crate::decks::{count, hand_in, upstream};
@@ -97,14 +98,18 @@ pub struct Lab<'a> {
     pub kamailio: Kamailio,
     /// The first refuses every call, the second answers by the number.
     pub upstreams: Vec<Sipp>,
-    admin: Client,
-    customer: Client,
-    account: AccountId,
+    pub admin: Client,
+    pub customer: Client,
+    pub account: AccountId,
     trunk: String,
     /// The upstream whose numbers customers may have.
     first_upstream: String,
     ports: AtomicU16,
 }
+
+/// How far a record may lie from what the phone saw. The edge hears the answer before the phone does and the goodbye after
+/// it: as much later as two messages take on a busy machine.
+const ON_THE_WAY_MILLIS: i64 = 1000;
 
 /// A record: the number called, the status, seconds, and the charge in nanos.
 pub type Record = (String, String, i64, i64);
@@ -177,11 +182,23 @@ impl<'a> Lab<'a> {
         Sipp::phone(self.folder.path(), &self.net.edge(), scenario, (address, port), number, talk_millis)
     }
 
+    /// Begins so many calls of the customer's.
+    pub fn dial_many(&self, scenario: &str, number: &str, talk_millis: u64, calls: usize) -> Sipp {
+        let (address, port) = (self.net.customer(), self.ports.fetch_add(1, Ordering::Relaxed));
+        let (folder, edge) = (self.folder.path(), self.net.edge());
+        Sipp::phones(folder, &edge, scenario, (&address, port), number, talk_millis, calls)
+    }
+
     /// A call to its end; what the caller heard.
     pub async fn call(&self, scenario: &str, number: &str, talk_millis: u64) -> u16 {
-        let heard = self.dial(scenario, number, talk_millis).over().await;
-        assert!(heard.is_complete, "{scenario} to {number}: {heard:?}; {:#?}", self.kamailio.complaints());
-        heard.code
+        self.heard(self.dial(scenario, number, talk_millis)).await.code()
+    }
+
+    /// What a phone heard whose calls went as they should.
+    pub async fn heard(&self, phone: Sipp) -> Heard {
+        let heard = phone.over().await;
+        assert!(heard.is_complete, "{heard:?}; {:#?}", self.kamailio.complaints());
+        heard
     }
 
     /// What a caller at another address hears.
@@ -199,6 +216,38 @@ impl<'a> Lab<'a> {
         let records: Vec<Record> = conn.all(sql, &[]).await.unwrap();
         assert_eq!(records.len(), usize::try_from(number).unwrap(), "{records:?}");
         records
+    }
+
+    /// Holds the records against what a phone saw: every call that it talked in has one record, which lasts as long, in
+    /// seconds that have begun, and costs that many times this.
+    pub async fn agrees_with(&self, heard: &Heard, nanos_per_second: i64) {
+        let mut conn = self.db.read().await.unwrap();
+        let sql = "SELECT call_id, answered_at, ended_at, duration_seconds, charge FROM cdrs WHERE status = 'answered'";
+        let records: Vec<(String, i64, i64, i64, i64)> = conn.all(sql, &[]).await.unwrap();
+        for talk in &heard.talks {
+            let mut of_call = records.iter().filter(|record| record.0 == talk.call_id);
+            let (Some((_, answered, ended, seconds, charge)), None) = (of_call.next(), of_call.next()) else {
+                panic!("{talk:?} has not one record: {records:?}");
+            };
+            let kept = ended - answered;
+            assert!((kept - talk.millis).abs() <= ON_THE_WAY_MILLIS, "{talk:?} is recorded with {kept} ms");
+            assert_eq!((*seconds, *charge), ((kept + 999) / 1000, seconds * nanos_per_second), "{talk:?}");
+        }
+    }
+
+    /// Holds that both sides of a call were told of its end, which was neither's.
+    pub async fn both_heard_goodbye(&self, heard: &Heard) {
+        let [talk] = &heard.talks[..] else { panic!("not one call: {heard:?}") };
+        let callee = self.upstreams.last().unwrap();
+        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_goodbye() && !message.is_sent;
+        self.until("the callee hears it", async || callee.messages().iter().any(is_told)).await;
+    }
+
+    /// The calls that go on and were answered, as the team sees them.
+    pub async fn talking(&self) -> Vec<Value> {
+        let mut calls = self.admin.get("/admin/calls?limit=200").await.ok()["data"].as_array().unwrap().clone();
+        calls.retain(|call| call["answered_at"].is_string());
+        calls
     }
 
     pub async fn live_calls(&self) -> i64 {
@@ -245,8 +294,20 @@ impl<'a> Lab<'a> {
 
     /// Kamailio once more, after it was killed.
     pub async fn carry_again(&mut self) {
-        self.kamailio = Kamailio::start(&self.net, self.folder.path(), self.service.switch_secret());
+        self.carry_again_with(&[]).await;
+    }
+
+    pub async fn carry_again_with(&mut self, settings: &[(&str, &str)]) {
+        let (folder, secret) = (self.folder.path(), self.service.switch_secret());
+        self.kamailio = Kamailio::start_with(&self.net, folder, secret, settings);
         self.until("Kamailio is back", async || self.healthz().await == Some(200)).await;
+    }
+
+    /// What Kamailio answers to an order.
+    pub async fn order(&self, method: &str) -> String {
+        let order = json!({"jsonrpc": "2.0", "method": method, "id": 1});
+        let asked = reqwest::Client::new().post(format!("http://{}/RPC", self.net.control())).json(&order);
+        asked.send().await.unwrap().text().await.unwrap()
     }
 
     pub async fn healthz(&self) -> Option<u16> {

@@ -1,30 +1,54 @@
-//! Calls end when their money does, and go on when there is more.
+//! Calls end when their money does, and go on when there is more. The edge renews what is set aside for a call by its
+//! keepalives, here every second.
 
 use super::lab::{Lab, NANOS_PER_CENT};
+use crate::decks::count;
+
+/// What a second to the United Kingdom costs.
+const A_SECOND: i64 = NANOS_PER_CENT / 2;
 
 on_sqlite! {
     async fn a_call_ends_before_it_costs_more_than_there_is(db) {
         let lab = Lab::start(db, 2, 100).await;
         // Four seconds at half a cent.
-        assert_eq!(lab.call("listener", "+442012345678", 0).await, 200);
+        let heard = lab.heard(lab.dial("listener", "+442012345678", 0)).await;
+        assert_eq!(heard.code(), 200);
+        lab.both_heard_goodbye(&heard).await;
         let record = lab.records(1).await.remove(0);
         assert!((1..=4).contains(&record.2), "{record:?}");
+        lab.agrees_with(&heard, A_SECOND).await;
         assert_eq!(lab.purse().await, (2 * NANOS_PER_CENT - record.3, 0));
-        assert_eq!(record.3, record.2 * NANOS_PER_CENT / 2);
         lab.end().await;
     }
 
-    async fn money_that_comes_amid_a_call_lets_it_go_on_until_the_team_ends_it(db) {
+    async fn a_call_outlasts_its_first_slice_when_money_comes_and_ends_when_that_is_used_up_too(db) {
+        // Six seconds, and six more.
         let lab = Lab::start(db, 3, 100).await;
         let talking = lab.dial("listener", "+442012345678", 0);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
-        lab.top_up(1000).await;
-        let seconds = "SELECT COALESCE(SUM((seen_at - answered_at) / 1000), 0) FROM live_calls";
-        lab.until("the call lasts longer", async || crate::decks::count(lab.db, seconds).await >= 7).await;
-        lab.db.ddl("UPDATE live_calls SET hang_up = TRUE;").await;
+        lab.top_up(3).await;
+        lab.until("there is more for it", async || {
+            count(lab.db, "SELECT reserved_seconds FROM live_calls").await == 12
+        })
+        .await;
+        let heard = lab.heard(talking).await;
+        lab.both_heard_goodbye(&heard).await;
         let record = lab.records(1).await.remove(0);
-        drop(talking);
         assert!((7..=12).contains(&record.2), "{record:?}");
+        lab.agrees_with(&heard, A_SECOND).await;
+        assert_eq!(lab.purse().await, (6 * NANOS_PER_CENT - record.3, 0));
+        lab.end().await;
+    }
+
+    async fn a_call_whose_money_never_ends_goes_on_until_its_caller_hangs_up_and_is_billed_whole(db) {
+        let lab = Lab::start(db, 3, 100).await;
+        let talking = lab.dial("caller", "+442012345678", 8000);
+        lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
+        lab.top_up(1000).await;
+        let heard = lab.heard(talking).await;
+        assert!(heard.talks[0].millis >= 7900, "{heard:?}");
+        lab.records(1).await;
+        lab.agrees_with(&heard, A_SECOND).await;
         lab.end().await;
     }
 }

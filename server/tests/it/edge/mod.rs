@@ -22,5 +22,8 @@ mod hostile;
 mod killed;
 mod lab;
 mod limits;
+mod messages;
+mod orders;
 mod programs;
+mod sync;
 mod thinking;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::lab::Net;
+use super::messages::{self, Message, Talk};
 
 /// The folder of the repository.
 fn repository() -> PathBuf {
@@ -40,7 +41,12 @@ impl Kamailio {
     /// Starts it with files in this folder; what it kept there it finds again. A busy machine is no reason for a call to
     /// go another way, so everybody has time to answer.
     pub fn start(net: &Net, folder: &Path, secret: &str) -> Kamailio {
-        Kamailio::with(net, folder, secret, &[("EDGE_DECISION_SECONDS", "10"), ("EDGE_REPLY_SECONDS", "10")])
+        Kamailio::start_with(net, folder, secret, &[])
+    }
+
+    pub fn start_with(net: &Net, folder: &Path, secret: &str, settings: &[(&str, &str)]) -> Kamailio {
+        let patient = [("EDGE_DECISION_SECONDS", "10"), ("EDGE_REPLY_SECONDS", "10")];
+        Kamailio::with(net, folder, secret, &[&patient, settings].concat())
     }
 
     pub fn with(net: &Net, folder: &Path, secret: &str, settings: &[(&str, &str)]) -> Kamailio {
@@ -63,20 +69,39 @@ impl Kamailio {
     }
 
     /// What it complained about, apart from what it could not read, a service that is away, locks in its notes that it
-    /// tries again, and a second goodbye that came too late.
+    /// tries again, and a goodbye that came too early or too late.
     pub fn complaints(&self) -> Vec<String> {
-        const USUAL: [&str; 6] = [
+        const USUAL: [&str; 7] = [
             "core/parser",
+            "core parsing of SIP message failed",
             "janssonmod_set",
             "database is locked",
             "dlg_db_handler",
             "terminating non-confirmed",
             "curL_request_url",
         ];
-        let text = std::fs::read_to_string(&self.log).unwrap();
+        // What others sent may stand in it.
+        let text = String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned();
         let is_loud = |line: &&str| ["ERROR", "CRITICAL"].iter().any(|word| line.contains(word));
         let is_usual = |line: &&str| USUAL.iter().any(|usual| line.contains(usual));
         text.lines().filter(is_loud).filter(|line| !is_usual(line)).map(str::to_owned).collect()
+    }
+}
+
+/// Another program, which ends with its test.
+pub struct Helper(Owned);
+
+impl Helper {
+    pub fn start(mut command: Command) -> Helper {
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Helper(Owned(command.spawn().unwrap()))
+    }
+
+    /// Asks it to stop; whether it did so in order.
+    pub fn stop(mut self) -> bool {
+        let id = self.0.0.id().to_string();
+        Command::new("kill").args(["-TERM", &id]).status().unwrap();
+        self.0.0.wait().unwrap().success()
     }
 }
 
@@ -84,25 +109,41 @@ impl Kamailio {
 pub struct Sipp {
     process: Owned,
     log: PathBuf,
+    messages: PathBuf,
 }
 
-/// What a phone heard, and whether its call went as the scenario has it.
-#[derive(Debug, PartialEq, Eq)]
+/// Who calls: an address and port.
+pub type From<'a> = (&'a str, u16);
+
+/// What a phone heard, and whether its calls went as the scenario has it.
+#[derive(Debug)]
 pub struct Heard {
-    pub code: u16,
+    /// For each call.
+    pub codes: Vec<u16>,
     pub is_complete: bool,
+    /// The calls that were answered, as their messages have it.
+    pub talks: Vec<Talk>,
+}
+
+impl Heard {
+    /// What the only call heard.
+    pub fn code(&self) -> u16 {
+        self.codes.first().copied().unwrap_or_default()
+    }
 }
 
 impl Sipp {
     fn start(folder: &Path, name: &str, scenario: &str, arguments: &[&str]) -> Sipp {
-        let (log, errors) = (folder.join(format!("{name}.log")), folder.join(format!("{name}.err")));
+        let file = |kind: &str| folder.join(format!("{name}.{kind}"));
+        let (log, messages) = (file("log"), file("messages"));
         let mut command = Command::new("sipp");
         command.arg("-sf").arg(repository().join("tests/sip").join(scenario).with_extension("xml"));
         command.args(["-nostdin", "-trace_logs", "-log_file"]).arg(&log);
-        command.args(["-trace_err", "-error_file"]).arg(errors).args(arguments);
+        command.args(["-trace_shortmsg", "-shortmessage_file"]).arg(&messages);
+        command.args(["-trace_err", "-error_file"]).arg(file("err")).args(arguments);
         command.env("TERM", "dumb").process_group(0).current_dir(folder);
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        Sipp { process: Owned(process), log }
+        Sipp { process: Owned(process), log, messages }
     }
 
     /// An upstream at this address.
@@ -110,21 +151,47 @@ impl Sipp {
         Sipp::start(folder, &format!("upstream-{address}"), scenario, &["-i", address, "-p", "5060"])
     }
 
-    /// A phone at this address and port that calls a number and talks for so long.
-    pub fn phone(folder: &Path, edge: &str, scenario: &str, from: (&str, u16), number: &str, talk_millis: u64) -> Sipp {
-        let ((address, port), talk) = (from, talk_millis.to_string());
+    /// An upstream at this address that keeps what it receives, whole.
+    pub fn curious_upstream(folder: &Path, address: &str, kept: &Path) -> Sipp {
+        let kept = kept.to_str().unwrap();
+        let whole = ["-i", address, "-p", "5060", "-trace_msg", "-message_file", kept];
+        Sipp::start(folder, &format!("curious-{address}"), "callee", &whole)
+    }
+
+    /// A phone that calls a number and talks for so long.
+    pub fn phone(folder: &Path, edge: &str, scenario: &str, from: From<'_>, number: &str, talk_millis: u64) -> Sipp {
+        Sipp::phones(folder, edge, scenario, from, number, talk_millis, 1)
+    }
+
+    /// So many phones at one address, fifty of which begin in a second.
+    pub fn phones(
+        folder: &Path,
+        edge: &str,
+        scenario: &str,
+        (address, port): From<'_>,
+        number: &str,
+        talk_millis: u64,
+        calls: usize,
+    ) -> Sipp {
+        let (talk, calls) = (talk_millis.to_string(), calls.to_string());
         let (name, port) = (format!("phone-{address}-{port}"), port.to_string());
         let identity = ["-key", "calling", "+31201111111", "-s", number, "-i", address, "-p", &port];
-        let ways = ["-m", "1", "-d", &talk, "-timeout", "30s", "-timeout_error", edge];
+        let ways = ["-m", &calls, "-l", &calls, "-r", "50", "-d", &talk, "-timeout", "60s", "-timeout_error", edge];
         Sipp::start(folder, &name, scenario, &[&identity[..], &ways[..]].concat())
     }
 
-    /// Waits for a call to be over.
+    /// What passed so far.
+    pub fn messages(&self) -> Vec<Message> {
+        messages::read(&self.messages)
+    }
+
+    /// Waits for its calls to be over.
     pub async fn over(mut self) -> Heard {
         tokio::task::spawn_blocking(move || {
             let is_complete = self.process.0.wait().unwrap().success();
             let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-            Heard { code: said.trim().parse().unwrap_or_default(), is_complete }
+            let codes = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
+            Heard { codes, is_complete, talks: messages::talks(&self.messages()) }
         })
         .await
         .unwrap()

@@ -118,7 +118,11 @@ async fn a_caller_may_hang_up_while_the_service_thinks() {
     let edge = Edge::start(|_| allowed()).await;
     edge.oracle.speaks.send_replace(false);
     let heard = edge.dial("hasty", 200).over().await;
-    assert_eq!((heard.code, heard.is_complete), (487, true), "neither the INVITE nor the CANCEL waited for a decision");
+    assert_eq!(
+        (heard.code(), heard.is_complete),
+        (487, true),
+        "neither the INVITE nor the CANCEL waited for a decision"
+    );
     edge.oracle.speaks.send_replace(true);
     assert_eq!(edge.oracle.hears("failed").await["call_token"], TOKEN, "what was set aside is given back");
 }
@@ -127,7 +131,7 @@ async fn a_caller_may_hang_up_while_the_service_thinks() {
 async fn a_decision_that_came_too_late_is_asked_for_again_and_given_back() {
     let edge = Edge::start(|_| allowed()).await;
     edge.oracle.speaks.send_replace(false);
-    assert_eq!(edge.dial("caller", 0).over().await.code, 503);
+    assert_eq!(edge.dial("caller", 0).over().await.code(), 503);
     edge.oracle.speaks.send_replace(true);
     let failed = edge.oracle.hears("failed").await;
     assert_eq!((&failed["call_token"], &failed["sip_code"]), (&json!(TOKEN), &json!(503)));

@@ -1,0 +1,56 @@
+//! `trunkline switch sync`, while it runs beside Kamailio.
+
+use serde_json::json;
+use trunkline::edge::POLL;
+
+use super::lab::Lab;
+use super::programs::Helper;
+use crate::coverage::examples::key;
+use crate::switch::trunk;
+use crate::world::process;
+
+/// Waits until Kamailio knows this address, or does not; a few turns are enough on a busy machine.
+async fn follows(lab: &Lab<'_>, address: &str, is_known: bool) {
+    let waiting = lab.until("Kamailio follows", async || {
+        lab.order("permissions.addressDump").await.contains(&format!("\"{address}\"")) == is_known
+    });
+    tokio::time::timeout(POLL * 4, waiting).await.expect("Kamailio follows in time");
+}
+
+on_sqlite! {
+    async fn addresses_that_come_and_go_reach_the_switch_while_the_command_runs(db) {
+        let mut lab = Lab::start(db, 1000, 100).await;
+        let (out, secret) = (lab.folder.path().join("data"), lab.service.switch_secret().to_owned());
+        let (service, control) = (format!("http://{}", lab.net.service()), format!("http://{}", lab.net.control()));
+        let place = ["--out", out.to_str().unwrap(), "--service", &service, "--control", &control];
+        let settings = [("TRUNKLINE_SWITCH_SECRET", secret.as_str())];
+        let arguments = [&["switch", "sync"], &place[..]].concat();
+        let sync = Helper::start(process::program(db, lab.folder.path(), &settings, &arguments));
+
+        // The edge remembers for a while who is a stranger; an address that is allowed is none.
+        let (address, other) = (lab.net.stranger(), lab.net.host(4));
+        assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403);
+        let second = trunk(&lab.customer, json!({"name": "Second"}), &address).await;
+        follows(&lab, &address, true).await;
+        assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 200);
+
+        lab.records(1).await;
+
+        // A change while Kamailio is gone is there when it is back.
+        lab.kamailio.kill();
+        trunk(&lab.customer, json!({"name": "Third"}), &other).await;
+        lab.carry_again().await;
+        follows(&lab, &other, true).await;
+        assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);
+
+        let list = format!("/trunks/{second}/ip-allow-list");
+        let entry = lab.customer.get(&list).await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
+        lab.customer.with_key(key()).delete(&format!("{list}/{entry}")).await.expect(204);
+        assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403, "the service knows at once");
+        follows(&lab, &address, false).await;
+        assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);
+        lab.records(3).await;
+        assert!(sync.stop());
+        lab.end().await;
+    }
+}

@@ -117,14 +117,15 @@ impl Conn {
     }
 
     /// Statements that need nothing of each other's answers: PostgreSQL gets them in one round trip, in this order.
-    pub async fn exec_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<()> {
+    /// Answers the number of rows that each inserted, changed or deleted.
+    pub async fn exec_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         for (sql, _) in statements {
             self.admit(sql)?;
         }
         let outcome = match &mut self.engine {
-            Engine::Sqlite(connection) => statements
-                .iter()
-                .try_for_each(|(sql, params)| sqlite::run(connection, sql, params, |_| Ok(())).map(drop)),
+            Engine::Sqlite(connection) => {
+                statements.iter().map(|(sql, params)| sqlite::run(connection, sql, params, |_| Ok(()))).collect()
+            }
             Engine::Postgres(session) => session.run_all(statements).await,
             Engine::Gone => Err(DbError::Aborted),
         };

@@ -37,7 +37,7 @@ pub use migrate::{MIGRATIONS, Migration};
 pub use options::{DbOptions, Location};
 pub use row::{FromRow, Row};
 pub use statements::postgres_text;
-pub use value::{Cell, Column, Kind, Param, Raw, Value};
+pub use value::{Cell, Column, Kind, Param, Raw, Statement, Value};
 
 use crate::metrics::Metrics;
 use postgres::{Isolation, Postgres};

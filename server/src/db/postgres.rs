@@ -238,7 +238,7 @@ impl Session {
     }
 
     /// All of them on their way before the first has answered.
-    pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<()> {
+    pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let mut executions = Vec::with_capacity(statements.len());
         for (sql, params) in statements {
@@ -250,11 +250,10 @@ impl Session {
             self.transaction = State::Open;
             let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
             begun?;
-            executed?;
+            Ok(executed?)
         } else {
-            executions.await?;
+            Ok(executions.await?)
         }
-        Ok(())
     }
 
     pub(super) async fn copy_in<R: Sync, const N: usize>(

@@ -36,6 +36,18 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
+    fn to_owned(&self) -> Value<'static> {
+        match self {
+            Value::Null(kind) => Value::Null(*kind),
+            Value::Int(value) => Value::Int(*value),
+            Value::Double(value) => Value::Double(*value),
+            Value::Bool(value) => Value::Bool(*value),
+            Value::Text(value) => Value::Text(value.clone().into_owned().into()),
+            Value::Bytes(value) => Value::Bytes(value.clone().into_owned().into()),
+            Value::Uuid(value) => Value::Uuid(*value),
+        }
+    }
+
     fn kind(&self) -> Kind {
         match self {
             Value::Null(kind) => *kind,
@@ -230,6 +242,22 @@ impl<T: Stored<Raw: Raw>> Param for T {
 impl<T: Stored<Raw: Raw>> Column for T {
     fn from_cell(cell: Cell<'_>) -> Result<Self, Cow<'static, str>> {
         T::from_raw(T::Raw::from_cell(cell)?).map_err(|invalid| invalid.0)
+    }
+}
+
+/// A text with its parameters, made in one place to be run in another.
+pub struct Statement {
+    pub text: &'static str,
+    pub params: Vec<Value<'static>>,
+}
+
+impl Statement {
+    pub fn new(text: &'static str, params: &[Value<'_>]) -> Statement {
+        Statement { text, params: params.iter().map(Value::to_owned).collect() }
+    }
+
+    pub fn parts(&self) -> (&'static str, &[Value<'static>]) {
+        (self.text, &self.params)
     }
 }
 

@@ -11,7 +11,7 @@ use super::entry::{Entry, check_reference, checked};
 use super::post::{Guard, Posted, post, require_charge};
 use super::read;
 use super::{Kind, LedgerError};
-use crate::db::{Conn, DbError, params, row, sql};
+use crate::db::{Conn, DbError, Statement, params, row, sql};
 use crate::entropy::Entropy;
 use crate::values::{AccountId, Currency, Money, Time, text_enum};
 
@@ -85,22 +85,22 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
     if !reserved {
         return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
     }
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO ledger_holds
-                     (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $5, 'open', $6, $7) ON CONFLICT (kind, reference) DO NOTHING"
-            ),
-            params![new.kind, new.reference, new.account, currency, nanos, new.until, now],
-        )
-        .await?;
+    let placing = placing(new, nanos, now);
+    let inserted = conn.exec(placing.text, &placing.params).await?;
     if inserted == 0 {
         // Somebody placed the same hold while we waited for the balance row; the next attempt will see it.
         return Err(conn.lose_race().into());
     }
     let (account, amount, expires_at) = (new.account, new.amount, new.until);
     Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
+}
+
+/// The statements that set money aside, in their order. Each changes one row; where one does not, the transaction must
+/// come to nothing, and [`hold`] can tell why.
+pub fn holding(new: &NewHold<'_>, now: Time) -> Result<[Statement; 2], LedgerError> {
+    check_reference(new.reference)?;
+    let nanos = checked(new.amount)?;
+    Ok([reserving(new, nanos), placing(new, nanos, now)])
 }
 
 /// Makes a hold so large and lets it last so long. More than it was must be available; less always goes.
@@ -318,17 +318,29 @@ async fn lock(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Hol
 
 /// Takes money for a hold of a name that has none yet.
 async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<bool, DbError> {
-    let reserved = conn
-        .exec(
-            sql!(
-                "UPDATE ledger_balances SET held = held + $3
-                 WHERE account_id = $1 AND currency = $2 AND balance - held - minimum >= $3
-                   AND NOT EXISTS (SELECT 1 FROM ledger_holds WHERE kind = $4 AND reference = $5)"
-            ),
-            params![new.account, new.amount.currency(), nanos, new.kind, new.reference],
-        )
-        .await?;
-    Ok(reserved > 0)
+    let reserving = reserving(new, nanos);
+    Ok(conn.exec(reserving.text, &reserving.params).await? > 0)
+}
+
+fn reserving(new: &NewHold<'_>, nanos: i64) -> Statement {
+    Statement::new(
+        sql!(
+            "UPDATE ledger_balances SET held = held + $3
+             WHERE account_id = $1 AND currency = $2 AND balance - held - minimum >= $3
+               AND NOT EXISTS (SELECT 1 FROM ledger_holds WHERE kind = $4 AND reference = $5)"
+        ),
+        params![new.account, new.amount.currency(), nanos, new.kind, new.reference],
+    )
+}
+
+fn placing(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO ledger_holds (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
+             VALUES ($1, $2, $3, $4, $5, $5, 'open', $6, $7) ON CONFLICT (kind, reference) DO NOTHING"
+        ),
+        params![new.kind, new.reference, new.account, new.amount.currency(), nanos, new.until, now],
+    )
 }
 
 async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbError> {

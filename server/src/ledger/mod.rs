@@ -35,7 +35,9 @@ mod watch;
 pub use book::{Book, Kind};
 pub use entry::Entry;
 pub use error::LedgerError;
-pub use hold::{Hold, HoldState, NewHold, capture, capture_together, expire, forget_holds, hold, release, renew};
+pub use hold::{
+    Hold, HoldState, NewHold, capture, capture_together, expire, forget_holds, hold, holding, release, renew,
+};
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
 pub use read::{Balance, Line, Sum, balance, book_total, customers_between, find, first_day, lines, spend, sums};
 pub use verify::{Customer, Fault, Verified, verify};

@@ -251,6 +251,7 @@ async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Mov
         ),
     ])
     .await
+    .map(drop)
 }
 
 /// Makes the customer's balance row where there is none.
@@ -297,4 +298,5 @@ async fn record_other(
         ),
     ])
     .await
+    .map(drop)
 }

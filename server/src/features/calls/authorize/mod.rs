@@ -2,33 +2,35 @@
 //!
 //! Who calls and what it costs is known in memory; everything else is asked and taken in one transaction. Its first
 //! statement also tells whether memory is behind, in which case all is decided again from what it has missed. A refusal
-//! undoes whatever was taken before it.
+//! undoes whatever was taken before it. Where statements travel, all is asked for at once, since mostly nothing is short;
+//! if something is, it is asked for again piece by piece, which tells what.
 
 mod store;
+mod take;
 mod terms;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::SECOND_MILLIS;
 use super::live::{self, Identity, LiveCall};
-use super::load::{self, Day};
+use super::load::Day;
 use super::prices::{Quote, caller, dialled, quote};
-use super::slice::{Slice, afford};
+use super::slice::Slice;
 use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, RouteOut};
-use super::{SECOND_MILLIS, day_of};
 use crate::addresses::Addresses;
 use crate::app::App;
 use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
-use crate::features::fraud_caps;
 use crate::features::notifications::{self, FraudCapReached};
 use crate::gateways::Gateways;
 use crate::http::problem::Problem;
-use crate::ledger::{self, Kind, LedgerError, NewHold};
+use crate::ledger::LedgerError;
 use crate::snapshot::Versioned;
 use crate::tariff::Tariff;
 use crate::values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
 use store::{Facts, Versions};
+use take::{take, take_at_once};
 use terms::Terms;
 
 /// What is paid for ahead, in seconds, as long as there is money.
@@ -87,12 +89,21 @@ struct Asked {
     now: Time,
 }
 
+/// How a call takes what it needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taking {
+    AtOnce,
+    PieceByPiece,
+}
+
 /// Why a transaction came to nothing.
 enum Refusal {
     Denied(Denial),
     /// Denied for what the calls of this day may cost.
     DaySpent(Day),
     Behind(Versions),
+    /// Not all of it could be taken at once.
+    Short,
     Problem(Problem),
 }
 
@@ -137,7 +148,7 @@ async fn decide(app: &App, request: AuthorizeRequest) -> Result<Decision, Proble
                 continue;
             }
         };
-        match app.db.tx(asked(app, &request, &known, source, now), |conn, asked| Box::pin(allow(conn, asked))).await {
+        match begin(app, asked(app, &request, &known, source, now)).await {
             Ok(allowed) => return Ok(Decision::Allow(allowed)),
             Err(Refusal::Behind(versions)) => wanted = versions,
             Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
@@ -145,10 +156,22 @@ async fn decide(app: &App, request: AuthorizeRequest) -> Result<Decision, Proble
                 tell_once(app, day, now).await?;
                 return Ok(deny(Denial::FraudCap));
             }
+            Err(Refusal::Short) => {}
             Err(Refusal::Problem(problem)) => return Err(problem),
         }
     }
     Err(Problem::unavailable("The tariff changes too fast to price a call by it."))
+}
+
+async fn begin(app: &App, asked: Asked) -> Result<Allowed, Refusal> {
+    let asked = Arc::new(asked);
+    if app.db.is_shared() {
+        match app.db.tx(Arc::clone(&asked), |conn, asked| Box::pin(allow(conn, asked, Taking::AtOnce))).await {
+            Err(Refusal::Short) => {}
+            outcome => return outcome,
+        }
+    }
+    app.db.tx(asked, |conn, asked| Box::pin(allow(conn, asked, Taking::PieceByPiece))).await
 }
 
 fn deny(denial: Denial) -> Decision {
@@ -191,7 +214,7 @@ fn asked(app: &App, request: &AuthorizeRequest, known: &Known, source: Source, n
     }
 }
 
-async fn allow(conn: &mut Conn, asked: &Asked) -> Result<Allowed, Refusal> {
+async fn allow(conn: &mut Conn, asked: &Asked, taking: Taking) -> Result<Allowed, Refusal> {
     let Some(facts) = facts(conn, asked).await? else { return Err(nobody(conn, asked).await?) };
     if !asked.known.covers(&facts.versions()) {
         return Err(Refusal::Behind(facts.versions()));
@@ -206,6 +229,9 @@ async fn allow(conn: &mut Conn, asked: &Asked) -> Result<Allowed, Refusal> {
     };
     let terms = terms.map_err(Refusal::Denied)?;
     let token = CallId::new(asked.app.entropy.uuid(asked.now));
+    if taking == Taking::AtOnce {
+        return take_at_once(conn, asked, &facts, terms, token).await;
+    }
     let slice = take(conn, asked, &facts, &terms, token).await?;
     let call = begun(asked, &facts, terms, token, slice);
     if !live::insert(conn, &asked.identity, &call).await? {
@@ -269,48 +295,6 @@ fn begun(asked: &Asked, facts: &Facts, terms: Terms, token: CallId, slice: Slice
 /// How long money for so many seconds is held while a call rings.
 pub(super) fn unanswered_until(now: Time, seconds: i64) -> Time {
     Time::from_millis(now.millis() + (RING_SECONDS + seconds + HOLD_GRACE_SECONDS) * SECOND_MILLIS)
-}
-
-/// Takes what the call needs: a part of the day's spend, channels, and money.
-async fn take(conn: &mut Conn, asked: &Asked, facts: &Facts, terms: &Terms, token: CallId) -> Result<Slice, Refusal> {
-    let (now, account, rate) = (asked.now, facts.account_id, &terms.rate);
-    let most = facts.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
-    let day = Day { account, day: day_of(now), most };
-    let Some(wanted) = afford(rate, SLICE_SECONDS, i64::MAX) else {
-        return Err(Refusal::Denied(Denial::BalanceInsufficient));
-    };
-    let Some(capped) = day.reserve(conn, rate, wanted, 0).await? else { return Err(Refusal::DaySpent(day)) };
-    if !load::begin_on_trunk(conn, facts.trunk_id, facts.channel_cap, facts.cps_limit, now).await? {
-        let is_full = load::channels_in_use(conn, facts.trunk_id).await? >= facts.channel_cap;
-        return Err(Refusal::Denied(if is_full { Denial::ChannelCap } else { Denial::CpsLimit }));
-    }
-    let quota = facts.channels.unwrap_or(asked.app.settings.calls.zone_channels);
-    if !load::begin_in_zone(conn, account, &facts.zone, quota, now).await? {
-        return Err(Refusal::Denied(Denial::ZoneQuota));
-    }
-    if capped.amount == 0 || hold(conn, facts, token, capped, now).await? {
-        return Ok(capped);
-    }
-    let available = ledger::balance_held_still(conn, account, CURRENCY).await?.available().nanos();
-    let Some(funded) = afford(rate, capped.seconds, available) else {
-        return Err(Refusal::Denied(Denial::BalanceInsufficient));
-    };
-    day.give_back(conn, capped.amount - funded.amount).await?;
-    match hold(conn, facts, token, funded, now).await? {
-        true => Ok(funded),
-        false => Err(Refusal::Denied(Denial::BalanceInsufficient)),
-    }
-}
-
-async fn hold(conn: &mut Conn, facts: &Facts, token: CallId, slice: Slice, now: Time) -> Result<bool, LedgerError> {
-    let (reference, amount) = (token.to_string(), Money::from_nanos(slice.amount, CURRENCY));
-    let until = unanswered_until(now, slice.seconds.into());
-    let new = NewHold { account: facts.account_id, kind: Kind::Call, reference: &reference, amount, until };
-    match ledger::hold(conn, &new, now).await {
-        Ok(_) => Ok(true),
-        Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// The same question again: the same answer, as long as it can be the same call.

@@ -53,6 +53,8 @@ row! {
         addresses: i64,
         gateways: i64,
         tariff: i64,
+        /// The hour in which the account's calls of the zone last changed.
+        pub zone_hour: Option<i64>,
         /// The call of the same identity that goes the same way at this trunk.
         pub token: Option<CallId>,
     }
@@ -79,10 +81,11 @@ pub async fn facts(
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
-                    l.token
+                    z.hour, l.token
              FROM trunks t JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
              LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
+             LEFT JOIN zone_load z ON z.account_id = t.account_id AND z.zone = COALESCE($2, t.zone)
              LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id
                  AND l.leg = 'termination'
              WHERE t.id = $1"
@@ -107,10 +110,11 @@ pub async fn facts_of_number(
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
-                    l.token
+                    z.hour, l.token
              FROM numbers n JOIN trunks t ON t.id = n.trunk_id JOIN onboardings o ON o.account_id = t.account_id
              LEFT JOIN fraud_caps f ON f.account_id = t.account_id
              LEFT JOIN zone_quotas q ON q.account_id = t.account_id AND q.zone = COALESCE($2, t.zone)
+             LEFT JOIN zone_load z ON z.account_id = t.account_id AND z.zone = COALESCE($2, t.zone)
              LEFT JOIN live_calls l ON l.edge_id = $3 AND l.call_id = $4 AND l.from_tag = $5 AND l.trunk_id = t.id
                  AND l.leg = 'origination'
              WHERE n.e164 = $1 AND n.released_at IS NULL"

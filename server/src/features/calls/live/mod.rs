@@ -3,7 +3,8 @@
 mod store;
 
 pub use store::{
-    Identity, LiveCall, Progress, Watched, find, in_progress, insert, lock, lock_vanished, progress, remove, was_kept,
+    Identity, LiveCall, Progress, Watched, find, in_progress, insert, inserting, lock, lock_vanished, progress, remove,
+    was_kept,
 };
 
 use rating::Rate;

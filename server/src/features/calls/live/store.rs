@@ -1,6 +1,6 @@
 //! The live calls.
 
-use crate::db::{Conn, DbError, Row, params, row, sql};
+use crate::db::{Conn, DbError, Row, Statement, params, row, sql};
 use crate::features::calls::prices::Route;
 use crate::features::calls::types::Leg;
 use crate::values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
@@ -53,51 +53,54 @@ pub async fn find(conn: &mut Conn, token: CallId) -> Result<Option<LiveCall>, Db
 
 /// Adds a call, unless one of the same identity goes the same way at its trunk.
 pub async fn insert(conn: &mut Conn, identity: &Identity, call: &LiveCall) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO live_calls (token, call_id, account_id, trunk_id, leg, zone, calling, called, country,
-                     destination_name, prefix, currency, rate_per_minute, connect_fee, increment_seconds,
-                     minimum_seconds, rate_upstream_id, routes, target_uri, upstream_id, started_at, answered_at, seen_at,
-                     reserved, reserved_seconds, expires_at, hang_up, edge_id, from_tag)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                     $22, $23, $24, $25, $26, $27, $28, $29)
-                 ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
-            ),
-            params![
-                call.token,
-                call.call_id,
-                call.account_id,
-                call.trunk_id,
-                call.leg,
-                call.zone,
-                call.calling,
-                call.called,
-                call.country,
-                call.destination_name,
-                call.prefix,
-                call.currency,
-                call.rate_per_minute,
-                call.connect_fee,
-                call.increment_seconds,
-                call.minimum_seconds,
-                call.rate_upstream_id,
-                call.routes,
-                call.target_uri,
-                call.upstream_id,
-                call.started_at,
-                call.answered_at,
-                call.seen_at,
-                call.reserved,
-                call.reserved_seconds,
-                call.expires_at,
-                call.hang_up,
-                identity.edge_id,
-                identity.from_tag
-            ],
-        )
-        .await?;
-    Ok(inserted == 1)
+    let statement = inserting(identity, call);
+    Ok(conn.exec(statement.text, &statement.params).await? == 1)
+}
+
+/// The same as a statement.
+pub fn inserting(identity: &Identity, call: &LiveCall) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO live_calls (token, call_id, account_id, trunk_id, leg, zone, calling, called, country,
+                 destination_name, prefix, currency, rate_per_minute, connect_fee, increment_seconds,
+                 minimum_seconds, rate_upstream_id, routes, target_uri, upstream_id, started_at, answered_at, seen_at,
+                 reserved, reserved_seconds, expires_at, hang_up, edge_id, from_tag)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+                 $22, $23, $24, $25, $26, $27, $28, $29)
+             ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
+        ),
+        params![
+            call.token,
+            call.call_id,
+            call.account_id,
+            call.trunk_id,
+            call.leg,
+            call.zone,
+            call.calling,
+            call.called,
+            call.country,
+            call.destination_name,
+            call.prefix,
+            call.currency,
+            call.rate_per_minute,
+            call.connect_fee,
+            call.increment_seconds,
+            call.minimum_seconds,
+            call.rate_upstream_id,
+            call.routes,
+            call.target_uri,
+            call.upstream_id,
+            call.started_at,
+            call.answered_at,
+            call.seen_at,
+            call.reserved,
+            call.reserved_seconds,
+            call.expires_at,
+            call.hang_up,
+            identity.edge_id,
+            identity.from_tag
+        ],
+    )
 }
 
 /// A call that somebody speaks of, and what its account may do.

@@ -2,7 +2,10 @@
 
 mod store;
 
-pub use store::{begin_in_zone, begin_on_trunk, channels_in_use, end_in_zone, end_on_trunk};
+pub use store::{
+    begin_in_zone, begin_on_trunk, beginning_in_zone, beginning_on_trunk, channels_in_use, end_in_zone, end_on_trunk,
+    reserving_in_day,
+};
 
 use rating::Rate;
 

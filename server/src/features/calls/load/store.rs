@@ -1,7 +1,7 @@
 //! The rows that calls take from. Each statement that takes also looks whether it may.
 
 use super::Day;
-use crate::db::{Conn, DbError, params, sql};
+use crate::db::{Conn, DbError, Statement, params, sql};
 use crate::features::calls::{day_of, hour_of};
 use crate::values::{AccountId, Time, TrunkId};
 
@@ -16,19 +16,22 @@ pub async fn begin_on_trunk(
     cps_limit: Option<i64>,
     now: Time,
 ) -> Result<bool, DbError> {
-    let begun = conn
-        .exec(
-            sql!(
-                "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, 1, $2, 1)
-                 ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + 1,
-                     in_second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.in_second + 1 ELSE 1 END,
-                     second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.second ELSE $2 END
-                 WHERE trunk_load.live < $3 AND (trunk_load.second < $2 OR trunk_load.in_second < $4)"
-            ),
-            params![trunk, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
-        )
-        .await?;
-    Ok(begun > 0)
+    let statement = beginning_on_trunk(trunk, channel_cap, cps_limit, now);
+    Ok(conn.exec(statement.text, &statement.params).await? > 0)
+}
+
+/// The same as a statement, which changes a row if it may.
+pub fn beginning_on_trunk(trunk: TrunkId, channel_cap: i64, cps_limit: Option<i64>, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, 1, $2, 1)
+             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + 1,
+                 in_second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.in_second + 1 ELSE 1 END,
+                 second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.second ELSE $2 END
+             WHERE trunk_load.live < $3 AND (trunk_load.second < $2 OR trunk_load.in_second < $4)"
+        ),
+        params![trunk, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
+    )
 }
 
 pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
@@ -51,31 +54,36 @@ pub async fn begin_in_zone(
     quota: i64,
     now: Time,
 ) -> Result<bool, DbError> {
-    let begun: Option<Change> = conn
-        .opt(
-            sql!(
-                "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
-                                        day, day_peak)
-                 SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE CAST($5 AS BIGINT) > 0
-                 ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + 1,
-                     hour_peak = CASE WHEN zone_load.hour >= $3 AND zone_load.hour_peak > zone_load.live
-                                      THEN zone_load.hour_peak ELSE zone_load.live + 1 END,
-                     day_peak = CASE WHEN zone_load.day >= $4 AND zone_load.day_peak > zone_load.live
-                                     THEN zone_load.day_peak ELSE zone_load.live + 1 END,
-                     changes = CASE WHEN zone_load.hour >= $3 THEN zone_load.changes + 1 ELSE 1 END,
-                     before_hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.before_hour ELSE zone_load.hour END,
-                     before_peak = CASE WHEN zone_load.hour >= $3
-                                        THEN zone_load.before_peak ELSE zone_load.hour_peak END,
-                     hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.hour ELSE $3 END,
-                     day = CASE WHEN zone_load.day >= $4 THEN zone_load.day ELSE $4 END
-                 WHERE zone_load.live < $5
-                 RETURNING changes, before_hour, before_peak, hour, live - 1"
-            ),
-            params![account, zone, hour_of(now), day_of(now), quota],
-        )
-        .await?;
+    let statement = beginning_in_zone(account, zone, quota, now);
+    let begun: Option<Change> = conn.opt(statement.text, &statement.params).await?;
     remember_hours(conn, account, zone, begun).await?;
     Ok(begun.is_some())
+}
+
+/// The same as a statement, which changes a row if it may. It remembers no hours, so that it does only for a zone which
+/// has changed in this hour already.
+pub fn beginning_in_zone(account: AccountId, zone: &str, quota: i64, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
+                                    day, day_peak)
+             SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE CAST($5 AS BIGINT) > 0
+             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + 1,
+                 hour_peak = CASE WHEN zone_load.hour >= $3 AND zone_load.hour_peak > zone_load.live
+                                  THEN zone_load.hour_peak ELSE zone_load.live + 1 END,
+                 day_peak = CASE WHEN zone_load.day >= $4 AND zone_load.day_peak > zone_load.live
+                                 THEN zone_load.day_peak ELSE zone_load.live + 1 END,
+                 changes = CASE WHEN zone_load.hour >= $3 THEN zone_load.changes + 1 ELSE 1 END,
+                 before_hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.before_hour ELSE zone_load.hour END,
+                 before_peak = CASE WHEN zone_load.hour >= $3
+                                    THEN zone_load.before_peak ELSE zone_load.hour_peak END,
+                 hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.hour ELSE $3 END,
+                 day = CASE WHEN zone_load.day >= $4 THEN zone_load.day ELSE $4 END
+             WHERE zone_load.live < $5
+             RETURNING changes, before_hour, before_peak, hour, live - 1"
+        ),
+        params![account, zone, hour_of(now), day_of(now), quota],
+    )
 }
 
 /// So many calls of an account in a zone are over.
@@ -143,18 +151,21 @@ async fn remember_hour(conn: &mut Conn, account: AccountId, zone: &str, hour: i6
 
 /// Sets aside so much more for calls of a day, unless that would be more than they may cost together.
 pub async fn reserve_in_day(conn: &mut Conn, day: Day, amount: i64) -> Result<bool, DbError> {
-    let reserved = conn
-        .exec(
-            sql!(
-                "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
-                 SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
-                 ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
-                 WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
-            ),
-            params![day.account, day.day, amount, day.most],
-        )
-        .await?;
-    Ok(reserved > 0)
+    let statement = reserving_in_day(day, amount);
+    Ok(conn.exec(statement.text, &statement.params).await? > 0)
+}
+
+/// The same as a statement, which changes a row if it may.
+pub fn reserving_in_day(day: Day, amount: i64) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
+             SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
+             ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
+             WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
+        ),
+        params![day.account, day.day, amount, day.most],
+    )
 }
 
 /// What calls of a day may still cost; nobody takes of it before we commit.

@@ -6,7 +6,7 @@ use trunkline::entropy::Entropy;
 use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
 use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
 use trunkline::features::users::{self, NewUser};
-use trunkline::passwords::Passwords;
+use trunkline::passwords::{Cost, Passwords};
 use trunkline::values::{AccountId, Role, Time, UserId};
 
 use crate::Outcome;
@@ -28,7 +28,8 @@ pub async fn make(database_url: &str, count: usize) -> Outcome<Vec<Customer>> {
     let options: DbOptions = database_url.parse()?;
     let db = Db::open(&options).await?;
     db.migrate().await?;
-    let password_hash = Passwords::new(Entropy).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
+    let password_hash =
+        Passwords::new(Entropy, Cost::Full).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
     let mut customers = Vec::new();
     for number in 0..count {
         let email = format!("customer{number}@example.com");

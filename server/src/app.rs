@@ -138,7 +138,7 @@ impl App {
             vies: open_vies(&settings)?,
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
-            passwords: Passwords::new(entropy),
+            passwords: Passwords::new(entropy, settings.password_cost),
             mailer: Mailer::open(&mail, &settings.mail_from)?,
             files,
             links: Links::new(keys.clone()),

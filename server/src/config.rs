@@ -24,6 +24,7 @@ use crate::outside::carriers::HttpCarrierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
+use crate::passwords::Cost;
 use crate::traces::TraceSettings;
 use crate::values::DocKind;
 pub use calls::{AlarmSettings, CallSettings};
@@ -68,6 +69,8 @@ pub struct Settings {
     /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
     pub allow_private_ips: bool,
     pub test_clock: bool,
+    /// Has no name, so that nobody can make passwords cheap to guess by a setting.
+    pub password_cost: Cost,
     /// Who collects spans, if anybody.
     pub traces: Option<TraceSettings>,
     pub log: LogFormat,
@@ -176,6 +179,7 @@ impl Settings {
             calls: read.calls(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
+            password_cost: Cost::Full,
             traces: read.traces(),
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),

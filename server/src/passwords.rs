@@ -17,6 +17,16 @@ const AT_ONCE: usize = 2;
 const WAITING_AT_MOST: usize = 64;
 const SALT_BYTES: usize = 16;
 
+/// What a hash costs whoever makes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cost {
+    /// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+    #[default]
+    Full,
+    /// Next to nothing, for tests, most of whose time it would take.
+    Little,
+}
+
 /// Why there is no answer about a password.
 #[derive(Debug)]
 pub enum PasswordError {
@@ -31,21 +41,23 @@ pub struct Passwords(Arc<Inner>);
 
 struct Inner {
     entropy: Entropy,
+    cost: Cost,
     running: Semaphore,
     waiting: AtomicUsize,
 }
 
 impl Passwords {
-    pub fn new(entropy: Entropy) -> Passwords {
-        Passwords(Arc::new(Inner { entropy, running: Semaphore::new(AT_ONCE), waiting: AtomicUsize::new(0) }))
+    pub fn new(entropy: Entropy, cost: Cost) -> Passwords {
+        Passwords(Arc::new(Inner { entropy, cost, running: Semaphore::new(AT_ONCE), waiting: AtomicUsize::new(0) }))
     }
 
     /// The hash to store, in PHC form.
     pub async fn hash(&self, password: &str) -> Result<String, PasswordError> {
         let password = password.to_owned();
         let salt: [u8; SALT_BYTES] = self.0.entropy.bytes();
+        let cost = self.0.cost;
         self.on_a_thread(move || {
-            let hash = hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
+            let hash = cost.hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
             Ok(hash.to_string())
         })
         .await
@@ -53,14 +65,14 @@ impl Passwords {
 
     /// Whether the password belongs to the stored hash. Without one it takes the same time and is always no.
     pub async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool, PasswordError> {
-        let password = password.to_owned();
+        let (password, cost) = (password.to_owned(), self.0.cost);
         self.on_a_thread(move || match stored {
             Some(stored) => {
                 let stored = PasswordHash::new(&stored).map_err(broken)?;
-                Ok(hasher()?.verify_password(password.as_bytes(), &stored).is_ok())
+                Ok(cost.hasher()?.verify_password(password.as_bytes(), &stored).is_ok())
             }
             None => {
-                hasher()?.hash_password_with_salt(password.as_bytes(), &[0; SALT_BYTES]).map_err(broken)?;
+                cost.hasher()?.hash_password_with_salt(password.as_bytes(), &[0; SALT_BYTES]).map_err(broken)?;
                 Ok(false)
             }
         })
@@ -96,10 +108,15 @@ impl Drop for Place<'_> {
     }
 }
 
-/// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
-fn hasher() -> Result<Argon2<'static>, PasswordError> {
-    let params = Params::new(19_456, 2, 1, None).map_err(broken)?;
-    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+impl Cost {
+    fn hasher(self) -> Result<Argon2<'static>, PasswordError> {
+        let (kibibytes, passes) = match self {
+            Cost::Full => (19_456, 2),
+            Cost::Little => (Params::MIN_M_COST, 1),
+        };
+        let params = Params::new(kibibytes, passes, 1, None).map_err(broken)?;
+        Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+    }
 }
 
 fn broken(error: impl std::fmt::Display) -> PasswordError {
@@ -113,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_fits_its_own_hash_only() {
-        let passwords = Passwords::new(Entropy);
+        let passwords = Passwords::new(Entropy, Cost::Full);
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert!(passwords.verify("correct horse battery", Some(hash.clone())).await.unwrap());
@@ -123,7 +140,7 @@ mod tests {
 
     #[tokio::test]
     async fn beyond_the_queue_a_hash_is_refused_at_once() {
-        let passwords = Passwords::new(Entropy);
+        let passwords = Passwords::new(Entropy, Cost::Full);
         let held = passwords.0.running.acquire_many(2).await.unwrap();
         let mut queue = tokio::task::JoinSet::new();
         for _ in 0..AT_ONCE + WAITING_AT_MOST {

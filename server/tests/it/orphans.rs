@@ -12,7 +12,7 @@ use trunkline::db::DbError;
 use trunkline::entropy::Entropy;
 use trunkline::outside::files::ContentHash;
 use trunkline::params;
-use trunkline::passwords::Passwords;
+use trunkline::passwords::{Cost, Passwords};
 use trunkline::values::{Role, Time};
 
 use crate::world::engines::{TestDb, both, postgres_client};
@@ -107,7 +107,7 @@ impl Lock {
 }
 
 async fn customer(db: &TestDb) {
-    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
     let insert = db.tx(hash, |conn, hash| {
         Box::pin(async move {
             let start = Time::from_millis(0);

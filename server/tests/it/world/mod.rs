@@ -38,6 +38,7 @@ use trunkline::config::Settings;
 use trunkline::features::calls;
 use trunkline::http::endpoint::Endpoint;
 use trunkline::ledger;
+use trunkline::passwords::Cost;
 use trunkline::serve::{self, Running};
 use trunkline::values::{Role, UserId};
 
@@ -106,6 +107,7 @@ impl World {
     ) -> World {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
+        settings.password_cost = Cost::Little;
         settings.database_url = Some(database_url.clone());
         let node = serve::start_with(&mut settings, table).await.unwrap();
         // Nothing here speaks TLS, and reading the system's certificates takes longer than many a test.

@@ -7,7 +7,7 @@ use trunkline::entropy::Entropy;
 use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
 use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
 use trunkline::features::users::{self, NewUser};
-use trunkline::passwords::Passwords;
+use trunkline::passwords::{Cost, Passwords};
 use trunkline::values::{AccountId, Role, Time, UserId};
 
 use super::PASSWORD;
@@ -22,7 +22,7 @@ pub struct Person {
 
 /// People of this role, each of an account of its own.
 pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
-    let hash = Passwords::new(Entropy).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
     let people = db.tx((role, count, hash), |conn, (role, count, hash)| {
         Box::pin(async move {
             let (mut people, now) = (Vec::new(), Time::from_millis(0));

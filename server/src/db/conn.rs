@@ -62,8 +62,13 @@ impl Conn {
         self.counted.push((counter(&self.metrics).clone(), more));
     }
 
-    pub fn is_sqlite(&self) -> bool {
+    pub(super) fn is_sqlite(&self) -> bool {
         matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// Whether a statement's `WITH` may hold others that write, in the part that only PostgreSQL reads.
+    pub fn nests_writes(&self) -> bool {
+        matches!(self.engine, Engine::Postgres(_))
     }
 
     /// The first row, or `NotFound`.

@@ -1,5 +1,5 @@
 //! Posting: the balance first, guarded and in one statement, then the transaction, its postings and the day's sums.
-//! PostgreSQL does all of it in that one statement, since there every other costs a part of what the work costs.
+//! Where a statement can hold others, that one does all of it: over a network each costs as much as the work itself.
 //!
 //! The balance row is the lock: whoever has changed it is alone with this customer's book until the commit. So numbers
 //! have no gaps, and `balance_after` is right in their order.
@@ -203,14 +203,14 @@ async fn move_balance(
         moved => moved?.map(|(balance, number, low_water)| Moved { balance, number, low_water }),
     };
     if let Some(moved) = &moved
-        && conn.is_sqlite()
+        && !conn.nests_writes()
     {
         write_down(conn, entry, record, moved, now).await?;
     }
     Ok(moved)
 }
 
-/// What PostgreSQL has written with the balance.
+/// What a statement that can hold others has written with the balance.
 async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Moved, now: Time) -> Result<(), DbError> {
     conn.exec_all(&[
         (

@@ -70,6 +70,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0027_audit_log",
     "0028_ledger_checks" + postgres,
     "0029_dashboards",
+    "0030_everybodys_calls",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -10,7 +10,7 @@ use trunkline::values::Role;
 use super::{call_ids, line, moment, take_in, vain};
 use crate::switch::{Scene, trunk};
 use crate::world::client::Client;
-use crate::world::engines::both;
+use crate::world::engines::{TestDb, both, postgres_client};
 
 /// The Call-IDs of every page of a list, and how many pages there were.
 async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
@@ -146,4 +146,42 @@ both! {
         assert_eq!(walk(&everybody, "/admin/cdrs?country=GB").await, (vec!["rare".to_owned()], 2));
         scene.end().await;
     }
+}
+
+/// As much of a record as the columns demand, for eight accounts in turn; and statements as the service sends them, with
+/// its own settings, once it has sent them often enough to have one plan for all values.
+const MANY: &str = "
+    INSERT INTO cdrs SELECT gen_random_uuid(), ('00000000-0000-0000-0000-00000000000' || n % 8)::UUID,
+        '00000000-0000-0000-0000-000000000000', 'c' || n, 'termination', 'eu-west', '+31', '+31', NULL, NULL, NULL,
+        1800000000000 + n, NULL, 1800000000000 + n, 0, 0, 'busy', 'EUR', 0, 0, 1, 1, NULL, NULL, 0, 0, NULL, FALSE, FALSE,
+        1800000000000 + n FROM generate_series(1, 50000) AS n;
+    ANALYZE cdrs;
+    SET plan_cache_mode = force_generic_plan;
+    PREPARE newest (UUID) AS SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201;
+    PREPARE page (UUID, BIGINT, BIGINT, UUID, BIGINT) AS SELECT * FROM cdrs WHERE account_id = $1 AND started_at >= $2
+        AND started_at <= $3 AND (started_at, id) < ($3, $4) ORDER BY started_at DESC, id DESC LIMIT $5;
+    PREPARE everybodys (BIGINT, BIGINT, UUID, BIGINT) AS SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2
+        AND started_at + 0 >= $1 AND started_at + 0 <= $2 AND (started_at + 0, id) < ($2, $3)
+        ORDER BY started_at + 0 DESC, id DESC LIMIT $4;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calls_of_one_account_are_never_looked_for_among_everybodys() {
+    let test = async |postgres: &TestDb| {
+        let client = postgres_client(&postgres.url).await;
+        client.batch_execute(MANY).await.unwrap();
+        let id = "'00000000-0000-0000-0000-000000000001'";
+        let plan = async |statement: &str| {
+            let rows = client.query(&format!("EXPLAIN EXECUTE {statement}"), &[]).await.unwrap();
+            rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")
+        };
+        for statement in [format!("newest ({id})"), format!("page ({id}, 0, 1900000000000, {id}, 51)")] {
+            let plan = plan(&statement).await;
+            assert!(plan.contains("Index Cond: ((account_id = $1)") || plan.contains("Index Cond: (account_id = $1)"));
+            assert!(!plan.contains("Filter: (account_id"), "{plan}");
+            assert!(!plan.contains("Sort  ("), "{plan}");
+        }
+        let plan = plan(&format!("everybodys (0, 1900000000000, {id}, 51)")).await;
+        assert!(plan.contains("((started_at + 0)") && !plan.contains("Sort  ("), "{plan}");
+    };
+    TestDb::postgres().await.run(test).await;
 }

@@ -30,12 +30,13 @@ pub async fn note_done(conn: &mut Conn, (at, id): Place) -> Result<(), DbError> 
 
 /// The place of the record that is so many behind this one, if there are so many before a moment.
 pub async fn place_after(conn: &mut Conn, (at, id): Place, before: Time, count: i64) -> Result<Option<Place>, DbError> {
-    // The first condition says the same as the second, in words by which a table of months is searched in the right ones only.
+    // The index of everybody's calls is that of an expression; the bare conditions choose the months.
     conn.opt(
         sql!(
             "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND (started_at, id) > ($1, $2) AND started_at < $3
-             ORDER BY started_at, id LIMIT 1 OFFSET $4"
+             WHERE started_at >= $1 AND started_at < $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
+               AND started_at + 0 < $3
+             ORDER BY started_at + 0, id LIMIT 1 OFFSET $4"
         ),
         params![at, id, before, count - 1],
     )
@@ -52,8 +53,8 @@ pub async fn forget_numbers(
     conn.exec(
         sql!(
             "UPDATE cdrs SET calling = $5, called = $5
-             WHERE started_at >= $1 AND (started_at, id) > ($1, $2)
-               AND started_at <= $3 AND (started_at, id) <= ($3, $4)"
+             WHERE started_at >= $1 AND started_at <= $3 AND started_at + 0 >= $1 AND (started_at + 0, id) > ($1, $2)
+               AND started_at + 0 <= $3 AND (started_at + 0, id) <= ($3, $4)"
         ),
         params![after, after_id, until, until_id, instead],
     )

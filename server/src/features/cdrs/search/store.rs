@@ -54,7 +54,8 @@ pub async fn newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<V
     Ok(rows)
 }
 
-/// Of everybody's calls before a place, those that are wanted among so many.
+/// Of everybody's calls before a place, those that are wanted among so many. Their index is that of an expression, lest
+/// it be taken for the calls of one account; the bare conditions choose the months.
 pub async fn of_everybody(
     conn: &mut Conn,
     wanted: &Wanted,
@@ -66,8 +67,9 @@ pub async fn of_everybody(
         sql!(
             "SELECT ",
             CdrRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
-                    ORDER BY started_at DESC, id DESC LIMIT $4) AS looked_at
+            " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1
+                      AND started_at + 0 <= $2 AND (started_at + 0, id) < ($2, $3)
+                    ORDER BY started_at + 0 DESC, id DESC LIMIT $4) AS looked_at
              WHERE (trunk_id = $5 OR $5 IS NULL) AND (upstream_id = $6 OR $6 IS NULL) AND (status = $7 OR $7 IS NULL)
                AND (leg = $8 OR $8 IS NULL) AND (country = $9 OR $9 IS NULL)
                AND (CAST($10 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($10 AS TEXT))) = $10)
@@ -311,8 +313,9 @@ pub async fn last_of_everybody(
     conn.opt(
         sql!(
             "SELECT started_at, id FROM cdrs
-             WHERE started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
-             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
+             WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1 AND started_at + 0 <= $2
+               AND (started_at + 0, id) < ($2, $3)
+             ORDER BY started_at + 0 DESC, id DESC LIMIT 1 OFFSET $4"
         ),
         params![from, at, id, looked_at - 1],
     )

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::{join, join_all};
-use reqwest::Method;
 use serde_json::{Value, json};
 use trunkline::values::Role;
 
@@ -104,11 +103,10 @@ both! {
             let (client, switch) = (node.bearing(token), node.operations());
             async move {
                 if number.is_multiple_of(2) {
-                    let answer = switch.insist(Method::POST, "/switch/authorize", call(json!({}))).await;
-                    return answer.ok()["decision"] == "allow";
+                    return switch.post("/switch/authorize", call(json!({}))).await.ok()["decision"] == "allow";
                 }
                 let name = json!({"company_name": format!("Name {number}")});
-                let changed = client.insist(Method::PATCH, "/account", name).await;
+                let changed = client.patch("/account", name).await;
                 assert!(matches!(changed.status, 200 | 403), "{}", changed.body);
                 changed.status == 200
             }

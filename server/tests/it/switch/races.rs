@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Scene, call};
@@ -33,7 +32,7 @@ both! {
             async move {
                 let mut allowed = 0;
                 for _ in 0..20 {
-                    let answer = ops.insist(Method::POST, "/switch/authorize", call(json!({}))).await.ok();
+                    let answer = ops.post("/switch/authorize", call(json!({}))).await.ok();
                     match answer["decision"].as_str() {
                         Some("allow") => allowed += 1,
                         _ => assert_eq!(answer["reason"], "balance.insufficient"),

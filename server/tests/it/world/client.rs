@@ -70,19 +70,6 @@ impl Client {
         self.send(self.request(Method::PATCH, path).json(&body)).await
     }
 
-    /// Asks again while the service says that too much is asked of it, as switches do, so that on a slow machine a crowd
-    /// is still heard in the end.
-    pub async fn insist(&self, method: Method, path: &str, body: Value) -> Answer {
-        for _ in 0..PATIENCE {
-            let answer = self.call(method.clone(), path, Some(body.clone())).await;
-            if answer.status != 503 {
-                return answer;
-            }
-            assert!(answer.header("retry-after").is_some(), "{}", answer.body);
-        }
-        panic!("{path} was never heard");
-    }
-
     pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
         let request = self.request(method, path);
         self.send(match body {
@@ -92,9 +79,6 @@ impl Client {
         .await
     }
 }
-
-/// How often somebody asks who is told to ask again.
-const PATIENCE: usize = 30;
 
 /// A response, read whole.
 #[derive(Debug)]

@@ -18,18 +18,31 @@ use crate::report::Line;
 use scene::Scene;
 use store::Store;
 
-pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
+pub fn measure_decisions(work: &Path) -> Outcome<Vec<Line>> {
+    measure(work, async |sqlite, postgres| {
+        Ok(vec![
+            authorize::measure(sqlite, "durable decisions on calls, SQLite, beside a bare axum echo").await?,
+            authorize::measure(postgres, "the same, PostgreSQL").await?,
+        ])
+    })
+}
+
+pub fn measure_intake(work: &Path) -> Outcome<Vec<Line>> {
+    measure(work, ingest::measure)
+}
+
+pub fn measure_records(work: &Path) -> Outcome<Vec<Line>> {
+    measure(work, async |sqlite, postgres| reads::measure(sqlite, postgres, work).await)
+}
+
+/// Measures with a scene on each engine, which are gone afterwards.
+fn measure(work: &Path, measuring: impl AsyncFnOnce(&Scene, &Scene) -> Outcome<Vec<Line>>) -> Outcome<Vec<Line>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let folder = tempfile::TempDir::new_in(work)?;
         let sqlite = Scene::prepare(work, Store::Sqlite(folder.path().join("calls.db"))).await?;
         let postgres = Scene::prepare(work, Store::Postgres(Database::create().await?)).await?;
-        let mut lines = vec![
-            authorize::measure(&sqlite, "durable decisions on calls, SQLite, beside a bare axum echo").await?,
-            authorize::measure(&postgres, "the same, PostgreSQL").await?,
-        ];
-        lines.extend(ingest::measure(&sqlite, &postgres).await?);
-        lines.extend(reads::measure(&sqlite, &postgres, work).await?);
+        let lines = measuring(&sqlite, &postgres).await?;
         postgres.store.forget().await?;
         Ok(lines)
     })

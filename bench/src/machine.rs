@@ -80,8 +80,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
   of the answer and the end. What the caller's messages say counts, from INVITE to 180; the medians lie so far apart as the
   edge and the service take.
 
-`bench/run requests` (or `commits`, `decks`, `numbers`, `calls`, `start`, `slow`, `timing`, `rating`, `edge`) measures one of
-them and leaves this page alone.
+`bench/run requests` (or `commits`, `decks`, `numbers`, `decisions`, `intake`, `records`, `start`, `slow`, `timing`, `rating`, `edge`)
+measures one of them and leaves this page alone.
 "
     ))
 }

@@ -38,12 +38,14 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 10] = [
+const MEASUREMENTS: [Measurement; 12] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
     ("numbers", numbers::measure),
-    ("calls", calls::measure),
+    ("decisions", calls::measure_decisions),
+    ("intake", calls::measure_intake),
+    ("records", calls::measure_records),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),

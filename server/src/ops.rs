@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
 use crate::app::App;
+use crate::features::calls;
 use crate::http::answer::Rendered;
 use crate::http::headers;
 use crate::http::problem::Problem;
@@ -42,6 +43,7 @@ pub struct Operations {
     /// Room for files of calls; whoever finds none comes again.
     pub imports: Semaphore,
     pub switch: SwitchRoutes,
+    pub decisions: calls::Decisions,
     /// True once the service is told to stop.
     pub stopping: watch::Receiver<bool>,
 }
@@ -145,7 +147,7 @@ impl Operations {
     async fn answer_switch(&self, path: &str, request: Request<Incoming>) -> Result<Response, Problem> {
         match path {
             "/switch/config" => switch::config(&self.app).await,
-            "/switch/authorize" => switch::authorize(&self.app, request).await,
+            "/switch/authorize" => switch::authorize(&self.decisions, request).await,
             "/switch/events" => switch::events(&self.app, request).await,
             "/switch/cdrs" => {
                 let _room = self.imports.try_acquire().map_err(|_| Problem::rate_limited(1))?;

@@ -76,6 +76,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
         request_ids,
         imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
         switch: SwitchRoutes::new(&app.metrics.requests),
+        decisions: calls::Decisions::new(app.clone()),
         stopping: stopping.clone(),
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);

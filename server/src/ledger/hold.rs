@@ -95,12 +95,21 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
     Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
 }
 
-/// The statements that set money aside, in their order. Each changes one row; where one does not, the transaction must
-/// come to nothing, and [`hold`] can tell why.
-pub fn holding(new: &NewHold<'_>, now: Time) -> Result<[Statement; 2], LedgerError> {
-    check_reference(new.reference)?;
-    let nanos = checked(new.amount)?;
-    Ok([reserving(new, nanos), placing(new, nanos, now)])
+/// The statements that set money of one customer aside for several things that have no hold yet, in their order. Each
+/// changes one row; where one does not, the transaction must come to nothing, and [`hold`] can tell why.
+pub fn holding(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
+    let Some(first) = news.first() else { return Ok(Vec::new()) };
+    let (mut statements, mut sum) = (Vec::with_capacity(news.len() + 1), Money::from_nanos(0, first.amount.currency()));
+    for new in news {
+        check_reference(new.reference)?;
+        if new.account != first.account {
+            return Err(LedgerError::Unsound("holds that are placed together are of one customer"));
+        }
+        sum = sum.add(new.amount).map_err(|_| LedgerError::TooLarge)?;
+        statements.push(placing(new, checked(new.amount)?, now));
+    }
+    statements.insert(0, changing_held(first.account, first.amount.currency(), checked(sum)?));
+    Ok(statements)
 }
 
 /// Makes a hold so large and lets it last so long. More than it was must be available; less always goes.
@@ -318,19 +327,17 @@ async fn lock(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Hol
 
 /// Takes money for a hold of a name that has none yet.
 async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<bool, DbError> {
-    let reserving = reserving(new, nanos);
-    Ok(conn.exec(reserving.text, &reserving.params).await? > 0)
-}
-
-fn reserving(new: &NewHold<'_>, nanos: i64) -> Statement {
-    Statement::new(
-        sql!(
-            "UPDATE ledger_balances SET held = held + $3
-             WHERE account_id = $1 AND currency = $2 AND balance - held - minimum >= $3
-               AND NOT EXISTS (SELECT 1 FROM ledger_holds WHERE kind = $4 AND reference = $5)"
-        ),
-        params![new.account, new.amount.currency(), nanos, new.kind, new.reference],
-    )
+    let reserved = conn
+        .exec(
+            sql!(
+                "UPDATE ledger_balances SET held = held + $3
+                 WHERE account_id = $1 AND currency = $2 AND balance - held - minimum >= $3
+                   AND NOT EXISTS (SELECT 1 FROM ledger_holds WHERE kind = $4 AND reference = $5)"
+            ),
+            params![new.account, new.amount.currency(), nanos, new.kind, new.reference],
+        )
+        .await?;
+    Ok(reserved > 0)
 }
 
 fn placing(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
@@ -349,16 +356,18 @@ async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbE
 
 /// Takes more of what is available, or lets go of some, which always goes.
 async fn change_held(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
-    let changed = conn
-        .exec(
-            sql!(
-                "UPDATE ledger_balances SET held = held + $3
-                 WHERE account_id = $1 AND currency = $2 AND ($3 <= 0 OR balance - held - minimum >= $3)"
-            ),
-            params![account, currency, more],
-        )
-        .await?;
-    Ok(changed > 0)
+    let changing = changing_held(account, currency, more);
+    Ok(conn.exec(changing.text, &changing.params).await? > 0)
+}
+
+fn changing_held(account: AccountId, currency: Currency, more: i64) -> Statement {
+    Statement::new(
+        sql!(
+            "UPDATE ledger_balances SET held = held + $3
+             WHERE account_id = $1 AND currency = $2 AND ($3 <= 0 OR balance - held - minimum >= $3)"
+        ),
+        params![account, currency, more],
+    )
 }
 
 async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState, now: Time) -> Result<(), DbError> {

@@ -39,9 +39,9 @@ pub async fn config(app: &App) -> Result<Response, Problem> {
 }
 
 /// `POST /switch/authorize`
-pub async fn authorize(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+pub async fn authorize(decisions: &calls::Decisions, request: Request<Incoming>) -> Result<Response, Problem> {
     let asked = read_json(request, AUTHORIZE_BYTES).await?;
-    answer(&calls::authorize(app, asked).await?)
+    answer(&decisions.authorize(asked).await?)
 }
 
 /// `POST /switch/events`

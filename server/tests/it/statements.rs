@@ -51,6 +51,27 @@ async fn every_statement_prepares_alike_on_both_engines() {
     TestDb::postgres().await.run(test).await;
 }
 
+/// A database that has just been made knows nothing of how calls are spread, and a plan made then may be kept for long.
+#[tokio::test(flavor = "multi_thread")]
+async fn whether_a_call_goes_on_is_looked_up_by_what_it_is_known_by_and_not_among_those_of_its_trunk() {
+    let test = async |postgres: &TestDb| {
+        let client = postgres_client(&postgres.url).await;
+        client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
+        let decisions: Vec<_> =
+            statements().into_iter().filter(|it| it.text.contains("LEFT JOIN live_calls")).collect();
+        assert_eq!(decisions.len(), 2);
+        for (number, Statement { place, text }) in decisions.into_iter().enumerate() {
+            client.batch_execute(&format!("PREPARE decision_{number} AS {}", postgres_text(&text))).await.unwrap();
+            let nothing = vec!["NULL"; parameters(&text).len()].join(", ");
+            let rows = client.query(&format!("EXPLAIN EXECUTE decision_{number} ({nothing})"), &[]).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+            let looked_up = plan.iter().skip_while(|line| !line.contains("on live_calls l")).nth(1);
+            assert!(looked_up.is_some_and(|line| line.contains("Index Cond: ((edge_id = ")), "{place}: {plan:#?}");
+        }
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
 /// The parameters that a text names.
 fn parameters(text: &str) -> BTreeSet<String> {
     let digits = |rest: &str| rest.chars().take_while(char::is_ascii_digit).collect();

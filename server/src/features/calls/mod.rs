@@ -36,7 +36,7 @@ mod types;
 mod verify;
 
 pub use alarms::{ALARM, alarm_job, forget_alarms};
-pub use authorize::authorize;
+pub use authorize::Decisions;
 pub use desk::{hang_up, list_live};
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Scene, call};
+use super::{Scene, call, trunk};
 use crate::coverage::examples::key;
 use crate::world::engines::both;
 
@@ -57,6 +57,53 @@ both! {
         let answers = join_all((0..20).map(|_| scene.ask(same.clone()))).await;
         assert!(answers.iter().all(|answer| answer == &answers[0] && answer["decision"] == "allow"), "{answers:?}");
         assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 1);
+        scene.end().await;
+    }
+
+    async fn in_a_crowd_each_call_is_decided_on_by_itself(db) {
+        let scene = Scene::start(db, 100_000).await;
+        let again = scene.allowed(json!({"call_id": "again"})).await;
+        let crowd = join_all((0..60).map(|number| {
+            let asked = match number % 6 {
+                0 => json!({"call_id": "again"}),
+                1 => json!({"called": "112"}),
+                2 => json!({"called": "+8112345678"}),
+                3 => json!({"called": "+31612345678"}),
+                _ => json!({}),
+            };
+            scene.ask(asked)
+        }))
+        .await;
+        for (number, answer) in crowd.iter().enumerate() {
+            match number % 6 {
+                0 => assert_eq!(answer, &again),
+                1 => assert_eq!(answer["reason"], "number_not_dialable", "{answer}"),
+                2 => assert_eq!(answer["reason"], "destination_not_priced", "{answer}"),
+                _ => assert_eq!(answer["decision"], "allow", "{answer}"),
+            }
+        }
+        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 31);
+        // Twenty-one calls of 0.30 and ten to mobiles, which cost 0.05 more each.
+        assert_eq!(scene.purse().await.1, 21 * 300_000_000 + 10 * 350_000_000);
+        scene.end().await;
+    }
+
+    async fn a_crowd_gets_no_more_channels_than_there_are_and_each_of_them_once(db) {
+        let scene = Scene::start(db, 100_000).await;
+        trunk(&scene.customer, json!({"channel_cap": 25, "cps_limit": 1000}), "8.8.4.8").await;
+        let mut tokens = BTreeSet::new();
+        for round in 1..=3 {
+            let crowd = join_all((0..40).map(|_| scene.ask(json!({"source_ip": "8.8.4.8"})))).await;
+            for answer in crowd {
+                match answer["decision"].as_str() {
+                    Some("allow") => assert!(tokens.insert(answer["call_token"].as_str().unwrap().to_owned())),
+                    _ => assert_eq!(answer["reason"], "channel_cap", "{answer}"),
+                }
+            }
+            assert_eq!(tokens.len(), 25, "after {round} crowds");
+        }
+        assert_eq!(scene.number("SELECT MAX(live) FROM trunk_load").await, 25);
+        assert_eq!(scene.number("SELECT MAX(hour_peak) FROM zone_load").await, 25);
         scene.end().await;
     }
 

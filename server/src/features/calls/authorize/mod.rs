@@ -2,9 +2,10 @@
 //!
 //! Who calls and what it costs is known in memory; everything else is asked and taken in one transaction. Its first
 //! statement also tells whether memory is behind, in which case all is decided again from what it has missed. A refusal
-//! undoes whatever was taken before it. Where statements travel, all is asked for at once, since mostly nothing is short;
-//! if something is, it is asked for again piece by piece, which tells what.
+//! undoes whatever was taken before it. Where statements travel, or calls of one trunk wait for each other, all is asked
+//! for at once, since mostly nothing is short; if something is, it is asked for again piece by piece, which tells what.
 
+mod queue;
 mod store;
 mod take;
 mod terms;
@@ -29,6 +30,7 @@ use crate::ledger::LedgerError;
 use crate::snapshot::Versioned;
 use crate::tariff::Tariff;
 use crate::values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
+use queue::Queue;
 use store::{Facts, Versions};
 use take::{take, take_at_once};
 use terms::Terms;
@@ -89,6 +91,13 @@ struct Asked {
     now: Time,
 }
 
+impl Asked {
+    /// A name for the call, should it begin.
+    fn token(&self) -> CallId {
+        CallId::new(self.app.entropy.uuid(self.now))
+    }
+}
+
 /// How a call takes what it needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taking {
@@ -119,59 +128,79 @@ impl From<LedgerError> for Refusal {
     }
 }
 
-pub async fn authorize(app: &App, request: AuthorizeRequest) -> Result<Decision, Problem> {
-    let decision = decide(app, request).await?;
-    match &decision {
-        Decision::Allow(_) => app.metrics.calls.allowed.inc(),
-        Decision::Deny(denied) => app.metrics.calls.refused.of(denied.reason).inc(),
-    }
-    Ok(decision)
+/// Where switches ask.
+pub struct Decisions {
+    app: App,
+    queue: Arc<Queue>,
 }
 
-async fn decide(app: &App, request: AuthorizeRequest) -> Result<Decision, Problem> {
-    let address: IpAddr =
-        request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
-    if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
-        return Err(Problem::invalid("zone", format!("{zone} is no zone of ours")));
+impl Decisions {
+    pub fn new(app: App) -> Decisions {
+        Decisions { app, queue: Arc::default() }
     }
-    let now = app.clock.now();
-    let mut wanted = Versions::default();
-    for _ in 0..ATTEMPTS {
-        let known = Known::at_least(app, &wanted).await?;
-        let source = match source(&known, address, request.direction) {
-            Ok(source) => source,
-            Err(denial) => {
-                wanted = store::versions(&mut *app.db.read().await?).await?;
-                if known.versions().covers(&wanted) {
-                    return Ok(deny(denial));
-                }
-                continue;
-            }
-        };
-        match begin(app, asked(app, &request, &known, source, now)).await {
-            Ok(allowed) => return Ok(Decision::Allow(allowed)),
-            Err(Refusal::Behind(versions)) => wanted = versions,
-            Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
-            Err(Refusal::DaySpent(day)) => {
-                tell_once(app, day, now).await?;
-                return Ok(deny(Denial::FraudCap));
-            }
-            Err(Refusal::Short) => {}
-            Err(Refusal::Problem(problem)) => return Err(problem),
+
+    pub async fn authorize(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {
+        let decision = self.decide(request).await?;
+        match &decision {
+            Decision::Allow(_) => self.app.metrics.calls.allowed.inc(),
+            Decision::Deny(denied) => self.app.metrics.calls.refused.of(denied.reason).inc(),
         }
+        Ok(decision)
     }
-    Err(Problem::unavailable("The tariff changes too fast to price a call by it."))
+
+    async fn decide(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {
+        let app = &self.app;
+        let address: IpAddr =
+            request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
+        if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
+            return Err(Problem::invalid("zone", format!("{zone} is no zone of ours")));
+        }
+        let now = app.clock.now();
+        let mut wanted = Versions::default();
+        for _ in 0..ATTEMPTS {
+            let known = Known::at_least(app, &wanted).await?;
+            let source = match source(&known, address, request.direction) {
+                Ok(source) => source,
+                Err(denial) => {
+                    wanted = store::versions(&mut *app.db.read().await?).await?;
+                    if known.versions().covers(&wanted) {
+                        return Ok(deny(denial));
+                    }
+                    continue;
+                }
+            };
+            match self.queue.begin(asked(app, &request, &known, source, now)).await {
+                Ok(allowed) => return Ok(Decision::Allow(allowed)),
+                Err(Refusal::Behind(versions)) => wanted = versions,
+                Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
+                Err(Refusal::DaySpent(day)) => {
+                    tell_once(app, day, now).await?;
+                    return Ok(deny(Denial::FraudCap));
+                }
+                Err(Refusal::Short) => {}
+                Err(Refusal::Problem(problem)) => return Err(problem),
+            }
+        }
+        Err(Problem::unavailable("The tariff changes too fast to price a call by it."))
+    }
 }
 
-async fn begin(app: &App, asked: Asked) -> Result<Allowed, Refusal> {
-    let asked = Arc::new(asked);
-    if app.db.is_shared() {
-        match app.db.tx(Arc::clone(&asked), |conn, asked| Box::pin(allow(conn, asked, Taking::AtOnce))).await {
+/// Decides on one call.
+async fn begin(asked: Arc<Asked>) -> Result<Allowed, Refusal> {
+    let db = asked.app.db.clone();
+    if db.is_shared() {
+        match db.tx(Arc::clone(&asked), |conn, asked| Box::pin(allow(conn, asked, Taking::AtOnce))).await {
             Err(Refusal::Short) => {}
             outcome => return outcome,
         }
     }
-    app.db.tx(asked, |conn, asked| Box::pin(allow(conn, asked, Taking::PieceByPiece))).await
+    db.tx(asked, |conn, asked| Box::pin(allow(conn, asked, Taking::PieceByPiece))).await
+}
+
+/// Decides on calls of one trunk and zone that may all begin; where one may not, on none.
+async fn begin_together(asked: Vec<Arc<Asked>>) -> Result<Vec<Allowed>, Refusal> {
+    let Some(db) = asked.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
+    db.tx(asked, |conn, asked| Box::pin(allow_together(conn, asked))).await
 }
 
 fn deny(denial: Denial) -> Decision {
@@ -222,16 +251,12 @@ async fn allow(conn: &mut Conn, asked: &Asked, taking: Taking) -> Result<Allowed
     if let Some(token) = facts.token {
         return again(conn, asked, token).await;
     }
-    let terms = match (asked.source, &asked.called) {
-        (Source::Trunk(_), called) => Terms::outbound(&facts, called.as_ref().ok(), asked.quote.as_ref()),
-        (Source::Upstream(upstream), Ok(called)) => Terms::inbound(&facts, called, upstream),
-        (Source::Upstream(_), Err(_)) => Err(Denial::NumberUnknown),
-    };
-    let terms = terms.map_err(Refusal::Denied)?;
-    let token = CallId::new(asked.app.entropy.uuid(asked.now));
+    let terms = terms(asked, &facts).map_err(Refusal::Denied)?;
     if taking == Taking::AtOnce {
-        return take_at_once(conn, asked, &facts, terms, token).await;
+        let allowed = take_at_once(conn, &facts, vec![(asked, terms)]).await?;
+        return allowed.into_iter().next().ok_or(Refusal::Short);
     }
+    let token = asked.token();
     let slice = take(conn, asked, &facts, &terms, token).await?;
     let call = begun(asked, &facts, terms, token, slice);
     if !live::insert(conn, &asked.identity, &call).await? {
@@ -239,6 +264,28 @@ async fn allow(conn: &mut Conn, asked: &Asked, taking: Taking) -> Result<Allowed
         return Err(conn.lose_race().into());
     }
     Ok(answer(&call))
+}
+
+async fn allow_together(conn: &mut Conn, asked: &[Arc<Asked>]) -> Result<Vec<Allowed>, Refusal> {
+    let Some(first) = asked.first() else { return Ok(Vec::new()) };
+    let Some(facts) = facts(conn, first).await? else { return Err(Refusal::Short) };
+    if !asked.iter().all(|asked| asked.known.covers(&facts.versions())) {
+        return Err(Refusal::Behind(facts.versions()));
+    }
+    let mut asking = Vec::with_capacity(asked.len());
+    for asked in asked {
+        // Whoever asks again is answered as before, even if such a call would be refused by now.
+        asking.push((&**asked, terms(asked, &facts).map_err(|_| Refusal::Short)?));
+    }
+    take_at_once(conn, &facts, asking).await
+}
+
+fn terms(asked: &Asked, facts: &Facts) -> Result<Terms, Denial> {
+    match (asked.source, &asked.called) {
+        (Source::Trunk(_), called) => Terms::outbound(facts, called.as_ref().ok(), asked.quote.as_ref()),
+        (Source::Upstream(upstream), Ok(called)) => Terms::inbound(facts, called, upstream),
+        (Source::Upstream(_), Err(_)) => Err(Denial::NumberUnknown),
+    }
 }
 
 async fn facts(conn: &mut Conn, asked: &Asked) -> Result<Option<Facts>, DbError> {

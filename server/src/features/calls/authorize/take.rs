@@ -12,38 +12,45 @@ use crate::features::calls::types::{Allowed, Denial};
 use crate::features::calls::{day_of, hour_of};
 use crate::features::fraud_caps;
 use crate::ledger::{self, Kind, LedgerError, NewHold};
-use crate::values::{CallId, Money, Time};
+use crate::values::{AccountId, CallId, Money, Time};
 
-/// Takes all that a call needs and puts it among the live ones, in one go and in the order of [`take`].
+/// Takes all that these calls of a trunk need and puts them among the live ones, in one go and in the order of [`take`].
 pub async fn take_at_once(
     conn: &mut Conn,
-    asked: &Asked,
     facts: &Facts,
-    terms: Terms,
-    token: CallId,
-) -> Result<Allowed, Refusal> {
-    let now = asked.now;
-    let Some(slice) = afford(&terms.rate, SLICE_SECONDS, i64::MAX).filter(|_| facts.zone_hour == Some(hour_of(now)))
-    else {
-        return Err(Refusal::Short);
-    };
-    let call = begun(asked, facts, terms, token, slice);
-    let mut statements = Vec::new();
-    if slice.amount > 0 {
-        statements.push(load::reserving_in_day(day(facts, now), slice.amount));
-    }
-    statements.push(load::beginning_on_trunk(facts.trunk_id, facts.channel_cap, facts.cps_limit, now));
-    statements.push(load::beginning_in_zone(facts.account_id, &facts.zone, quota(asked, facts), now));
-    if slice.amount > 0 {
-        let reference = token.to_string();
-        let Ok(holding) = ledger::holding(&new_hold(facts, &reference, slice, now), now) else {
+    asking: Vec<(&Asked, Terms)>,
+) -> Result<Vec<Allowed>, Refusal> {
+    let mut calls = Vec::with_capacity(asking.len());
+    for (asked, terms) in asking {
+        // What is reserved for a call is settled with the day on which it began.
+        let is_of_this_hour = facts.zone_hour == Some(hour_of(asked.now));
+        let Some(slice) = afford(&terms.rate, SLICE_SECONDS, i64::MAX).filter(|_| is_of_this_hour) else {
             return Err(Refusal::Short);
         };
-        statements.extend(holding);
+        calls.push((asked, begun(asked, facts, terms, asked.token(), slice)));
     }
-    statements.push(live::inserting(&asked.identity, &call));
+    let Some((newest, _)) = calls.iter().max_by_key(|(asked, _)| asked.now) else { return Ok(Vec::new()) };
+    let (now, number) = (newest.now, i64::try_from(calls.len()).unwrap_or(i64::MAX));
+    let references: Vec<String> = calls.iter().map(|(_, call)| call.token.to_string()).collect();
+    let paid = calls.iter().zip(&references).filter(|((_, call), _)| call.reserved > 0);
+    let holds: Vec<NewHold<'_>> = paid
+        .map(|((_, call), reference)| new_hold(call.account_id, reference, call.reserved, call.expires_at))
+        .collect();
+    let Ok(holding) = ledger::holding(&holds, now) else { return Err(Refusal::Short) };
+
+    let mut statements = Vec::with_capacity(3 + holding.len() + calls.len());
+    // No more than the ledger can hold, so this cannot be too much.
+    let reserved: i64 = calls.iter().map(|(_, call)| call.reserved).sum();
+    if reserved > 0 {
+        statements.push(load::reserving_in_day(day(facts, now), reserved));
+    }
+    statements.push(load::beginning_on_trunk(facts.trunk_id, number, facts.channel_cap, facts.cps_limit, now));
+    statements.push(load::beginning_in_zone(facts.account_id, &facts.zone, number, quota(newest, facts), now));
+    statements.extend(holding);
+    statements.extend(calls.iter().map(|(asked, call)| live::inserting(&asked.identity, call)));
     let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
-    if changed.iter().all(|rows| *rows == 1) { Ok(answer(&call)) } else { Err(Refusal::Short) }
+    let is_all = changed.iter().all(|rows| *rows == 1);
+    if is_all { Ok(calls.iter().map(|(_, call)| answer(call)).collect()) } else { Err(Refusal::Short) }
 }
 
 fn day(facts: &Facts, now: Time) -> Day {
@@ -55,9 +62,8 @@ fn quota(asked: &Asked, facts: &Facts) -> i64 {
     facts.channels.unwrap_or(asked.app.settings.calls.zone_channels)
 }
 
-fn new_hold<'r>(facts: &Facts, reference: &'r str, slice: Slice, now: Time) -> NewHold<'r> {
-    let (amount, until) = (Money::from_nanos(slice.amount, CURRENCY), unanswered_until(now, slice.seconds.into()));
-    NewHold { account: facts.account_id, kind: Kind::Call, reference, amount, until }
+fn new_hold(account: AccountId, reference: &str, nanos: i64, until: Time) -> NewHold<'_> {
+    NewHold { account, kind: Kind::Call, reference, amount: Money::from_nanos(nanos, CURRENCY), until }
 }
 
 /// Takes what the call needs piece by piece, and less of it where all is not to be had.
@@ -96,8 +102,8 @@ pub async fn take(
 }
 
 async fn hold(conn: &mut Conn, facts: &Facts, token: CallId, slice: Slice, now: Time) -> Result<bool, LedgerError> {
-    let reference = token.to_string();
-    match ledger::hold(conn, &new_hold(facts, &reference, slice, now), now).await {
+    let (reference, until) = (token.to_string(), unanswered_until(now, slice.seconds.into()));
+    match ledger::hold(conn, &new_hold(facts.account_id, &reference, slice.amount, until), now).await {
         Ok(_) => Ok(true),
         Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
         Err(error) => Err(error),

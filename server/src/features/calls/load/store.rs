@@ -16,21 +16,29 @@ pub async fn begin_on_trunk(
     cps_limit: Option<i64>,
     now: Time,
 ) -> Result<bool, DbError> {
-    let statement = beginning_on_trunk(trunk, channel_cap, cps_limit, now);
+    let statement = beginning_on_trunk(trunk, 1, channel_cap, cps_limit, now);
     Ok(conn.exec(statement.text, &statement.params).await? > 0)
 }
 
-/// The same as a statement, which changes a row if it may.
-pub fn beginning_on_trunk(trunk: TrunkId, channel_cap: i64, cps_limit: Option<i64>, now: Time) -> Statement {
+/// The same as a statement, for so many calls, which changes a row if they all may begin.
+pub fn beginning_on_trunk(
+    trunk: TrunkId,
+    calls: i64,
+    channel_cap: i64,
+    cps_limit: Option<i64>,
+    now: Time,
+) -> Statement {
     Statement::new(
         sql!(
-            "INSERT INTO trunk_load (trunk_id, live, second, in_second) VALUES ($1, 1, $2, 1)
-             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + 1,
-                 in_second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.in_second + 1 ELSE 1 END,
-                 second = CASE WHEN trunk_load.second >= $2 THEN trunk_load.second ELSE $2 END
-             WHERE trunk_load.live < $3 AND (trunk_load.second < $2 OR trunk_load.in_second < $4)"
+            "INSERT INTO trunk_load (trunk_id, live, second, in_second)
+             SELECT $1, CAST($2 AS BIGINT), $3, CAST($2 AS BIGINT)
+             WHERE CAST($2 AS BIGINT) <= CAST($4 AS BIGINT) AND CAST($2 AS BIGINT) <= CAST($5 AS BIGINT)
+             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + $2,
+                 in_second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.in_second + $2 ELSE $2 END,
+                 second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.second ELSE $3 END
+             WHERE trunk_load.live + $2 <= $4 AND (trunk_load.second < $3 OR trunk_load.in_second + $2 <= $5)"
         ),
-        params![trunk, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
+        params![trunk, calls, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
     )
 }
 
@@ -54,35 +62,36 @@ pub async fn begin_in_zone(
     quota: i64,
     now: Time,
 ) -> Result<bool, DbError> {
-    let statement = beginning_in_zone(account, zone, quota, now);
+    let statement = beginning_in_zone(account, zone, 1, quota, now);
     let begun: Option<Change> = conn.opt(statement.text, &statement.params).await?;
     remember_hours(conn, account, zone, begun).await?;
     Ok(begun.is_some())
 }
 
-/// The same as a statement, which changes a row if it may. It remembers no hours, so that it does only for a zone which
-/// has changed in this hour already.
-pub fn beginning_in_zone(account: AccountId, zone: &str, quota: i64, now: Time) -> Statement {
+/// The same as a statement, for so many calls, which changes a row if they all may begin. It remembers no hours, so that
+/// it does only for a zone which has changed in this hour already.
+pub fn beginning_in_zone(account: AccountId, zone: &str, calls: i64, quota: i64, now: Time) -> Statement {
     Statement::new(
         sql!(
             "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
                                     day, day_peak)
-             SELECT $1, $2, 1, $3, 1, 1, $3, 0, $4, 1 WHERE CAST($5 AS BIGINT) > 0
-             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + 1,
-                 hour_peak = CASE WHEN zone_load.hour >= $3 AND zone_load.hour_peak > zone_load.live
-                                  THEN zone_load.hour_peak ELSE zone_load.live + 1 END,
-                 day_peak = CASE WHEN zone_load.day >= $4 AND zone_load.day_peak > zone_load.live
-                                 THEN zone_load.day_peak ELSE zone_load.live + 1 END,
-                 changes = CASE WHEN zone_load.hour >= $3 THEN zone_load.changes + 1 ELSE 1 END,
-                 before_hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.before_hour ELSE zone_load.hour END,
-                 before_peak = CASE WHEN zone_load.hour >= $3
+             SELECT $1, $2, CAST($3 AS BIGINT), $4, CAST($3 AS BIGINT), 1, $4, 0, $5, CAST($3 AS BIGINT)
+             WHERE CAST($3 AS BIGINT) <= CAST($6 AS BIGINT)
+             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + $3,
+                 hour_peak = CASE WHEN zone_load.hour >= $4 AND zone_load.hour_peak > zone_load.live + $3
+                                  THEN zone_load.hour_peak ELSE zone_load.live + $3 END,
+                 day_peak = CASE WHEN zone_load.day >= $5 AND zone_load.day_peak > zone_load.live + $3
+                                 THEN zone_load.day_peak ELSE zone_load.live + $3 END,
+                 changes = CASE WHEN zone_load.hour >= $4 THEN zone_load.changes + 1 ELSE 1 END,
+                 before_hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.before_hour ELSE zone_load.hour END,
+                 before_peak = CASE WHEN zone_load.hour >= $4
                                     THEN zone_load.before_peak ELSE zone_load.hour_peak END,
-                 hour = CASE WHEN zone_load.hour >= $3 THEN zone_load.hour ELSE $3 END,
-                 day = CASE WHEN zone_load.day >= $4 THEN zone_load.day ELSE $4 END
-             WHERE zone_load.live < $5
-             RETURNING changes, before_hour, before_peak, hour, live - 1"
+                 hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.hour ELSE $4 END,
+                 day = CASE WHEN zone_load.day >= $5 THEN zone_load.day ELSE $5 END
+             WHERE zone_load.live + $3 <= $6
+             RETURNING changes, before_hour, before_peak, hour, live - $3"
         ),
-        params![account, zone, hour_of(now), day_of(now), quota],
+        params![account, zone, calls, hour_of(now), day_of(now), quota],
     )
 }
 

@@ -1,6 +1,7 @@
 //! One connection of either engine, lent to a reader or to a transaction.
 //!
-//! On SQLite every statement runs inline, so its future is ready at the first poll.
+//! On SQLite every statement runs inline, so its future is ready at the first poll. What PostgreSQL's wait for the network
+//! remembers meanwhile is boxed: kept inline, it would make the future of whoever calls, and of theirs, a kilobyte larger.
 
 use std::sync::Arc;
 
@@ -63,6 +64,11 @@ impl Conn {
     }
 
     pub(super) fn is_sqlite(&self) -> bool {
+        matches!(self.engine, Engine::Sqlite(_))
+    }
+
+    /// Whether a statement runs where it is asked for: then many cost no more than one that does the same.
+    pub fn is_inline(&self) -> bool {
         matches!(self.engine, Engine::Sqlite(_))
     }
 
@@ -131,7 +137,7 @@ impl Conn {
             Engine::Sqlite(connection) => {
                 statements.iter().map(|(sql, params)| sqlite::run(connection, sql, params, |_| Ok(()))).collect()
             }
-            Engine::Postgres(session) => session.run_all(statements).await,
+            Engine::Postgres(session) => Box::pin(session.run_all(statements)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.note(outcome)
@@ -146,7 +152,7 @@ impl Conn {
         self.admit(sql)?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::run(connection, sql, params, visit),
-            Engine::Postgres(session) => session.run(sql, params, visit).await,
+            Engine::Postgres(session) => Box::pin(session.run(sql, params, visit)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.note(outcome)
@@ -164,7 +170,7 @@ impl Conn {
         self.admit("INSERT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
-            Engine::Postgres(session) => session.copy_in(table, columns, rows, values).await,
+            Engine::Postgres(session) => Box::pin(session.copy_in(table, columns, rows, values)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.note(outcome)
@@ -175,7 +181,7 @@ impl Conn {
         self.admit("SCRIPT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => connection.execute_batch(text).map_err(DbError::from),
-            Engine::Postgres(session) => session.script(text).await,
+            Engine::Postgres(session) => Box::pin(session.script(text)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
         self.note(outcome)

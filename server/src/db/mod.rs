@@ -113,7 +113,7 @@ impl Db {
     pub async fn read(&self) -> Result<Reader> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.readers.lend().await,
-            Engine::Postgres(postgres) => Ok(Reader { conn: postgres.read().await?, home: None }),
+            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, home: None }),
         }
     }
 
@@ -201,9 +201,9 @@ impl Db {
                 let reported = tokio::task::spawn_blocking(report).await;
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
-            Engine::Postgres(postgres) if view == View::OfOneMoment => postgres.snapshot(&input, body).await,
+            Engine::Postgres(postgres) if view == View::OfOneMoment => Box::pin(postgres.snapshot(&input, body)).await,
             Engine::Postgres(postgres) => {
-                let mut conn = postgres.read().await?;
+                let mut conn = Box::pin(postgres.read()).await?;
                 body(&mut conn, &input).await
             }
         }

@@ -24,7 +24,7 @@ pub struct Committed {
 /// A function that reads: `async fn(Read, …inputs) -> Result<Answer, Problem>`.
 pub trait ReadHandler<Args>: Send + Sync + 'static {
     type Answer: Answer;
-    fn run(&self, read: Read, inbound: Inbound) -> BoxFuture<'static, Result<Rendered, Problem>>;
+    fn run(&self, read: Read, inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>>;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
@@ -47,11 +47,12 @@ macro_rules! handlers {
             type Answer = A;
 
             #[allow(unused_mut, unused_variables, non_snake_case)]
-            fn run(&self, read: Read, mut inbound: Inbound) -> BoxFuture<'static, Result<Rendered, Problem>> {
+            fn run(&self, read: Read, mut inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
                     $(let $input = $input::read(&read.call, &mut inbound).await?;)*
-                    handler(read, $($input),*).await?.render()
+                    let rendered = handler(read, $($input),*).await?.render()?;
+                    Ok(Committed { rendered, replayed: false })
                 })
             }
 
@@ -121,8 +122,7 @@ impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
         let Some(conn) = conn else {
             return Box::pin(async { Err(Problem::internal("a reading handler needs a connection")) });
         };
-        let answer = self.0.run(Read { conn, call }, inbound);
-        Box::pin(async move { Ok(Committed { rendered: answer.await?, replayed: false }) })
+        self.0.run(Read { conn, call }, inbound)
     }
 
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description {

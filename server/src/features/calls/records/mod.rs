@@ -8,7 +8,7 @@ mod store;
 
 pub use store::Record;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
@@ -20,7 +20,7 @@ use crate::db::Conn;
 use crate::entropy::Entropy;
 use crate::features::balance::CURRENCY;
 use crate::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
-use crate::values::{AccountId, CallId, Money, Time, TrunkId};
+use crate::values::{AccountId, Money, Time, TrunkId};
 
 /// How many calls there were, and what they came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,18 +98,42 @@ pub async fn keep(
     settle(conn, entropy, shares, now).await
 }
 
-/// Keeps lines of another switch that were not kept before, and answers which.
-pub async fn keep_lines(
+/// Lines of another switch, in the order in which everybody inserts them: two who bring the same lines wait for each
+/// other in one direction only.
+pub struct Lines(Vec<Record>);
+
+impl Lines {
+    pub fn new(entropy: Entropy, mut records: Vec<Record>, now: Time) -> Lines {
+        let name = |record: &Record| (record.trunk_id, record.leg.as_str(), record.started_at);
+        records
+            .sort_unstable_by(|one, other| name(one).cmp(&name(other)).then_with(|| one.call_id.cmp(&other.call_id)));
+        name_charges(entropy, &mut records, now);
+        Lines(records)
+    }
+
+    /// Keeps those that were not kept before, and answers how many they are.
+    pub async fn keep_new(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
+        let new = store::insert_new(conn, entropy.uuid(now), &self.0).await?;
+        settle_lines(conn, entropy, self.0.iter().filter(|record| new.contains(&record.id)), now).await
+    }
+
+    /// Keeps all of them, or fails if one was kept before; which is faster, and mostly enough.
+    pub async fn keep_all(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
+        store::insert(conn, &self.0).await?;
+        settle_lines(conn, entropy, self.0.iter(), now).await
+    }
+}
+
+async fn settle_lines<'r>(
     conn: &mut Conn,
     entropy: Entropy,
-    records: &mut [Record],
+    new: impl Iterator<Item = &'r Record> + Clone,
     now: Time,
-) -> Result<HashSet<CallId>, LedgerError> {
-    name_charges(entropy, records, now);
-    let new = store::insert_new(conn, entropy.uuid(now), records).await?;
-    conn.count(|metrics| metrics.calls.records.of("import"), new.len() as u64);
-    settle(conn, entropy, shares(records.iter().filter(|record| new.contains(&record.id))), now).await?;
-    Ok(new)
+) -> Result<usize, LedgerError> {
+    let number = new.clone().count();
+    conn.count(|metrics| metrics.calls.records.of("import"), number as u64);
+    settle(conn, entropy, shares(new), now).await?;
+    Ok(number)
 }
 
 /// Gives each account's charges the id of the transaction they will be.

@@ -121,6 +121,9 @@ pub async fn insert(conn: &mut Conn, records: &[Record]) -> Result<(), DbError> 
 
 /// Inserts those that are not there yet, by trunk, Call-ID, leg and beginning, and answers which.
 pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Result<HashSet<CallId>, DbError> {
+    if conn.is_inline() {
+        return insert_one_by_one(conn, records).await;
+    }
     let arrivals: Vec<(Uuid, &Record)> = records.iter().map(|record| (batch, record)).collect();
     conn.insert_many("cdr_arrivals", arrival_columns(), &arrivals, arrival_cells).await?;
     let new: Vec<(CallId,)> = conn
@@ -130,7 +133,8 @@ pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Res
                 Record::COLS,
                 ") SELECT ",
                 Record::COLS,
-                " FROM cdr_arrivals WHERE batch = $1 ORDER BY trunk_id, call_id, leg, started_at, id
+                " FROM cdr_arrivals WHERE batch = $1 ORDER BY trunk_id, leg, started_at,
+                     call_id /*pg COLLATE \"C\" */, id
                  ON CONFLICT (trunk_id, call_id, leg, started_at) WHERE imported DO NOTHING RETURNING id"
             ),
             params![batch],
@@ -138,6 +142,20 @@ pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Res
         .await?;
     conn.exec(sql!("DELETE FROM cdr_arrivals WHERE batch = $1"), params![batch]).await?;
     Ok(new.into_iter().map(|(id,)| id).collect())
+}
+
+async fn insert_one_by_one(conn: &mut Conn, records: &[Record]) -> Result<HashSet<CallId>, DbError> {
+    let sql = sql!(
+        "INSERT INTO cdrs (",
+        Record::COLS,
+        ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+                   $23, $24, $25, $26, $27, $28, $29, $30)
+         ON CONFLICT (trunk_id, call_id, leg, started_at) WHERE imported DO NOTHING"
+    );
+    let cells: Vec<_> = records.iter().map(cells).collect();
+    let inserted = conn.exec_all(&cells.iter().map(|cells| (sql, cells.as_slice())).collect::<Vec<_>>()).await?;
+    let new = records.iter().zip(inserted).filter(|(_, rows)| *rows > 0);
+    Ok(new.map(|(record, _)| record.id).collect())
 }
 
 const ARRIVAL_WIDTH: usize = Record::WIDTH + 1;

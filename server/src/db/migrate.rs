@@ -71,6 +71,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0028_ledger_checks" + postgres,
     "0029_dashboards",
     "0030_everybodys_calls",
+    "0031_ledger_plans" + postgres,
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -22,12 +22,12 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             at_rest.push(service.resident_mib()?);
 
             let request = get("/v1/me", Some(&service.sign_in().await?));
+            tokio::time::sleep(REST).await;
             let mut client = Client::connect(service.public).await?;
             let length = client.send(&request).await?.length;
             for _ in 1..REQUESTS {
                 client.send_again(&request, length).await?;
             }
-            tokio::time::sleep(REST).await;
             after_load.push(service.resident_mib()?);
         }
         let line = |what, values: Vec<f64>, decimals, unit, limit| {
@@ -38,7 +38,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             line("from exec on an empty folder to the first `/readyz`", ready, 3, " s", Limit::AtMost(1.0, " s")),
             line("memory at rest, a second after start", at_rest, 1, " MiB", Limit::AtMost(60.0, " MiB")),
             line(
-                "memory at rest, a second after a sign-in and 1,000 `GET /v1/me`",
+                "memory after a sign-in and, a second later, 1,000 `GET /v1/me`",
                 after_load,
                 1,
                 " MiB",

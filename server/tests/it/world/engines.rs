@@ -80,7 +80,8 @@ impl TestDb {
     pub async fn postgres() -> TestDb {
         let template = postgres_template().await;
         let name = format!("trunkline_test_{}", uuid().simple());
-        admin(&format!("CREATE DATABASE {name} TEMPLATE {template}")).await;
+        // Written as files: what a test throws away need not be in the log as well.
+        admin(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")).await;
         let url = postgres_url(&name);
         TestDb { db: open(&url).await, url, place: Place::Server(name) }
     }

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime};
 use futures_util::{FutureExt, TryStreamExt, future};
 use prometheus::Histogram;
 use tokio_postgres::Statement;
@@ -60,6 +60,8 @@ impl Postgres {
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(options.connections)
+            // Whoever was busy last has its statements prepared and its caches warm.
+            .queue_mode(QueueMode::Lifo)
             .wait_timeout(Some(options.wait))
             .create_timeout(Some(options.wait))
             .recycle_timeout(Some(options.wait))

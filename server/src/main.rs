@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use trunkline::app::StartError;
@@ -211,7 +212,9 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
         return cli::print_openapi();
     }
     let settings = Settings::load(arguments.config.as_deref())?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // A thread that hashed a password keeps what that took as long as it lives.
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(Duration::from_secs(1)).build()?;
     runtime.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,

@@ -69,7 +69,7 @@ impl Conn {
 
     /// Whether a statement runs where it is asked for: then many cost no more than one that does the same.
     pub fn is_inline(&self) -> bool {
-        matches!(self.engine, Engine::Sqlite(_))
+        self.is_sqlite()
     }
 
     /// Whether a statement's `WITH` may hold others that write, in the part that only PostgreSQL reads.

@@ -6,8 +6,9 @@
 //! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
 //! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
 //! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
-//! - [`server`][]: connections
+//! - [`server`][]: connections; [`alarm`]: their timers
 
+pub mod alarm;
 pub mod answer;
 pub mod auth;
 pub mod call;

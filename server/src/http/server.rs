@@ -10,12 +10,13 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use prometheus::IntGauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::alarm::Alarm;
 use super::response::Response;
 
 /// How long a client may take to send the head of a request.
@@ -52,7 +53,7 @@ pub async fn serve<F, Fut>(
             async move { Ok::<_, Infallible>(answer(request, peer).await) }
         });
         let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
+            .timer(Alarm::default())
             .header_read_timeout(HEADER_TIMEOUT)
             .max_buf_size(HEADER_BYTES)
             .max_headers(HEADERS_AT_MOST)

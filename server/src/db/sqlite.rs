@@ -5,11 +5,12 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::conn::{Conn, Purpose};
 use super::error::{DbError, Result};
@@ -92,8 +93,9 @@ pub(super) struct Readers {
     lock_timeout: Duration,
     wait: Duration,
     size: usize,
-    places: Arc<Semaphore>,
-    idle: Mutex<Vec<Conn>>,
+    places: Semaphore,
+    /// With the thread that used it last, whose caches still know it.
+    idle: Mutex<Vec<(ThreadId, Conn)>>,
     metrics: Arc<Metrics>,
 }
 
@@ -104,7 +106,7 @@ impl Readers {
             lock_timeout: options.lock_timeout,
             wait: options.wait,
             size,
-            places: Arc::new(Semaphore::new(size)),
+            places: Semaphore::new(size),
             idle: Mutex::default(),
             metrics: Arc::clone(metrics),
         }
@@ -115,42 +117,57 @@ impl Readers {
     }
 
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
-        let place = match self.places.clone().try_acquire_owned() {
+        let place = match self.places.try_acquire() {
             Ok(place) => {
                 self.metrics.database.read_wait.observe(0.0);
                 place
             }
             Err(_) => self.wait_for_place().await.inspect_err(|error| error.count(&self.metrics.database))?,
         };
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let conn = match idle {
+        place.forget();
+        let home = Home { readers: self.clone() };
+        let conn = match self.idle() {
             Some(conn) => conn,
             None => {
                 let connection = connect(&self.path, self.lock_timeout, Purpose::Reading)?;
                 Conn::sqlite(connection, Purpose::Reading, &self.metrics)
             }
         };
-        Ok(Reader { conn, home: Some(Home { readers: self.clone(), _place: place }) })
+        Ok(Reader { conn, home: Some(home) })
     }
 
-    async fn wait_for_place(&self) -> Result<OwnedSemaphorePermit> {
+    fn idle(&self) -> Option<Conn> {
+        let this = std::thread::current().id();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle.iter().rposition(|(thread, _)| *thread == this);
+        let (_, conn) = known.map(|place| idle.remove(place)).or_else(|| idle.pop())?;
+        Some(conn)
+    }
+
+    async fn wait_for_place(&self) -> Result<SemaphorePermit<'_>> {
         let asked = Instant::now();
-        let place = tokio::time::timeout(self.wait, self.places.clone().acquire_owned()).await;
+        let place = tokio::time::timeout(self.wait, self.places.acquire()).await;
         self.metrics.database.read_wait.observe(asked.elapsed().as_secs_f64());
         place.map_err(|_| DbError::unavailable("all readers are busy"))?.map_err(DbError::other)
     }
 }
 
-/// Where a connection on loan came from, and its place there.
+/// Where a connection on loan came from, and its place there, which comes free with it.
 pub(super) struct Home {
     readers: Arc<Readers>,
-    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.readers.places.add_permits(1);
+    }
 }
 
 impl Home {
     pub(super) fn take_back(&self, mut conn: Conn) {
         conn.reset();
-        self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push(conn);
+        let this = std::thread::current().id();
+        self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push((this, conn));
     }
 }
 

@@ -4,7 +4,7 @@
 //! the `kid` in the header says which signed. Expiry is judged by the service's own clock, to the second.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
@@ -20,7 +20,7 @@ pub const ACCESS_LIFETIME: Duration = Duration::from_secs(900);
 pub const CHALLENGE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 /// What an access token says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessClaims {
     pub sub: UserId,
     pub acc: AccountId,
@@ -101,24 +101,22 @@ pub struct Tokens {
 /// Access tokens whose signature held, with what they say: a client sends the same one for fifteen minutes. Only
 /// reading it is spared; its time and its row are checked on every request.
 #[derive(Default)]
-struct Seen(RwLock<HashMap<Box<str>, Arc<AccessClaims>>>);
+struct Seen(RwLock<HashMap<Box<str>, AccessClaims>>);
 
 impl Seen {
     /// As many are remembered; then all are forgotten, which costs each one reading.
     const AT_MOST: usize = 4096;
 
-    fn find(&self, token: &str) -> Option<Arc<AccessClaims>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+    fn find(&self, token: &str) -> Option<AccessClaims> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    fn remember(&self, token: &str, claims: AccessClaims) -> Arc<AccessClaims> {
-        let claims = Arc::new(claims);
+    fn remember(&self, token: &str, claims: AccessClaims) {
         let mut seen = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if seen.len() >= Seen::AT_MOST {
             seen.clear();
         }
-        seen.insert(token.into(), claims.clone());
-        claims
+        seen.insert(token.into(), claims);
     }
 }
 
@@ -137,10 +135,14 @@ impl Tokens {
         encode(&header, claims, &self.current.encoding)
     }
 
-    pub fn read_access(&self, token: &str, now: Time) -> Result<Arc<AccessClaims>, TokenError> {
+    pub fn read_access(&self, token: &str, now: Time) -> Result<AccessClaims, TokenError> {
         let claims = match self.seen.find(token) {
             Some(claims) => claims,
-            None => self.seen.remember(token, self.read(token)?),
+            None => {
+                let claims = self.read(token)?;
+                self.seen.remember(token, claims);
+                claims
+            }
         };
         in_time(claims.iat, claims.exp, now, claims)
     }

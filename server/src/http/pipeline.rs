@@ -67,8 +67,8 @@ impl Service {
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
 
         let found = self.router.find(&method, &path);
-        let endpoint = match &found {
-            Found::Endpoint(endpoint, _) => Some(endpoint.clone()),
+        let endpoint: Option<&Endpoint> = match &found {
+            Found::Endpoint(endpoint, _) => Some(*endpoint),
             _ => None,
         };
         let is_screen = matches!(found, Found::Screen(..));
@@ -95,7 +95,7 @@ impl Service {
             response = without_body(response);
         }
         let (status, took) = (response.status(), started.elapsed());
-        self.count(&method, endpoint.as_deref(), &seen, status, took);
+        self.count(&method, endpoint, &seen, status, took);
         if let Some(span) = span {
             let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
             let answered = Answered { method: &method, route, status, request_id: &request_id, took };
@@ -126,7 +126,7 @@ impl Service {
 
     async fn route(
         &self,
-        found: Found,
+        found: Found<'_>,
         head: hyper::http::request::Parts,
         body: Incoming,
         peer: SocketAddr,
@@ -163,16 +163,21 @@ impl Service {
                     ip: self.caller_ip(&head.headers, peer),
                     user_agent: text(USER_AGENT).map(str::to_owned),
                     if_match: endpoint.is_conditional().then(|| text(IF_MATCH).map(str::to_owned)).flatten(),
-                    endpoint,
+                    endpoint: endpoint.clone(),
                 };
                 let inbound = Inbound { head, path_values, body: Some(body), body_digest: None };
-                self.answer(origin, inbound, seen).await
+                self.answer(endpoint, origin, inbound, seen).await
             }
         }
     }
 
-    async fn answer(&self, origin: Origin, inbound: Inbound, seen: &mut Seen) -> Result<Response, Problem> {
-        let endpoint = origin.endpoint.clone();
+    async fn answer(
+        &self,
+        endpoint: &Endpoint,
+        origin: Origin,
+        inbound: Inbound,
+        seen: &mut Seen,
+    ) -> Result<Response, Problem> {
         let now = origin.now;
         let if_none_match = inbound.head.headers.get(IF_NONE_MATCH).cloned();
 
@@ -212,7 +217,7 @@ impl Service {
                 if !endpoint.changes() {
                     record_read(&call).await?;
                 }
-                finished(committed, &endpoint, if_none_match.as_ref())
+                finished(committed, endpoint, if_none_match.as_ref())
             }
             Err(problem) => Err(refused(&call, problem).await),
         }

@@ -63,15 +63,15 @@ impl Document {
 
 enum Node {
     Endpoints(Vec<Arc<Endpoint>>),
-    Document(Arc<Document>),
+    Document(Box<Document>),
     Screen(Screen),
 }
 
 pub struct Router(matchit::Router<Node>);
 
-pub enum Found {
-    Endpoint(Arc<Endpoint>, Vec<String>),
-    Document(Arc<Document>),
+pub enum Found<'r> {
+    Endpoint(&'r Arc<Endpoint>, Vec<String>),
+    Document(&'r Document),
     Screen(Show, Vec<String>),
     /// The path exists; these methods do.
     OtherMethods(String),
@@ -102,7 +102,7 @@ impl Router {
             router.insert(&path, Node::Endpoints(endpoints)).map_err(|error| format!("{path}: {error}"))?;
         }
         for (path, document) in documents {
-            router.insert(path, Node::Document(Arc::new(document))).map_err(|error| format!("{path}: {error}"))?;
+            router.insert(path, Node::Document(Box::new(document))).map_err(|error| format!("{path}: {error}"))?;
         }
         for screen in screens {
             let path = screen.path;
@@ -111,7 +111,7 @@ impl Router {
         Ok(Router(router))
     }
 
-    pub fn find(&self, method: &Method, path: &str) -> Found {
+    pub fn find(&self, method: &Method, path: &str) -> Found<'_> {
         let Ok(matched) = self.0.at(path) else { return Found::Nothing };
         let allow = || allowed(matched.value);
         if method == Method::OPTIONS {
@@ -125,10 +125,10 @@ impl Router {
                 Found::Screen(*submit, path_values())
             }
             Node::Screen(_) => Found::OtherMethods(allow()),
-            Node::Document(document) if wanted == Method::GET => Found::Document(document.clone()),
+            Node::Document(document) if wanted == Method::GET => Found::Document(document),
             Node::Document(_) => Found::OtherMethods(allow()),
             Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == wanted) {
-                Some(endpoint) => Found::Endpoint(endpoint.clone(), path_values()),
+                Some(endpoint) => Found::Endpoint(endpoint, path_values()),
                 None => Found::OtherMethods(allow()),
             },
         }

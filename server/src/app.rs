@@ -17,6 +17,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::outside::carriers::{Carriers, HttpCarrier};
 use crate::outside::download::Links;
+use crate::outside::durable::make_folder;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
@@ -215,7 +216,7 @@ async fn open_files(settings: &Settings, entropy: Entropy, now: Time) -> Result<
 
 /// The database named by the settings.
 pub async fn open_database(settings: &Settings) -> Result<Db, StartError> {
-    std::fs::create_dir_all(&settings.data_dir)?;
+    make_folder(&settings.data_dir)?;
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
     Ok(Db::open(&options).await?)

@@ -12,6 +12,7 @@ use crate::app::{App, StartError, open_database};
 use crate::audit::{self, Actor, Outcome};
 use crate::clock::Clock;
 use crate::config::{LogFormat, Settings};
+use crate::db::{Db, DbError, DbOptions};
 use crate::demo::{self, Filled, Live, Options, Turn};
 use crate::edge::{self, Edge};
 use crate::features::decks::{self, DeckImport, ImportMode};
@@ -117,10 +118,14 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
                 if let Some(of) = made {
                     record(conn, app, "admin.bootstrap", Some(of)).await?;
                 }
-                Ok::<_, crate::db::DbError>(made)
+                Ok::<_, DbError>(made)
             })
         })
-        .await?;
+        .await
+        .map_err(|error| match error {
+            DbError::Unique(_) => StartError::from("this address belongs to a user already; choose another"),
+            error => error.into(),
+        })?;
     match made {
         Some((account, user)) => say(&format!("The first admin exists: {user} of {account}.")),
         None => return Err("an admin exists already".into()),
@@ -139,7 +144,7 @@ pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
                 let link = sessions::issue_magic_link(conn, app, user.id, now).await?;
                 record(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
-                Ok::<_, crate::db::DbError>(Some(link))
+                Ok::<_, DbError>(Some(link))
             })
         })
         .await?;
@@ -153,7 +158,7 @@ async fn record(
     app: &App,
     action: &'static str,
     of: Option<(crate::values::AccountId, crate::values::UserId)>,
-) -> Result<(), crate::db::DbError> {
+) -> Result<(), DbError> {
     let mut meta = Map::new();
     meta.insert("by".into(), "console".into());
     let entry = audit::Entry {
@@ -180,7 +185,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
         Box::pin(async move {
             let days = fx::import(conn, sheets, app.clock.now()).await?;
             record(conn, app, "fx_rates.import", None).await?;
-            Ok::<_, crate::db::DbError>(days)
+            Ok::<_, DbError>(days)
         })
     });
     match days.await? {
@@ -248,10 +253,21 @@ fn tell_import(import: &DeckImport) -> Result<(), StartError> {
     Ok(())
 }
 
+/// A database to look at, which is not made for that.
+async fn existing_database(settings: &Settings) -> Result<Db, StartError> {
+    let options: DbOptions = settings.database_url().parse()?;
+    if !options.may_exist() {
+        return Err(format!("there is no database at {options:?}").into());
+    }
+    let db = open_database(settings).await?;
+    db.check_version().await?;
+    Ok(db)
+}
+
 pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
+    let db = existing_database(&settings).await?;
     let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy::Entropy)?;
     let keys = Keys::from_master(secrets.master.as_bytes());
-    let db = open_database(&settings).await?;
     match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
         Ok(verified) => say(&format!("The audit chain holds: {} rows.", verified.rows)),
         Err(fault) => return Err(format!("the audit chain is broken: {fault}").into()),
@@ -268,7 +284,7 @@ pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError
 }
 
 pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
-    let db = open_database(&settings).await?;
+    let db = existing_database(&settings).await?;
     match db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await? {
         Ok(Verified { customers, transactions, postings, open_holds }) => say(&format!(
             "The ledger holds: {transactions} transactions with {postings} postings of {customers} customers, \
@@ -317,7 +333,7 @@ fn some_lines(file: &mut impl std::io::BufRead) -> std::io::Result<(Vec<u8>, usi
 }
 
 pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
-    let db = open_database(&settings).await?;
+    let db = existing_database(&settings).await?;
     match db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await? {
         Ok(calls::Verified { records, live_calls }) => {
             say(&format!("The records hold: {records} calls, and {live_calls} that go on."));

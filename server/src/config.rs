@@ -13,6 +13,7 @@ mod traces;
 mod zones;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -123,7 +124,7 @@ impl std::error::Error for ConfigError {}
 impl Settings {
     /// The settings of this process.
     pub fn load(file: Option<&Path>) -> Result<Settings, ConfigError> {
-        let environment = std::env::vars().filter(|(name, _)| name.starts_with("TRUNKLINE_")).collect();
+        let environment = environment()?;
         let file = match file {
             Some(path) => from_toml(path)?,
             None => BTreeMap::new(),
@@ -142,8 +143,8 @@ impl Settings {
         let mut read = Reading { names, faults: Vec::new() };
         let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
         let settings = Settings {
-            listen: read.parsed("TRUNKLINE_LISTEN", "an address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
-            ops_listen: read.parsed("TRUNKLINE_OPS_LISTEN", "an address and port", ([127, 0, 0, 1], 9090).into()),
+            listen: read.parsed("TRUNKLINE_LISTEN", "an IP address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
+            ops_listen: read.parsed("TRUNKLINE_OPS_LISTEN", "an IP address and port", ([127, 0, 0, 1], 9090).into()),
             public_url: read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin),
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
@@ -178,7 +179,7 @@ impl Settings {
             zones: read.zones(),
             calls: read.calls(),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
-            test_clock: read.switch("TRUNKLINE_TEST_CLOCK", false),
+            test_clock: read.test_clock(payments),
             password_cost: Cost::Full,
             traces: read.traces(),
             log: read.log(),
@@ -226,10 +227,24 @@ impl Settings {
     }
 }
 
+/// The environment's settings. What others keep there need not be text.
+fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
+    let names = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let ours = names.filter(|(name, _)| name.starts_with("TRUNKLINE_"));
+    let read = |(name, value): (String, OsString)| match value.into_string() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(ConfigError(vec![format!("{name} must be text in UTF-8")])),
+    };
+    ours.map(read).collect()
+}
+
 fn from_toml(path: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
     let fault = |error: String| ConfigError(vec![format!("{}: {error}", path.display())]);
     let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| fault(error.message().to_owned()))?;
+    // By its number, not as it stands: there may be a secret in the line.
+    let line = |error: &toml::de::Error| error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let told = |error: toml::de::Error| format!("line {}: {}", line(&error).matches('\n').count() + 1, error.message());
+    let table: toml::Table = text.parse().map_err(|error| fault(told(error)))?;
     let text_of = |value: toml::Value| match value {
         toml::Value::String(text) => text,
         other => other.to_string(),
@@ -297,6 +312,15 @@ impl Reading {
             self.wrong(name, &format!("{expected}, separated by commas"));
             Vec::new()
         })
+    }
+
+    /// Nobody may move the time by which real money is taken.
+    fn test_clock(&mut self, payments: Provider) -> bool {
+        let is_on = self.switch("TRUNKLINE_TEST_CLOCK", false);
+        if is_on && payments != Provider::Sandbox {
+            self.wrong("TRUNKLINE_TEST_CLOCK", "off unless TRUNKLINE_PAYMENTS is sandbox");
+        }
+        is_on
     }
 
     fn kyb_required_docs(&mut self) -> Vec<DocKind> {
@@ -408,6 +432,20 @@ mod tests {
         assert_eq!(settings.database_url(), "sqlite://data/trunkline.db");
         assert_eq!(settings.return_origins(), ["http://127.0.0.1:8080"]);
         assert!(settings.rate_limits);
+    }
+
+    #[test]
+    fn the_time_of_real_payments_cannot_be_moved() {
+        let clock = ("TRUNKLINE_TEST_CLOCK", "on");
+        assert!(settings(&[clock]).unwrap().test_clock);
+        let revolut = [
+            ("TRUNKLINE_PAYMENTS", "revolut"),
+            ("TRUNKLINE_REVOLUT_KEY", "sk_0123456789abcdefghij"),
+            ("TRUNKLINE_REVOLUT_WEBHOOK_SECRET", "wsk_0123456789abcdefghij"),
+        ];
+        settings(&revolut).unwrap();
+        let error = settings(&[revolut.as_slice(), &[clock]].concat()).unwrap_err();
+        assert_eq!(error.0, ["TRUNKLINE_TEST_CLOCK must be off unless TRUNKLINE_PAYMENTS is sandbox"]);
     }
 
     #[test]

@@ -61,6 +61,16 @@ impl FromStr for DbOptions {
     }
 }
 
+impl DbOptions {
+    /// Whether there is something to open. Only a server can tell of its own.
+    pub fn may_exist(&self) -> bool {
+        match &self.location {
+            Location::Sqlite(path) => path.exists(),
+            Location::Postgres(_) => true,
+        }
+    }
+}
+
 impl fmt::Debug for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

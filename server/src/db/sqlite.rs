@@ -3,6 +3,8 @@
 mod unique;
 mod writer;
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
@@ -33,6 +35,7 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Sqlite> {
+        create(path)?;
         let connection = connect(path, options.lock_timeout, Purpose::Transaction)?;
         require_durable(&connection)?;
         let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
@@ -47,6 +50,11 @@ impl Sqlite {
         let connections_in_use = self.readers.in_use() + self.reporters.in_use();
         Load { connections_in_use, waiting: self.writer.waiting() }
     }
+}
+
+/// Makes the file if there is none, for its owner alone; the files that SQLite puts beside it take after it.
+fn create(path: &Path) -> Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).map_err(DbError::other)
 }
 
 fn connect(path: &Path, lock_timeout: Duration, purpose: Purpose) -> Result<Connection> {

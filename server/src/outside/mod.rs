@@ -8,7 +8,7 @@
 
 pub mod carriers;
 pub mod download;
-mod durable;
+pub mod durable;
 pub mod fetch;
 pub mod files;
 pub mod fx;

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -124,4 +127,55 @@ fn every_mail_can_be_looked_at_before_anyone_receives_it() {
 
 fn files_in(folder: &Path) -> BTreeSet<String> {
     std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn looking_at_a_database_that_is_not_there_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let url = format!("sqlite://{}", data.join("trunkline.db").display());
+    for what in ["audit", "ledger", "cdrs"] {
+        let told = refused(&trunkline(&url, &data, &[what, "verify"], ""));
+        assert!(told.contains("there is no database at"), "{told}");
+        assert!(!data.exists());
+    }
+}
+
+#[test]
+fn what_the_service_keeps_is_for_its_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let url = format!("sqlite://{}", folder.path().join("trunkline.db").display());
+    succeeded(&trunkline(&url, &folder.path().join("other"), &["migrate"], ""));
+    refused(&trunkline(&url, &data, &["admin", "link", "--email", "nobody@customer.example"], ""));
+    for path in [data, folder.path().join("trunkline.db")] {
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{} has {mode:o}", path.display());
+    }
+}
+
+#[test]
+fn a_file_of_settings_that_cannot_be_read_is_told_by_its_line_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trunkline.toml");
+    std::fs::write(&file, "TRUNKLINE_DATA_DIR = \"data\"\nTRUNKLINE_JWT_SECRET = hunter2\n").unwrap();
+    let arguments = ["--config", file.to_str().unwrap(), "migrate"];
+    let told = refused(&trunkline("sqlite://unused.db", folder.path(), &arguments, ""));
+    assert!(told.contains("trunkline.toml: line 2: ") && !told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn what_others_keep_in_the_environment_need_not_be_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str| {
+        Command::new(env!("CARGO_BIN_EXE_trunkline"))
+            .arg("migrate")
+            .env_clear()
+            .env("TRUNKLINE_DATA_DIR", folder.path())
+            .env(name, OsStr::from_bytes(b"\xff"))
+            .output()
+            .unwrap()
+    };
+    succeeded(&run("SOMEBODY"));
+    assert!(refused(&run("TRUNKLINE_MAIL")).contains("TRUNKLINE_MAIL must be text in UTF-8"));
 }

@@ -18,6 +18,8 @@ use serde_json::{Map, Value};
 use super::problem::{InvalidParam, Problem};
 use crate::values;
 
+/// No form has as many fields; a list may have as many wrong items, of which these are enough.
+const FAULTS_AT_MOST: usize = 200;
 const WRONG_FORM: &str = "has characters that are not allowed, or the wrong form";
 
 pub struct Compiled {
@@ -57,7 +59,7 @@ pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Res
         read => read.err(),
     };
     let mut failing = Vec::new();
-    for fault in compiled::<T>()?.validator.iter_errors(&value) {
+    for fault in compiled::<T>()?.validator.iter_errors(&value).take(FAULTS_AT_MOST) {
         explain(&fault, &mut failing);
     }
     if let Some(error) = error.filter(|_| failing.is_empty()) {
@@ -71,11 +73,15 @@ pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Res
 /// What a field's form forbids says less than any other reason, and is dropped beside one.
 fn one_reason_each(failing: Vec<InvalidParam>) -> Vec<InvalidParam> {
     let mut kept: Vec<InvalidParam> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for param in failing {
-        match kept.iter_mut().find(|known| known.name == param.name) {
+        match places.get(&param.name).and_then(|place| kept.get_mut(*place)) {
             Some(known) if known.reason == WRONG_FORM => *known = param,
             Some(_) => {}
-            None => kept.push(param),
+            None => {
+                places.insert(param.name.clone(), kept.len());
+                kept.push(param);
+            }
         }
     }
     kept
@@ -209,4 +215,29 @@ fn dotted(location: &Location) -> String {
         }
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Many {
+        #[allow(dead_code)]
+        numbers: Vec<u8>,
+    }
+
+    #[test]
+    fn of_a_list_full_of_faults_some_are_enough() {
+        let Err(problem) = read::<Many>(json!({"numbers": vec!["x"; 30_000]})) else { panic!("it was read") };
+        assert_eq!(problem.invalid_params().len(), FAULTS_AT_MOST);
+        let Err(problem) = read::<Many>(json!({"numbers": [1, "x", 3, "y"]})) else { panic!("it was read") };
+        let names: Vec<&str> = problem.invalid_params().iter().map(|param| param.name.as_str()).collect();
+        assert_eq!(names, ["numbers.1", "numbers.3"]);
+    }
 }

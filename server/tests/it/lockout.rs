@@ -4,7 +4,10 @@
 
 use serde_json::json;
 use trunkline::row;
+use trunkline::values::Role;
 
+use crate::metrics::Scrape;
+use crate::passwords::magic_token;
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
@@ -135,6 +138,9 @@ both! {
         }
         let refused = sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await;
         assert!(refused.header("retry-after").is_some());
+        assert!(refused.header("ratelimit").unwrap().starts_with("\"sign-in-email\";r=0;t="));
+        let counted = "trunkline_rate_limited_total{limit=\"sign-in-email\"}";
+        assert_eq!(Scrape::of(&world).await.value(counted), 1.0);
         refused.problem(429, "rate_limited");
         let asked = world.anyone().header("X-Forwarded-For", "203.0.113.6");
         asked.post("/auth/forgot-password", json!({"email": CORA})).await.problem(429, "rate_limited");
@@ -142,6 +148,43 @@ both! {
             .problem(401, "auth.invalid_credentials");
         world.advance(60).await;
         sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
+    async fn a_link_counts_as_a_try_for_the_email_it_was_sent_to(db) {
+        let world = World::start(db).await;
+        let user = world.user(CORA, Role::Customer).await;
+        world.advance_to_next(60).await;
+        let token = magic_token(&world, user).await;
+        for _ in 0..5 {
+            world.try_sign_in(CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        }
+        for path in ["/auth/magic-link/redeem", "/auth/first-login"] {
+            world.anyone().post(path, json!({"token": token})).await.problem(429, "rate_limited");
+        }
+        world.advance_to_next(60).await;
+        world.anyone().post("/auth/magic-link/redeem", json!({"token": token})).await.ok();
+        world.end().await;
+    }
+
+    async fn whoever_resets_a_forgotten_password_need_not_wait_for_its_guesses(db) {
+        let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
+        world.customer(CORA).await;
+        for ip in ["203.0.113.1", "203.0.113.2"] {
+            for _ in 0..8 {
+                world.advance_to_next(60).await;
+                sign_in_from(&world, ip, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+            }
+        }
+        world.advance_to_next(60).await;
+        let owner = world.anyone().header("X-Forwarded-For", "203.0.113.2");
+        owner.post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
+        let token = world.letters().await.pop().unwrap().token();
+        let new = "an entirely new secret";
+        owner.post("/auth/reset-password", json!({"token": token, "new_password": new})).await.expect(204);
+        sign_in_from(&world, "203.0.113.2", CORA, new).await.ok();
+        // Whoever guessed from elsewhere waits on.
+        sign_in_from(&world, "203.0.113.1", CORA, new).await.problem(401, "auth.invalid_credentials");
         world.end().await;
     }
 

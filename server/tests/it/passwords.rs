@@ -29,7 +29,7 @@ async fn reset(world: &World, token: &str, password: &str) -> Answer {
     world.anyone().post("/auth/reset-password", json!({"token": token, "new_password": password})).await
 }
 
-async fn magic_token(world: &World, user: UserId) -> String {
+pub async fn magic_token(world: &World, user: UserId) -> String {
     let app = world.node.app.clone();
     let db = app.db.clone();
     let link = db.tx((app, user), |conn, (app, user)| Box::pin(issue_magic_link(conn, app, *user, app.clock.now())));

@@ -84,7 +84,7 @@ async fn remember_failure(call: &Call, pair: Uuid, user: Option<UserId>) -> Resu
 }
 
 /// Whoever fails from one address must not lock the owner out at another.
-fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
+pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
     let hash = sha256(format!("{email} {ip}").as_bytes());
     let mut first = [0; 16];
     first.copy_from_slice(&hash[..16]);

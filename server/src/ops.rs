@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_encoding::BASE64;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -20,9 +18,11 @@ use tokio::sync::{Semaphore, watch};
 use crate::app::App;
 use crate::features::calls;
 use crate::http::answer::Rendered;
+use crate::http::arriving::Arriving;
 use crate::http::headers;
+use crate::http::input::whole_body;
 use crate::http::problem::Problem;
-use crate::http::response::{Response, full};
+use crate::http::response::{Response, full, without_body};
 use crate::http::schema;
 use crate::jobs::{self, Runner};
 use crate::metrics::{Requests, Successes};
@@ -99,7 +99,7 @@ struct Now {
 }
 
 impl Operations {
-    pub async fn handle(&self, request: Request<Incoming>) -> Response {
+    pub async fn handle(&self, request: Request<Arriving>) -> Response {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
@@ -112,6 +112,9 @@ impl Operations {
             problem.render(&path, &request_id)
         });
         headers::finish(response.headers_mut(), &request_id);
+        if method == Method::HEAD {
+            response = without_body(response);
+        }
         let (status, took) = (response.status(), started.elapsed());
         if let Some(route) = route {
             route.count(&self.app.metrics.requests, &method, status, took);
@@ -123,14 +126,21 @@ impl Operations {
         response
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response, Problem> {
-        let allowed = match request.uri().path() {
-            "/healthz" | "/readyz" | "/metrics" | "/switch/config" => Method::GET,
-            "/ops/clock" | "/switch/authorize" | "/switch/events" | "/switch/cdrs" => Method::POST,
+    async fn answer(&self, request: Request<Arriving>) -> Result<Response, Problem> {
+        let (allowed, allow) = match request.uri().path() {
+            "/healthz" | "/readyz" | "/metrics" | "/switch/config" => (Method::GET, "GET, HEAD, OPTIONS"),
+            "/ops/clock" | "/switch/authorize" | "/switch/events" | "/switch/cdrs" => (Method::POST, "POST, OPTIONS"),
             _ => return Err(Problem::not_found()),
         };
-        if request.method() != allowed {
-            return Err(Problem::method_not_allowed(allowed.to_string()));
+        match *request.method() {
+            Method::OPTIONS => {
+                let mut response = full(StatusCode::NO_CONTENT, "");
+                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+                return Ok(response);
+            }
+            Method::HEAD if allowed == Method::GET => {}
+            ref method if *method == allowed => {}
+            _ => return Err(Problem::method_not_allowed(allow.to_owned())),
         }
         match request.uri().path() {
             "/healthz" => Ok(text("ok\n")),
@@ -144,13 +154,14 @@ impl Operations {
         }
     }
 
-    async fn answer_switch(&self, path: &str, request: Request<Incoming>) -> Result<Response, Problem> {
+    async fn answer_switch(&self, path: &str, request: Request<Arriving>) -> Result<Response, Problem> {
         match path {
             "/switch/config" => switch::config(&self.app).await,
             "/switch/authorize" => switch::authorize(&self.decisions, request).await,
             "/switch/events" => switch::events(&self.app, request).await,
             "/switch/cdrs" => {
-                let _room = self.imports.try_acquire().map_err(|_| Problem::rate_limited(1))?;
+                let busy = |_| Problem::unavailable("Other files of calls are being taken in; try again.");
+                let _room = self.imports.try_acquire().map_err(busy)?;
                 switch::cdrs(&self.app, request).await
             }
             _ => self.move_clock(request).await,
@@ -184,7 +195,7 @@ impl Operations {
     }
 
     /// Moves the test clock forward and answers when everything that fell due has run.
-    async fn move_clock(&self, request: Request<Incoming>) -> Result<Response, Problem> {
+    async fn move_clock(&self, request: Request<Arriving>) -> Result<Response, Problem> {
         let Advance { advance_seconds } = read_json(request, CLOCK_BODY_BYTES).await?;
         if advance_seconds > ADVANCE_AT_MOST {
             return Err(Problem::invalid("advance_seconds", format!("must be at most {ADVANCE_AT_MOST}")));
@@ -216,15 +227,11 @@ impl Operations {
 }
 
 /// A body of no more than so many bytes.
-async fn read_body(request: Request<Incoming>, limit_bytes: usize) -> Result<Bytes, Problem> {
-    match Limited::new(request.into_body(), limit_bytes).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Problem::too_large(limit_bytes)),
-        Err(_) => Err(Problem::malformed("The body broke off.")),
-    }
+async fn read_body(request: Request<Arriving>, limit_bytes: usize) -> Result<Bytes, Problem> {
+    whole_body(request.into_body(), limit_bytes).await
 }
 
-async fn read_json<T>(request: Request<Incoming>, limit_bytes: usize) -> Result<T, Problem>
+async fn read_json<T>(request: Request<Arriving>, limit_bytes: usize) -> Result<T, Problem>
 where
     T: DeserializeOwned + JsonSchema + 'static,
 {

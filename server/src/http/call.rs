@@ -23,7 +23,7 @@ use super::problem::Problem;
 use crate::app::App;
 use crate::audit::{self, Actor, Outcome};
 use crate::db::{Conn, DbError, Reader};
-use crate::limits::{self, Limit};
+use crate::limits::{self, Limit, Verdict};
 use crate::values::{AccountId, Roles, Time, UserId};
 
 /// Who asks for what, from where and when.
@@ -44,6 +44,8 @@ pub struct Inner {
     pub if_match: Option<String>,
     claim: Mutex<Option<Claim>>,
     notes: Mutex<Notes>,
+    /// The limit that the handler found exceeded.
+    refused_by: Mutex<Option<Verdict>>,
 }
 
 /// What the audit row should say beyond what the request tells.
@@ -90,7 +92,7 @@ pub struct Origin {
 impl Call {
     pub fn new(origin: Origin, principal: Option<Principal>) -> Call {
         let Origin { app, endpoint, now, request_id, path, ip, user_agent, if_match } = origin;
-        let (claim, notes) = (Mutex::default(), Mutex::default());
+        let (claim, notes, refused_by) = (Mutex::default(), Mutex::default(), Mutex::default());
         Call(Arc::new(Inner {
             app,
             endpoint,
@@ -103,6 +105,7 @@ impl Call {
             if_match,
             claim,
             notes,
+            refused_by,
         }))
     }
 
@@ -114,9 +117,17 @@ impl Call {
     /// Counts the request against a limit that only the handler can know the subject of.
     pub async fn limit(&self, limit: Limit, subject: limits::Subject) -> Result<(), Problem> {
         match self.app.limits.take(limit, subject, self.now).await? {
-            Some(verdict) if !verdict.allowed => Err(Problem::rate_limited(verdict.reset_seconds)),
+            Some(verdict) if !verdict.allowed => {
+                self.app.metrics.requests.limited.of(limit.name()).inc();
+                *lock(&self.refused_by) = Some(verdict);
+                Err(Problem::rate_limited(verdict.reset_seconds))
+            }
             _ => Ok(()),
         }
+    }
+
+    pub(super) fn refused_by(&self) -> Option<Verdict> {
+        *lock(&self.refused_by)
     }
 
     /// Names the user whom an action concerns when no token says so.

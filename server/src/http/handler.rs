@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::answer::{Answer, Rendered};
 use super::call::{Call, Done, Read};
-use super::input::{Description, Inbound, Input};
+use super::input::{Description, Inbound, Input, NO_BODY_PROBLEMS};
 use super::pipeline;
 use super::problem::Problem;
 use crate::db::Reader;
@@ -76,6 +76,7 @@ macro_rules! handlers {
                 let handler = *self;
                 Box::pin(async move {
                     $(let $input = $input::read(&call, &mut inbound).await?;)*
+                    inbound.expect_no_body(&call).await?;
                     if let Some(replay) = pipeline::claim_key(&call, &inbound).await? {
                         return Ok(Committed { rendered: replay, replayed: true });
                     }
@@ -87,6 +88,9 @@ macro_rules! handlers {
             #[allow(unused_variables)]
             fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
                 $($input::describe(path, schemas, description);)*
+                if description.request_body.is_none() {
+                    description.problems.extend(NO_BODY_PROBLEMS);
+                }
             }
         }
     };

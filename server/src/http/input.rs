@@ -6,13 +6,15 @@ use std::time::Duration;
 use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
 use schemars::{JsonSchema, SchemaGenerator};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::arriving::Arriving;
 use super::call::Call;
 use super::problem::{Code, InvalidParam, Problem};
 use super::schema;
@@ -26,7 +28,7 @@ pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Inbound {
     pub head: Parts,
     pub path_values: Vec<String>,
-    pub body: Option<Incoming>,
+    pub body: Option<Arriving>,
     /// Of the body, once it was read: tells a replay from another request under the same key.
     pub body_digest: Option<[u8; 32]>,
 }
@@ -92,7 +94,7 @@ fn read_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result
 fn describe_json<T: JsonSchema>(required: bool, schemas: &mut SchemaGenerator, description: &mut Description) {
     let schema = schemas.subschema_for::<T>();
     description.request_body = Some(json!({"required": required, "content": {"application/json": {"schema": schema}}}));
-    description.problems.extend([Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge]);
+    description.problems.extend(NO_BODY_PROBLEMS);
 }
 
 /// The request to the byte, for whoever signs what it sends.
@@ -126,7 +128,24 @@ pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(essence.trim().to_ascii_lowercase())
 }
 
+/// What is read where nothing is asked for.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// How a body is refused where nothing is asked for.
+pub const NO_BODY_PROBLEMS: [Code; 4] =
+    [Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge];
+
 impl Inbound {
+    /// Whoever says something that no input reads hears that it is unknown, rather than nothing.
+    pub async fn expect_no_body(&mut self, call: &Call) -> Result<(), Problem> {
+        if self.body.as_ref().is_some_and(|body| !body.is_end_stream()) {
+            OptionalBody::<Nothing>::read(call, self).await?;
+        }
+        Ok(())
+    }
+
     async fn take_body(&mut self, limit_bytes: usize) -> Result<Bytes, Problem> {
         match self.body.take() {
             Some(body) => whole_body(body, limit_bytes).await,
@@ -135,7 +154,7 @@ impl Inbound {
     }
 }
 
-pub(super) async fn whole_body(body: Incoming, limit_bytes: usize) -> Result<Bytes, Problem> {
+pub async fn whole_body(body: Arriving, limit_bytes: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > limit_bytes as u64 {
         return Err(Problem::too_large(limit_bytes));
     }

@@ -6,10 +6,11 @@
 //! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
 //! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
 //! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
-//! - [`server`][]: connections; [`alarm`]: their timers
+//! - [`server`][]: connections; [`alarm`]: their timers; [`arriving`]: the bodies that come over them
 
 pub mod alarm;
 pub mod answer;
+pub mod arriving;
 pub mod auth;
 pub mod call;
 pub mod conditional;

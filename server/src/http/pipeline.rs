@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
+use super::arriving::Arriving;
 use super::auth::{Who, authenticate};
 use super::call::{Call, Origin};
 use super::endpoint::{Endpoint, Idempotency};
@@ -18,7 +18,7 @@ use super::handler::Committed;
 use super::idempotency::{self, Claim, Snapshot};
 use super::input::Inbound;
 use super::problem::{Code, Problem};
-use super::response::{Response, full};
+use super::response::{Response, full, without_body};
 use super::router::{BASE, Found, Router};
 use super::screen::{self, Form, Visit};
 use super::{conditional, headers};
@@ -57,7 +57,7 @@ impl Service {
     }
 
     /// Answers one request. Never fails and never panics: whatever goes wrong becomes a problem.
-    pub async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response {
+    pub async fn handle(&self, request: Request<Arriving>, peer: SocketAddr) -> Response {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
@@ -71,7 +71,7 @@ impl Service {
             Found::Endpoint(endpoint, _) => Some(*endpoint),
             _ => None,
         };
-        let is_screen = matches!(found, Found::Screen(..));
+        let (route, is_screen) = (found.route(), matches!(found, Found::Screen(..)));
         let mut seen = Seen::default();
         let work = self.route(found, head, body, peer, &request_id, &mut seen);
         let outcome = match AssertUnwindSafe(work).catch_unwind().await {
@@ -81,7 +81,7 @@ impl Service {
         let mut response = match outcome {
             Ok(response) => response,
             Err(problem) => {
-                report(&problem, &method, &path, &request_id);
+                report(&problem, &method, route, &request_id);
                 let page = is_screen.then(|| screen::apology(&problem, &request_id).ok()).flatten();
                 page.unwrap_or_else(|| problem.render(&path, &request_id))
             }
@@ -101,7 +101,7 @@ impl Service {
             let answered = Answered { method: &method, route, status, request_id: &request_id, took };
             self.app.traces.answered(span, answered);
         }
-        tracing::debug!(%method, path, status = status.as_u16(), request_id, "request");
+        tracing::debug!(%method, route, status = status.as_u16(), request_id, "request");
         response
     }
 
@@ -128,7 +128,7 @@ impl Service {
         &self,
         found: Found<'_>,
         head: hyper::http::request::Parts,
-        body: Incoming,
+        body: Arriving,
         peer: SocketAddr,
         request_id: &str,
         seen: &mut Seen,
@@ -145,7 +145,7 @@ impl Service {
                 Ok(response)
             }
             Found::Document(document) => Ok(document.answer(&head.headers)),
-            Found::Screen(answer, path_values) => {
+            Found::Screen(_, answer, path_values) => {
                 let form = match head.method {
                     Method::POST => Form::read(&head.headers, body).await?,
                     _ => Form::default(),
@@ -154,15 +154,14 @@ impl Service {
             }
             Found::Endpoint(endpoint, path_values) => {
                 let now = self.app.clock.now();
-                let text = |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
                 let origin = Origin {
                     app: self.app.clone(),
                     now,
                     request_id: request_id.to_owned(),
                     path: head.uri.path().to_owned(),
                     ip: self.caller_ip(&head.headers, peer),
-                    user_agent: text(USER_AGENT).map(str::to_owned),
-                    if_match: endpoint.is_conditional().then(|| text(IF_MATCH).map(str::to_owned)).flatten(),
+                    user_agent: head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned),
+                    if_match: endpoint.is_conditional().then(|| if_match(&head.headers)).flatten(),
                     endpoint: endpoint.clone(),
                 };
                 let inbound = Inbound { head, path_values, body: Some(body), body_digest: None };
@@ -212,6 +211,7 @@ impl Service {
                 Err(problem)
             }
         };
+        seen.standing = call.refused_by().or(seen.standing);
         match outcome {
             Ok(committed) => {
                 if !endpoint.changes() {
@@ -246,13 +246,25 @@ impl Service {
             if !is_trusted(ip) {
                 break;
             }
-            match hop.parse::<IpAddr>() {
-                Ok(next) => ip = next.to_canonical(),
-                Err(_) => break,
+            match address_of(hop) {
+                Some(next) => ip = next.to_canonical(),
+                None => break,
             }
         }
         ip
     }
+}
+
+/// A forwarded address; some proxies add the port.
+fn address_of(hop: &str) -> Option<IpAddr> {
+    hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
+}
+
+/// The versions a change is meant for, however many headers name them. What cannot be read names none that there is.
+fn if_match(headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(IF_MATCH).iter().map(|value| value.to_str().unwrap_or_default());
+    let first = values.next()?.to_owned();
+    Some(values.fold(first, |list, value| format!("{list}, {value}")))
 }
 
 /// Role, scope and the presence of a key: what can be refused before the body is read.
@@ -378,9 +390,9 @@ fn documented(endpoint: &Endpoint, problem: Problem) -> Problem {
     problem
 }
 
-fn report(problem: &Problem, method: &Method, path: &str, request_id: &str) {
+fn report(problem: &Problem, method: &Method, route: &str, request_id: &str) {
     let Some(cause) = problem.cause() else { return };
-    tracing::error!(%method, path, request_id, code = problem.code().as_str(), cause = %chain(cause), "request failed");
+    tracing::error!(%method, route, request_id, code = problem.code().as_str(), cause = %chain(cause), "request failed");
 }
 
 fn chain(error: &(dyn std::error::Error + Send + Sync)) -> String {
@@ -392,14 +404,4 @@ fn chain(error: &(dyn std::error::Error + Send + Sync)) -> String {
         source = error.source();
     }
     text
-}
-
-fn without_body(response: Response) -> Response {
-    let (mut head, body) = response.into_parts();
-    if let Some(length) = hyper::body::Body::size_hint(&body).exact() {
-        head.headers.insert(hyper::header::CONTENT_LENGTH, length.into());
-    }
-    let mut empty = full(head.status, "");
-    *empty.headers_mut() = head.headers;
-    empty
 }

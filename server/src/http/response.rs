@@ -25,6 +25,17 @@ pub fn full(status: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
+/// The answer to HEAD, where this would be the answer to GET.
+pub fn without_body(response: Response) -> Response {
+    let (mut head, body) = response.into_parts();
+    if let Some(length) = hyper::body::Body::size_hint(&body).exact() {
+        head.headers.insert(hyper::header::CONTENT_LENGTH, length.into());
+    }
+    let mut empty = full(head.status, "");
+    *empty.headers_mut() = head.headers;
+    empty
+}
+
 impl hyper::body::Body for Body {
     type Data = Bytes;
     type Error = io::Error;

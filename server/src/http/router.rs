@@ -72,11 +72,22 @@ pub struct Router(matchit::Router<Node>);
 pub enum Found<'r> {
     Endpoint(&'r Arc<Endpoint>, Vec<String>),
     Document(&'r Document),
-    Screen(Show, Vec<String>),
+    Screen(&'static str, Show, Vec<String>),
     /// The path exists; these methods do.
     OtherMethods(String),
     Options(String),
     Nothing,
+}
+
+impl Found<'_> {
+    /// The path as the table has it. What a caller puts into it may be secret.
+    pub fn route(&self) -> &'static str {
+        match self {
+            Found::Endpoint(endpoint, _) => endpoint.path,
+            Found::Screen(path, ..) => path,
+            Found::Document(_) | Found::OtherMethods(_) | Found::Options(_) | Found::Nothing => "",
+        }
+    }
 }
 
 impl Router {
@@ -120,9 +131,9 @@ impl Router {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         let path_values = || matched.params.iter().map(|(_, value)| decoded(value)).collect();
         match matched.value {
-            Node::Screen(screen) if wanted == Method::GET => Found::Screen(screen.show, path_values()),
-            Node::Screen(Screen { submit: Some(submit), .. }) if wanted == Method::POST => {
-                Found::Screen(*submit, path_values())
+            Node::Screen(screen) if wanted == Method::GET => Found::Screen(screen.path, screen.show, path_values()),
+            Node::Screen(Screen { path, submit: Some(submit), .. }) if wanted == Method::POST => {
+                Found::Screen(path, *submit, path_values())
             }
             Node::Screen(_) => Found::OtherMethods(allow()),
             Node::Document(document) if wanted == Method::GET => Found::Document(document),

@@ -4,9 +4,9 @@
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use hyper::StatusCode;
-use hyper::body::Incoming;
 use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 
+use super::arriving::Arriving;
 use super::headers::inline_source;
 use super::html::Html;
 use super::input::{media_type, whole_body};
@@ -43,7 +43,7 @@ pub struct Visit {
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    pub(super) async fn read(headers: &HeaderMap, body: Incoming) -> Result<Form, Problem> {
+    pub(super) async fn read(headers: &HeaderMap, body: Arriving) -> Result<Form, Problem> {
         if media_type(headers) != Some(FORM.to_owned()) {
             return Err(Problem::unsupported_media_type(FORM));
         }

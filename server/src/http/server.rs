@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -17,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::alarm::Alarm;
+use super::arriving::{Arriving, Lingering, Unread, watched};
 use super::response::Response;
 
 /// How long a client may take to send the head of a request.
@@ -25,7 +27,7 @@ const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
 /// The largest head of a request.
 const HEADER_BYTES: usize = 32 * 1024;
-const HEADERS_AT_MOST: usize = 64;
+const HEADERS_AT_MOST: usize = 128;
 
 /// Serves `answer` on `listener` until `stop` turns true, then lets running requests finish.
 pub async fn serve<F, Fut>(
@@ -35,7 +37,7 @@ pub async fn serve<F, Fut>(
     mut stop: watch::Receiver<bool>,
     answer: F,
 ) where
-    F: Fn(Request<Incoming>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
+    F: Fn(Request<Arriving>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Response> + Send,
 {
     let places = Arc::new(Semaphore::new(connections_at_most));
@@ -48,9 +50,19 @@ pub async fn serve<F, Fut>(
         };
         let Some((stream, peer, place)) = accepted else { continue };
         let answer = answer.clone();
-        let service = service_fn(move |request| {
-            let answer = answer.clone();
-            async move { Ok::<_, Infallible>(answer(request, peer).await) }
+        let unread = Unread::default();
+        let stream = Lingering::new(stream, unread.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (answer, unread) = (answer.clone(), unread.clone());
+            async move {
+                let (request, rest) = watched(request);
+                let mut response = answer(request, peer).await;
+                if !rest.is_forgotten().await {
+                    unread.tell();
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response)
+            }
         });
         let connection = http1::Builder::new()
             .timer(Alarm::default())

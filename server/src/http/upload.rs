@@ -14,13 +14,14 @@ use aws_lc_rs::digest::{Context as Hashing, SHA256};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use http_body_util::{BodyDataStream, BodyExt};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Body as _;
 use hyper::header::CONTENT_TYPE;
 use multer::{Field, Multipart};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::arriving::Arriving;
 use super::call::Call;
 use super::input::{Description, Inbound, Input, read_query};
 use super::problem::{Code, Problem};
@@ -36,9 +37,6 @@ const PARTS_AT_MOST: usize = 8;
 const HELD_BACK_BYTES: u64 = 128 * 1024;
 /// The largest file takes this long at half a megabit a second.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
-/// Who is refused may still be sending, and hears the answer only once it has sent this much or all.
-const DRAINED_BYTES: u64 = 2 * FILE_LIMIT_BYTES;
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const FILE: &str = "file";
 
@@ -58,25 +56,15 @@ impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
             _ => Problem::unsupported_media_type("multipart/form-data"),
         })?;
         let Some(body) = inbound.body.take() else { return Err(Problem::malformed("The body is missing.")) };
-        let declared = body.size_hint().lower();
-        let mut body = Paced { body: body.into_data_stream(), taken: 0, handed_on: Arc::default(), rested: true };
-        let taken = if declared > FILE_LIMIT_BYTES + REST_LIMIT_BYTES {
-            Err(too_large())
-        } else {
-            let parts = Parts::take(&call.app.files, &mut body, boundary);
-            let late = |_| Err(Problem::malformed("The body did not arrive in time."));
-            tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.unwrap_or_else(late)
-        };
-        match taken {
-            Ok(parts) => {
-                inbound.body_digest = Some(parts.digest());
-                parts.complete()
-            }
-            Err(problem) => {
-                let _ = tokio::time::timeout(DRAIN_TIMEOUT, drain(body, declared)).await;
-                Err(problem)
-            }
+        if body.size_hint().lower() > FILE_LIMIT_BYTES + REST_LIMIT_BYTES {
+            return Err(too_large());
         }
+        let mut body = Paced { body: body.into_data_stream(), taken: 0, handed_on: Arc::default(), rested: true };
+        let parts = Parts::take(&call.app.files, &mut body, boundary);
+        let late = |_| Problem::malformed("The body did not arrive in time.");
+        let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(late)??;
+        inbound.body_digest = Some(parts.digest());
+        parts.complete()
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -102,20 +90,6 @@ impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
 
 fn too_large() -> Problem {
     Problem::too_large(usize::try_from(FILE_LIMIT_BYTES).unwrap_or(usize::MAX))
-}
-
-/// Reads on and forgets what it reads, if that comes to an end soon.
-async fn drain(body: Paced, declared: u64) {
-    if declared <= DRAINED_BYTES {
-        let mut drained = 0;
-        let mut body = body.body;
-        while let Some(Ok(piece)) = body.next().await {
-            drained += piece.len() as u64;
-            if drained > DRAINED_BYTES {
-                break;
-            }
-        }
-    }
 }
 
 /// What has arrived of the form.
@@ -219,7 +193,7 @@ fn hand_on(handed_on: &AtomicU64, piece: &Bytes) {
 /// A body that gives one piece at a time, and no more than a little beyond what was handed on: the parser would
 /// otherwise gather all of it in memory while it looks for a line's end.
 struct Paced {
-    body: BodyDataStream<Incoming>,
+    body: BodyDataStream<Arriving>,
     taken: u64,
     handed_on: Arc<AtomicU64>,
     rested: bool,

@@ -1,6 +1,5 @@
 //! What switches ask and tell.
 
-use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use serde::Serialize;
 
@@ -9,6 +8,7 @@ use crate::app::App;
 use crate::edge::{Config, Gateway, Source, Whose};
 use crate::features::calls;
 use crate::http::answer::Rendered;
+use crate::http::arriving::Arriving;
 use crate::http::problem::Problem;
 use crate::http::response::Response;
 use crate::snapshot::Versioned;
@@ -39,19 +39,19 @@ pub async fn config(app: &App) -> Result<Response, Problem> {
 }
 
 /// `POST /switch/authorize`
-pub async fn authorize(decisions: &calls::Decisions, request: Request<Incoming>) -> Result<Response, Problem> {
+pub async fn authorize(decisions: &calls::Decisions, request: Request<Arriving>) -> Result<Response, Problem> {
     let asked = read_json(request, AUTHORIZE_BYTES).await?;
     answer(&decisions.authorize(asked).await?)
 }
 
 /// `POST /switch/events`
-pub async fn events(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+pub async fn events(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
     let told = read_json(request, EVENTS_BYTES).await?;
     answer(&calls::hear(app, told).await?)
 }
 
 /// `POST /switch/cdrs`
-pub async fn cdrs(app: &App, request: Request<Incoming>) -> Result<Response, Problem> {
+pub async fn cdrs(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
     let lines = read_body(request, CDRS_BYTES).await?;
     if lines.iter().filter(|byte| **byte == b'\n').count() > calls::LINES_AT_ONCE {
         return Err(Problem::too_large(CDRS_BYTES));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -127,6 +128,12 @@ both! {
         cora.header("If-Match", &tag).patch("/account", json!({"locale": "nl"})).await.ok();
         let stale = cora.header("If-Match", &tag).patch("/account", json!({"locale": "de"})).await;
         stale.problem(412, "precondition.failed");
+        for values in [&[b"\"\xe9\"".as_slice()] as &[_], &[b"\"zz\"", tag.as_bytes(), b"\"yy\""]] {
+            let request = cora.request(Method::PATCH, "/account").json(&json!({"locale": "de"}));
+            let request = values.iter().fold(request, |request, value| request.header("if-match", *value));
+            cora.send(request).await.problem(412, "precondition.failed");
+        }
+        cora.header("If-Match", "\"zz\"").header("If-Match", "*").patch("/account", json!({"locale": "de"})).await.ok();
         cora.header("If-Match", "*").patch("/account", json!({"locale": "fr"})).await.ok();
         assert_eq!(cora.get("/account").await.ok()["locale"], "fr");
         world.end().await;

@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
+use reqwest::Method;
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use trunkline::db::DbError;
 use trunkline::features::fx;
 use trunkline::jobs::{self, NewJob};
@@ -23,8 +26,13 @@ both! {
             let answer = anyone.get(path).await;
             assert_eq!((answer.status, answer.bytes.as_slice()), (200, words.as_bytes()));
             let refused = anyone.post(path, json!({})).await;
-            assert_eq!(refused.header("allow"), Some("GET"));
+            assert_eq!(refused.header("allow"), Some("GET, HEAD, OPTIONS"));
             refused.problem(405, "method_not_allowed");
+            let looked = anyone.call(Method::HEAD, path, None).await;
+            assert_eq!((looked.status, looked.bytes.len()), (200, 0));
+            assert_eq!(looked.header("content-length"), Some(words.len().to_string().as_str()));
+            let asked = anyone.call(Method::OPTIONS, path, None).await;
+            assert_eq!((asked.status, asked.header("allow")), (204, Some("GET, HEAD, OPTIONS")));
         }
         assert_eq!(anyone.get("/v1/me").await.problem(404, "not_found")["instance"], "/v1/me");
         // What is for operators is not for the public.
@@ -32,6 +40,33 @@ both! {
             let public = format!("http://{}{path}", world.node.public);
             world.anyone().get(&public).await.problem(404, "not_found");
         }
+        world.end().await;
+    }
+
+    async fn files_of_calls_that_find_others_on_their_way_are_told_to_come_again(db) {
+        let world = World::unlimited(db).await;
+        let ops = world.operations();
+        let head = format!(
+            "POST /switch/cdrs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: 100\r\n\r\n{{",
+            ops.token(),
+        );
+        let mut stalled = Vec::new();
+        for _ in 0..2 {
+            let mut stream = TcpStream::connect(world.node.ops).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            stalled.push(stream);
+        }
+        let send = async || ops.send(ops.request(Method::POST, "/switch/cdrs").body("")).await;
+        let refused = loop {
+            let answer = send().await;
+            if answer.status != 200 {
+                break answer;
+            }
+        };
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(503, "service.unavailable");
+        drop(stalled);
+        while send().await.status != 200 {}
         world.end().await;
     }
 

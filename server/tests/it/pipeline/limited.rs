@@ -73,6 +73,11 @@ both! {
         assert_eq!(status("198.51.100.7, 203.0.113.1").await, 429);
         assert_eq!(status("203.0.113.1, 10.1.2.3").await, 429);
         assert_eq!(status("203.0.113.3, 10.1.2.3").await, 201);
+        // Some proxies add a port.
+        assert_eq!(status("203.0.113.4:5555").await, 201);
+        assert_eq!(status("203.0.113.4:6666").await, 429);
+        assert_eq!(status("[2001:db8:1:4::1]:443").await, 201);
+        assert_eq!(status("2001:db8:1:4::2").await, 429);
         // An IPv6 customer has a whole network to itself.
         assert_eq!(status("2001:db8:1:2::1").await, 201);
         assert_eq!(status("2001:db8:1:2:ffff::9").await, 429);

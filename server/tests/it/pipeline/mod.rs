@@ -8,4 +8,5 @@ mod limited;
 mod load;
 mod paging;
 mod probes;
+mod unread;
 mod wire;

@@ -186,7 +186,7 @@ both! {
         for (path, kibibytes) in [("/switch/authorize", 16), ("/switch/events", 1024), ("/switch/cdrs", 16 * 1024)] {
             stranger.post(path, json!({})).await.problem(401, "auth.token_invalid");
             let refused = ops.get(path).await;
-            assert_eq!(refused.header("allow"), Some("POST"));
+            assert_eq!(refused.header("allow"), Some("POST, OPTIONS"));
             refused.problem(405, "method_not_allowed");
             let long = ops.request(Method::POST, path).body(vec![b' '; kibibytes * 1024 + 1]);
             ops.send(long).await.problem(413, "request.too_large");

@@ -7,13 +7,14 @@
 mod bucket;
 mod calls;
 mod carrier;
+mod reading;
 mod revolut;
+mod sources;
 mod tax;
 mod traces;
 mod zones;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,10 +30,10 @@ use crate::passwords::Cost;
 use crate::traces::TraceSettings;
 use crate::values::DocKind;
 pub use calls::{AlarmSettings, CallSettings};
+use reading::Reading;
+use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
 pub use zones::Zone;
-
-const SECRET_BYTES_AT_LEAST: usize = 32;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -140,7 +141,7 @@ impl Settings {
         let in_file: Vec<String> = file.keys().cloned().collect();
         let mut names = file;
         names.extend(environment);
-        let mut read = Reading { names, faults: Vec::new() };
+        let mut read = Reading::of(names);
         let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
         let settings = Settings {
             listen: read.parsed("TRUNKLINE_LISTEN", "an IP address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -196,7 +197,10 @@ impl Settings {
             },
             unknown: Vec::new(),
         };
-        read.finish(settings, &in_file)
+        let (strangers, mut faults) = read.finish();
+        let (misspelt, unknown): (Vec<_>, Vec<_>) = strangers.into_iter().partition(|name| in_file.contains(name));
+        faults.extend(misspelt.into_iter().map(|name| format!("{name} is not a setting")));
+        if faults.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(faults)) }
     }
 
     pub fn public_url(&self) -> String {
@@ -227,93 +231,7 @@ impl Settings {
     }
 }
 
-/// The environment's settings. What others keep there need not be text.
-fn environment() -> Result<BTreeMap<String, String>, ConfigError> {
-    let names = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let ours = names.filter(|(name, _)| name.starts_with("TRUNKLINE_"));
-    let read = |(name, value): (String, OsString)| match value.into_string() {
-        Ok(value) => Ok((name, value)),
-        Err(_) => Err(ConfigError(vec![format!("{name} must be text in UTF-8")])),
-    };
-    ours.map(read).collect()
-}
-
-fn from_toml(path: &Path) -> Result<BTreeMap<String, String>, ConfigError> {
-    let fault = |error: String| ConfigError(vec![format!("{}: {error}", path.display())]);
-    let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
-    // By its number, not as it stands: there may be a secret in the line.
-    let line = |error: &toml::de::Error| error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let told = |error: toml::de::Error| format!("line {}: {}", line(&error).matches('\n').count() + 1, error.message());
-    let table: toml::Table = text.parse().map_err(|error| fault(told(error)))?;
-    let text_of = |value: toml::Value| match value {
-        toml::Value::String(text) => text,
-        other => other.to_string(),
-    };
-    Ok(table.into_iter().map(|(name, value)| (name, text_of(value))).collect())
-}
-
-/// Takes settings out one by one and gathers what is wrong; what is left at the end nobody knows.
-struct Reading {
-    names: BTreeMap<String, String>,
-    faults: Vec<String>,
-}
-
 impl Reading {
-    fn text(&mut self, name: &str) -> Option<String> {
-        self.names.remove(name).filter(|text| !text.is_empty())
-    }
-
-    fn wrong(&mut self, name: &str, expected: &str) {
-        // The value is not repeated: it may be a secret in the wrong place.
-        self.faults.push(format!("{name} must be {expected}"));
-    }
-
-    fn parsed<T: std::str::FromStr>(&mut self, name: &str, expected: &str, default: T) -> T {
-        let Some(text) = self.text(name) else { return default };
-        text.parse().unwrap_or_else(|_| {
-            self.wrong(name, expected);
-            default
-        })
-    }
-
-    fn checked(&mut self, name: &str, expected: &str, holds: fn(&str) -> bool) -> Option<String> {
-        let text = self.text(name)?;
-        if !holds(&text) {
-            self.wrong(name, expected);
-        }
-        Some(text)
-    }
-
-    fn within(&mut self, name: &str, range: std::ops::RangeInclusive<usize>, default: usize) -> usize {
-        let expected = format!("a number from {} to {}", range.start(), range.end());
-        let number = self.parsed(name, &expected, default);
-        if !range.contains(&number) {
-            self.wrong(name, &expected);
-        }
-        number
-    }
-
-    fn switch(&mut self, name: &str, default: bool) -> bool {
-        match self.text(name).as_deref() {
-            None => default,
-            Some("on" | "true" | "1") => true,
-            Some("off" | "false" | "0") => false,
-            Some(_) => {
-                self.wrong(name, "on or off");
-                default
-            }
-        }
-    }
-
-    fn list<T>(&mut self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Vec<T> {
-        let Some(text) = self.text(name) else { return Vec::new() };
-        let parsed: Option<Vec<T>> = text.split(',').map(|item| parse(item.trim())).collect();
-        parsed.unwrap_or_else(|| {
-            self.wrong(name, &format!("{expected}, separated by commas"));
-            Vec::new()
-        })
-    }
-
     /// Nobody may move the time by which real money is taken.
     fn test_clock(&mut self, payments: Provider) -> bool {
         let is_on = self.switch("TRUNKLINE_TEST_CLOCK", false);
@@ -331,15 +249,6 @@ impl Reading {
         kinds.sort();
         kinds.dedup();
         kinds
-    }
-
-    fn secret(&mut self, name: &str) -> Option<String> {
-        let secret = self.text(name)?;
-        let distinct = secret.bytes().collect::<std::collections::BTreeSet<_>>().len();
-        if secret.len() < SECRET_BYTES_AT_LEAST || distinct < 8 {
-            self.wrong(name, "at least 32 bytes that cannot be guessed; `openssl rand -hex 32` makes one");
-        }
-        Some(secret)
     }
 
     fn log(&mut self) -> LogFormat {
@@ -373,17 +282,6 @@ impl Reading {
             }
         }
         quotas
-    }
-
-    fn finish(mut self, mut settings: Settings, in_file: &[String]) -> Result<Settings, ConfigError> {
-        for name in std::mem::take(&mut self.names).into_keys() {
-            if in_file.contains(&name) {
-                self.faults.push(format!("{name} is not a setting"));
-            } else {
-                settings.unknown.push(name);
-            }
-        }
-        if self.faults.is_empty() { Ok(settings) } else { Err(ConfigError(self.faults)) }
     }
 }
 

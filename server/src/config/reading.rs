@@ -1,0 +1,86 @@
+//! How one setting after another is taken and held against what it must be.
+
+use std::collections::BTreeMap;
+
+const SECRET_BYTES_AT_LEAST: usize = 32;
+
+/// Takes settings out one by one and gathers what is wrong; what is left at the end nobody knows.
+pub(super) struct Reading {
+    names: BTreeMap<String, String>,
+    faults: Vec<String>,
+}
+
+impl Reading {
+    pub(super) fn of(names: BTreeMap<String, String>) -> Reading {
+        Reading { names, faults: Vec::new() }
+    }
+
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        self.names.remove(name).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn wrong(&mut self, name: &str, expected: &str) {
+        // The value is not repeated: it may be a secret in the wrong place.
+        self.faults.push(format!("{name} must be {expected}"));
+    }
+
+    pub(super) fn parsed<T: std::str::FromStr>(&mut self, name: &str, expected: &str, default: T) -> T {
+        let Some(text) = self.text(name) else { return default };
+        text.parse().unwrap_or_else(|_| {
+            self.wrong(name, expected);
+            default
+        })
+    }
+
+    pub(super) fn checked(&mut self, name: &str, expected: &str, holds: fn(&str) -> bool) -> Option<String> {
+        let text = self.text(name)?;
+        if !holds(&text) {
+            self.wrong(name, expected);
+        }
+        Some(text)
+    }
+
+    pub(super) fn within(&mut self, name: &str, range: std::ops::RangeInclusive<usize>, default: usize) -> usize {
+        let expected = format!("a number from {} to {}", range.start(), range.end());
+        let number = self.parsed(name, &expected, default);
+        if !range.contains(&number) {
+            self.wrong(name, &expected);
+        }
+        number
+    }
+
+    pub(super) fn switch(&mut self, name: &str, default: bool) -> bool {
+        match self.text(name).as_deref() {
+            None => default,
+            Some("on" | "true" | "1") => true,
+            Some("off" | "false" | "0") => false,
+            Some(_) => {
+                self.wrong(name, "on or off");
+                default
+            }
+        }
+    }
+
+    pub(super) fn list<T>(&mut self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Vec<T> {
+        let Some(text) = self.text(name) else { return Vec::new() };
+        let parsed: Option<Vec<T>> = text.split(',').map(|item| parse(item.trim())).collect();
+        parsed.unwrap_or_else(|| {
+            self.wrong(name, &format!("{expected}, separated by commas"));
+            Vec::new()
+        })
+    }
+
+    pub(super) fn secret(&mut self, name: &str) -> Option<String> {
+        let secret = self.text(name)?;
+        let distinct = secret.bytes().collect::<std::collections::BTreeSet<_>>().len();
+        if secret.len() < SECRET_BYTES_AT_LEAST || distinct < 8 {
+            self.wrong(name, "at least 32 bytes that cannot be guessed; `openssl rand -hex 32` makes one");
+        }
+        Some(secret)
+    }
+
+    /// The names that were not taken, and the faults.
+    pub(super) fn finish(self) -> (Vec<String>, Vec<String>) {
+        (self.names.into_keys().collect(), self.faults)
+    }
+}

@@ -205,10 +205,7 @@ both! {
         }
         let world = World::unlimited(db).await;
         world.operations().post("/switch/authorize", call(json!({}))).await.expect(200);
-        let name = db.url.rsplit('/').next().and_then(|rest| rest.split('?').next()).unwrap();
-        crate::world::engines::admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
-        let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
-        crate::world::engines::admin(&end).await;
+        db.take_away().await;
         let scrape = Scrape::of(&world).await;
         assert_eq!(scrape.value(r#"trunkline_calls_refused_total{reason="source_not_allowed"}"#), 1.0);
         assert!(scrape.0.contains("\ntrunkline_db_waiting "));

@@ -16,7 +16,7 @@ use trunkline::values::Role;
 use crate::metrics::Scrape;
 use crate::world::World;
 use crate::world::client::Client;
-use crate::world::engines::{admin, both};
+use crate::world::engines::both;
 
 both! {
     async fn a_service_in_order_says_so(db) {
@@ -77,11 +77,10 @@ both! {
         }
         let world = World::unlimited(db).await;
         let caller = world.minted(Role::Customer).await;
-        let (ops, name) = (world.anyone_at_operations(), database_name(&db.url));
+        let ops = world.anyone_at_operations();
         caller.get("/account").await.expect(200);
 
-        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
-        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")).await;
+        db.take_away().await;
         for _ in 0..5 {
             for answer in [
                 caller.get("/account").await,
@@ -95,7 +94,7 @@ both! {
             ops.get("/healthz").await.expect(200);
         }
 
-        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+        db.bring_back().await;
         assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
         caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
         ops.get("/readyz").await.expect(200);
@@ -228,10 +227,6 @@ impl World {
     pub fn anyone_at_operations(&self) -> Client {
         Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
     }
-}
-
-fn database_name(url: &str) -> String {
-    url.rsplit('/').next().and_then(|rest| rest.split('?').next()).unwrap().to_owned()
 }
 
 /// `name{label="value"} 12.5`

@@ -88,6 +88,27 @@ both! {
         scene.end().await;
     }
 
+    async fn without_the_database_a_crowd_is_told_so_together_and_takes_nothing(db) {
+        // A SQLite file is not somewhere else: it cannot be away.
+        if !db.is_shared() {
+            return;
+        }
+        let scene = Scene::start(db, 100_000).await;
+        scene.allowed(json!({})).await;
+        db.take_away().await;
+        let ops = scene.world.operations();
+        for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call(json!({}))))).await {
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            answer.problem(503, "service.unavailable");
+        }
+        db.bring_back().await;
+        let crowd = join_all((0..40).map(|_| scene.ask(json!({})))).await;
+        assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
+        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 41);
+        assert_eq!(scene.purse().await.1, 41 * 300_000_000);
+        scene.end().await;
+    }
+
     async fn a_crowd_gets_no_more_channels_than_there_are_and_each_of_them_once(db) {
         let scene = Scene::start(db, 100_000).await;
         trunk(&scene.customer, json!({"channel_cap": 25, "cps_limit": 1000}), "8.8.4.8").await;

@@ -113,6 +113,18 @@ impl TestDb {
         run.await.unwrap();
     }
 
+    /// Ends every connection to the database and lets nobody in: only for one that is somewhere else.
+    pub async fn take_away(&self) {
+        let Place::Server(name) = &self.place else { panic!("a file cannot be away") };
+        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
+        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")).await;
+    }
+
+    pub async fn bring_back(&self) {
+        let Place::Server(name) = &self.place else { panic!("a file cannot be away") };
+        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+    }
+
     /// Runs a test and removes the database, whether it passed or not.
     pub async fn run(self, test: impl AsyncFnOnce(&TestDb)) {
         let outcome = AssertUnwindSafe(test(&self)).catch_unwind().await;
@@ -171,7 +183,7 @@ pub async fn postgres_client(url: &str) -> tokio_postgres::Client {
     client
 }
 
-pub async fn admin(sql: &str) {
+async fn admin(sql: &str) {
     postgres_client(&postgres_url("postgres")).await.batch_execute(sql).await.unwrap();
 }
 

@@ -70,6 +70,8 @@ async fn begin(
     context: &JobContext<App>,
     upstream: UpstreamId,
 ) -> Result<Option<ImportRow>, JobError> {
+    // Whoever ends the import before holds the upstream too, so that this one begins after that.
+    upstreams::lock(conn, upstream).await?;
     let now = context.clock.now();
     if let Some(lost) = store::interrupted(conn, upstream, context.job.id).await? {
         let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());

@@ -200,6 +200,8 @@ impl Operations {
         if advance_seconds > ADVANCE_AT_MOST {
             return Err(Problem::invalid("advance_seconds", format!("must be at most {ADVANCE_AT_MOST}")));
         }
+        // Schedules tick from when they are first seen, which may not have come to pass yet.
+        self.runner.tick().await?;
         if !self.app.clock.advance(Duration::from_secs(advance_seconds)) {
             return Err(Problem::not_found());
         }

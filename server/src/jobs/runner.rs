@@ -186,10 +186,16 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         }
     }
 
+    /// Enqueues what the schedules have due; answers how much that was.
+    pub async fn tick(&self) -> Result<usize, DbError> {
+        let inner = &self.0;
+        schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await
+    }
+
     /// Ticks the schedules and starts as many due jobs as there are free places; answers how much there was to do.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
-        let ticked = schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await?;
+        let ticked = self.tick().await?;
         let mut places: Vec<OwnedSemaphorePermit> = Vec::new();
         while let Ok(place) = inner.places.clone().try_acquire_owned() {
             places.push(place);

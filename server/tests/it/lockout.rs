@@ -182,9 +182,12 @@ both! {
         let token = world.letters().await.pop().unwrap().token();
         let new = "an entirely new secret";
         owner.post("/auth/reset-password", json!({"token": token, "new_password": new})).await.expect(204);
-        sign_in_from(&world, "203.0.113.2", CORA, new).await.ok();
-        // Whoever guessed from elsewhere waits on.
+        // A slip makes whoever guessed from elsewhere wait, and its owner not.
+        for ip in ["203.0.113.1", "203.0.113.2"] {
+            sign_in_from(&world, ip, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        }
         sign_in_from(&world, "203.0.113.1", CORA, new).await.problem(401, "auth.invalid_credentials");
+        sign_in_from(&world, "203.0.113.2", CORA, new).await.ok();
         world.end().await;
     }
 

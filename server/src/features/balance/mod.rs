@@ -55,7 +55,7 @@ pub async fn credit(call: Call, Body(request): Body<AdminCreditCreate>) -> Resul
     if request.amount.is_zero() {
         return Err(Problem::invalid("amount", "must not be zero"));
     }
-    call.note("account", request.customer_id.to_string());
+    call.about(request.customer_id);
     call.note("amount", request.amount.to_string());
     call.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
 }
@@ -106,7 +106,7 @@ pub async fn set_limits(
             return Err(Problem::invalid(name, "must be at most a million, either way"));
         }
     }
-    call.note("account", id.to_string());
+    call.about(id);
     call.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
             let before = limits_of(tx, *id).await?;

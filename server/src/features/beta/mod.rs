@@ -100,7 +100,7 @@ pub async fn approve(
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
-    call.note("account", id.to_string());
+    call.about(id);
     call.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let prospect = decide(tx, *id, Event::Approved, request).await?;
@@ -121,7 +121,7 @@ pub async fn decline(
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
-    call.note("account", id.to_string());
+    call.about(id);
     call.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let prospect = decide(tx, *id, Event::Declined, request).await?;

@@ -51,7 +51,8 @@ pub async fn show_to_team(mut read: Read, Path(id): Path<IntakeId>) -> Result<Js
 pub async fn show_documents(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
     let (app, now) = (read.call.app.clone(), read.call.now);
     read.call.note("intake", id.to_string());
-    store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+    let intake = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+    read.call.about(intake.account_id);
     let documents = store::documents(&mut read, id).await?.into_iter();
     let linked =
         |document| LinkedDocument { download_url: download_url(&app, &document, now), document: document.into() };
@@ -86,12 +87,18 @@ async fn act(
     call.note("intake", id.to_string());
     call.commit((id, step, request), |tx, (id, step, request)| {
         Box::pin(async move {
-            let intake = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let intake = find_to_change(tx, *id).await?;
             desk::decide(tx, intake, *step, request.note.as_deref()).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
     .await
+}
+
+async fn find_to_change(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
+    let intake = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+    tx.call.about(intake.account_id);
+    Ok(intake)
 }
 
 async fn view(conn: &mut Conn, id: IntakeId) -> Result<AdminIntake, Problem> {
@@ -124,7 +131,7 @@ async fn judge(
     update: &DocumentUpdate,
 ) -> Result<(), Problem> {
     let now = tx.call.now;
-    let intake = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+    let intake = find_to_change(tx, id).await?;
     let current = view(tx, id).await?;
     tx.expect_version(&current)?;
     let reason = update.reject_reason.as_deref();

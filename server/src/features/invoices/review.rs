@@ -46,6 +46,12 @@ async fn view(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> Result<Js
     Ok(Json(shown(app, invoice, note, now)))
 }
 
+async fn find_to_change(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Problem> {
+    let invoice = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+    tx.call.about(invoice.account_id);
+    Ok(invoice)
+}
+
 /// Declares an unpaid invoice void; its VAT goes back to the balance.
 pub async fn void(
     call: Call,
@@ -56,7 +62,7 @@ pub async fn void(
     call.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.call.app.clone(), tx.call.now);
-            let invoice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let invoice = find_to_change(tx, *id).await?;
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
             give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, invoice.vat)], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
@@ -77,7 +83,7 @@ pub async fn credit(
     call.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.call.app.clone(), tx.call.now);
-            let invoice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let invoice = find_to_change(tx, *id).await?;
             let status = rules::apply(invoice.status, Move::Credit).map_err(refused)?;
             if !invoice.total().is_positive() {
                 return Err(Problem::state_conflict("The invoice asks for nothing, so nothing can be credited."));

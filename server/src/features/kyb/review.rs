@@ -50,6 +50,7 @@ pub async fn detail(mut read: Read, Path(id): Path<KybId>) -> Result<Json<AdminK
     let (app, now) = (read.call.app.clone(), read.call.now);
     read.call.note("kyb", id.to_string());
     let intake = kyb(compliance::find_intake(&mut read, intake_id(id)).await?)?;
+    read.call.about(intake.account_id);
     Ok(Json(view(&mut read, &app, intake, now).await?))
 }
 
@@ -119,6 +120,7 @@ async fn decide(
         Box::pin(async move {
             let (app, now) = (tx.call.app.clone(), tx.call.now);
             let intake = kyb(compliance::find_intake_to_change(tx, intake_id(*id)).await?)?;
+            tx.call.about(intake.account_id);
             let intake = compliance::decide(tx, intake, *step, request.reviewer_note.as_deref()).await?;
             Ok(Json(view(tx, &app, intake, now).await?))
         })

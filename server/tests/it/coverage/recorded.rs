@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use trunkline::db::Db;
+use trunkline::http::auth::Who;
 use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::params;
 use trunkline::routes;
+use trunkline::values::{AccountId, Role, UserId};
 
 use super::examples::{example, key, needs_example, send};
 use super::name;
@@ -37,12 +39,29 @@ both! {
         world.end().await;
     }
 
+    async fn what_the_team_does_to_a_customer_stands_under_that_customers_account(db) {
+        let world = World::unlimited(db).await;
+        let is_of_the_team = |endpoint: &&Endpoint| matches!(endpoint.who, Who::Team | Who::Admin) && endpoint.audit_action().is_some();
+        let is_about_a_customer = |endpoint: &&Endpoint| !OF_NO_CUSTOMER.iter().any(|path| endpoint.path.starts_with(path));
+        for endpoint in routes::table().iter().filter(is_of_the_team).filter(is_about_a_customer) {
+            let request = example(&world, endpoint).await;
+            let me = world.bearing(request.caller.token()).get("/me").await.ok();
+            send(&request, &endpoint.method).await.expect(endpoint.handler.status().as_u16());
+            let mut reader = db.read().await.unwrap();
+            let (account, user): (AccountId, UserId) =
+                reader.one("SELECT account_id, user_id FROM audit_log ORDER BY seq DESC LIMIT 1", params![]).await.unwrap();
+            assert_eq!(user.to_string(), me["user"]["id"].as_str().unwrap(), "{}", name(endpoint));
+            assert_ne!(account.uuid().to_string(), me["account"]["id"].as_str().unwrap(), "{}", name(endpoint));
+        }
+        world.end().await;
+    }
+
     async fn a_refused_change_leaves_an_audit_row_too(db) {
         let world = World::unlimited(db).await;
         let is_guarded = |endpoint: &&Endpoint| endpoint.changes() && endpoint.who.roles() == ["admin"];
         for endpoint in routes::table().iter().filter(is_guarded) {
             let mut request = example(&world, endpoint).await;
-            request.caller = world.minted(trunkline::values::Role::Customer).await.with_key(key());
+            request.caller = world.minted(Role::Customer).await.with_key(key());
             let before = audited(db).await.len();
             send(&request, &endpoint.method).await.problem(403, "auth.forbidden");
             let rows = audited(db).await.split_off(before);
@@ -100,6 +119,18 @@ both! {
         world.end().await;
     }
 }
+
+/// What the team does here is about the carrier's own affairs.
+const OF_NO_CUSTOMER: [&str; 8] = [
+    "/admin/account-managers",
+    "/admin/notices",
+    "/admin/users",
+    "/admin/upstreams",
+    "/admin/did-inventory",
+    "/admin/fx-rates",
+    "/admin/2fa",
+    "/admin/bootstrap",
+];
 
 fn rows_with(idempotency: Idempotency) -> impl Iterator<Item = Endpoint> {
     routes::table().into_iter().filter(move |endpoint| endpoint.idempotency == idempotency)

@@ -114,7 +114,7 @@ pub async fn hang_up(call: Call, Path(id): Path<CallId>) -> Result<Done<Json<Adm
                 });
             }
             let shown = store::show(tx, *id).await?.ok_or_else(Problem::not_found)?;
-            tx.call.note("account", shown.account_id.to_string());
+            tx.call.about(shown.account_id);
             Ok(Json(AdminCall::new(shown, now)))
         })
     })

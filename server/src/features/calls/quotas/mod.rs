@@ -69,7 +69,7 @@ pub async fn set_quotas(
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    call.note("account", id.to_string());
+    call.about(id);
     call.commit((id, wanted), |tx, (id, wanted)| Box::pin(replace(tx, *id, &wanted.data))).await
 }
 

@@ -47,6 +47,7 @@ pub async fn create(
     let (app, now) = (&call.app, call.now);
     call.note("payment_id", payment_id.to_string());
     let claim = Claim {
+        call: call.clone(),
         id: RefundId::new(app.entropy.uuid(now)),
         payment_id,
         request,
@@ -78,6 +79,7 @@ pub async fn create(
 
 /// A refund to be.
 struct Claim {
+    call: Call,
     id: RefundId,
     payment_id: PaymentId,
     request: AdminRefundCreate,
@@ -91,6 +93,7 @@ struct Claim {
 async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, PaymentRow), Problem> {
     let payment = payments::lock(conn, claim.payment_id).await?;
     let payment = payment.filter(|payment| payment.amount.is_some()).ok_or_else(Problem::not_found)?;
+    claim.call.about(payment.account_id);
     if let Some(known) = store::claimed(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
         claim.mark.expect_same(&known.request_digest)?;
         return Ok((known, payment));

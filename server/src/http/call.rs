@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::answer::{Answer, Rendered};
@@ -148,6 +148,18 @@ impl Call {
     /// Adds a short value to the audit row. Never a secret.
     pub fn note(&self, name: &str, value: impl Into<Value>) {
         lock(&self.notes).meta.insert(name.to_owned(), value.into());
+    }
+
+    /// Adds what a field was and what it has become, if that is not the same.
+    pub fn note_change(&self, name: &str, from: impl Into<Value>, to: impl Into<Value>) {
+        let (from, to) = (from.into(), to.into());
+        let meta = &mut lock(&self.notes).meta;
+        // The transaction may run again, and find less to change.
+        if from == to {
+            meta.remove(name);
+        } else {
+            meta.insert(name.to_owned(), json!({"from": from, "to": to}));
+        }
     }
 
     pub(super) fn set_claim(&self, claim: Claim) {

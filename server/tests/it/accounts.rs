@@ -5,6 +5,7 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use trunkline::values::Role;
 
 use crate::world::World;
 use crate::world::client::Session;
@@ -58,6 +59,27 @@ both! {
         assert!(cleared["postal_address"].is_null() && cleared["vat_id"].is_null());
         assert_eq!(cleared["invoice_address"], address());
         assert_eq!(cora.get("/account").await.ok(), cleared);
+        world.end().await;
+    }
+
+    async fn the_audit_log_says_what_each_changed_field_was_and_has_become(db) {
+        let (world, cora) = account(db).await;
+        let changes = json!({"company_name": "Customer BV", "locale": "en", "postal_address": address(), "vat_id": "NL123456789B01"});
+        cora.patch("/account", changes).await.ok();
+        cora.patch("/account", json!({"vat_id": null, "company_name": "Customer BV"})).await.ok();
+        cora.patch("/account", json!({})).await.ok();
+        let log = world.minted(Role::Support).await.get("/admin/audit-log?action=account.update").await.ok();
+        let metas: Vec<Option<Value>> = log["rows"].as_array().unwrap().iter()
+            .map(|row| row["meta"].as_str().map(|text| serde_json::from_str(text).unwrap())).collect();
+        assert_eq!(metas, [
+            None,
+            Some(json!({"vat_id": {"from": "NL123456789B01", "to": null}})),
+            Some(json!({
+                "company_name": {"from": "Customer GmbH", "to": "Customer BV"},
+                "postal_address": {"from": null, "to": address()},
+                "vat_id": {"from": null, "to": "NL123456789B01"},
+            })),
+        ]);
         world.end().await;
     }
 

@@ -12,12 +12,15 @@ pub use store::{
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 pub use words::words_of;
 
+use serde_json::json;
+
 use crate::db::Conn;
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read};
 use crate::http::input::Body;
 use crate::http::problem::Problem;
 use crate::values::AccountId;
+use store::AccountRow;
 use types::AccountUpdate;
 
 /// The account as clients see it.
@@ -41,15 +44,33 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
                 ));
             }
             tx.expect_version(&Account::from(account.clone()))?;
-            let name = account.company_name.clone();
+            let before = account.clone();
             changes.apply(&mut account);
+            note_changes(tx.call, &before, &account);
             account.updated_at = tx.call.now;
             store::update(tx, &account).await?;
-            if account.company_name != name {
+            if account.company_name != before.company_name {
                 store::note_words(tx, *id).await?;
             }
             Ok(Json(account.into()))
         })
     })
     .await
+}
+
+/// Writes down what is another than it was.
+fn note_changes(call: &Call, before: &AccountRow, after: &AccountRow) {
+    let facts = |row: &AccountRow| {
+        [
+            ("company_name", json!(row.company_name)),
+            ("locale", json!(row.locale)),
+            ("postal_address", json!(row.postal_address)),
+            ("invoice_address", json!(row.invoice_address)),
+            ("vat_id", json!(row.vat_id)),
+            ("vat_status", json!(row.vat_status)),
+        ]
+    };
+    for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
+        call.note_change(name, from, to);
+    }
 }

@@ -196,8 +196,6 @@ fn note_changes(call: &Call, before: &CustomerRow, after: &CustomerRow) {
         ]
     };
     for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
-        if from != to {
-            call.note(name, json!({"from": from, "to": to}));
-        }
+        call.note_change(name, from, to);
     }
 }

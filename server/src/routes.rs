@@ -6,7 +6,7 @@ use crate::features::{
     onboarding, orders, payments, rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat,
     watch, webhooks,
 };
-use crate::http::auth::Who::{Admin, Anyone, Customer, SignedIn, Team};
+use crate::http::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
 use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
 use crate::http::problem::Code::{
     AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, InventoryExhausted, NotFound, ResourceInUse,
@@ -105,7 +105,7 @@ pub fn table() -> Vec<Endpoint> {
         get("/account", accounts::show, "Your account")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Account"),
         patch("/account", accounts::update, "Change your account")
-            .who(SignedIn).limit(Limit::Writes).audit("account.update").problems(&[NotFound, AccountNotActive])
+            .who(Holder).limit(Limit::Writes).audit("account.update").problems(&[NotFound, AccountNotActive])
             .under("Account"),
 
         // Money

@@ -16,6 +16,8 @@ pub enum Who {
     Anyone,
     /// Any signed-in user.
     SignedIn,
+    /// Whoever speaks for an account: a customer for its own, an admin for the carrier's.
+    Holder,
     /// A customer, in its own account.
     Customer,
     /// The carrier's team: admin or support.
@@ -28,6 +30,7 @@ impl Who {
     fn admits(self, roles: &Roles) -> bool {
         match self {
             Who::Anyone | Who::SignedIn => true,
+            Who::Holder => roles.has(Role::Customer) || roles.has(Role::Admin),
             Who::Customer => roles.has(Role::Customer),
             Who::Team => roles.is_team(),
             Who::Admin => roles.has(Role::Admin),
@@ -39,6 +42,7 @@ impl Who {
         match self {
             Who::Anyone => &[],
             Who::SignedIn => &["customer", "admin", "support"],
+            Who::Holder => &["customer", "admin"],
             Who::Customer => &["customer"],
             Who::Team => &["admin", "support"],
             Who::Admin => &["admin"],

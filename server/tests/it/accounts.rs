@@ -192,6 +192,19 @@ both! {
         world.end().await;
     }
 
+    async fn support_reads_the_carriers_account_and_leaves_its_changes_to_admins(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
+        admin.post("/admin/users", wanted).await.expect(201);
+        let token = world.letters().await.pop().unwrap().token();
+        let sam = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
+        assert_eq!(sam.get("/account").await.ok()["company_name"], "Carrier BV");
+        sam.patch("/account", json!({"company_name": "Sam BV"})).await.problem(403, "auth.forbidden");
+        assert_eq!(admin.patch("/account", json!({"company_name": "Carrier NV"})).await.ok()["company_name"], "Carrier NV");
+        world.end().await;
+    }
+
     async fn each_sees_its_own_account_only(db) {
         let (world, cora) = account(db).await;
         let carl = world.customer("carl@customer.example").await;

@@ -48,6 +48,28 @@ both! {
         world.end().await;
     }
 
+    async fn who_is_deactivated_and_comes_back_finds_every_link_void(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
+        let sam = admin.post("/admin/users", wanted).await.expect(201)["id"].as_str().unwrap().to_owned();
+        let invitation = world.letters().await.pop().unwrap().token();
+        let forgot = async || {
+            world.anyone().post("/auth/forgot-password", json!({"email": "sam@carrier.example"})).await.expect(202);
+            world.letters().await.pop().unwrap().token()
+        };
+        let reset = forgot().await;
+        change(&admin, &sam, json!({"is_active": false})).await.ok();
+        change(&admin, &sam, json!({"is_active": true})).await.ok();
+        let redeemed = world.anyone().post("/auth/first-login", json!({"token": invitation})).await;
+        redeemed.problem(401, "auth.token_invalid");
+        let password = |token: &str| json!({"token": token, "new_password": "a password of some length"});
+        world.anyone().post("/auth/reset-password", password(&reset)).await.problem(401, "auth.token_invalid");
+        world.anyone().post("/auth/reset-password", password(&forgot().await)).await.expect(204);
+        world.try_sign_in("sam@carrier.example", "a password of some length").await.ok();
+        world.end().await;
+    }
+
     async fn the_last_admin_stays_however_many_step_down_at_once(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

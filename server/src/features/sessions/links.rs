@@ -52,8 +52,7 @@ pub async fn reset_password(call: Call, Body(request): Body<ResetPasswordRequest
             // In this order: a code that is being verified meanwhile is waited for, and the session it opens ends too.
             two_factor::void_challenges(tx, user.id, now).await?;
             store::end_everything(tx, user.id, now).await?;
-            store::void_links(tx, user.id, LinkPurpose::Reset, now).await?;
-            store::void_links(tx, user.id, LinkPurpose::Magic, now).await?;
+            void_links(tx, user.id, now).await?;
             // Whoever guessed the old one from here has proved to be its owner; from elsewhere guessing stays slow.
             store::clear_failures(tx, failing_pair(&user.email, call.ip)).await?;
             let told = PasswordChanged { at: Moment(now), ip: call.ip };
@@ -136,6 +135,12 @@ async fn owner(conn: &mut Conn, call: &Call, hash: &[u8], purpose: LinkPurpose) 
 
 fn bad_link() -> Problem {
     Problem::token_invalid("The link is unknown or was used already: ask for a new one.")
+}
+
+/// Makes every link that a user was sent worthless, whatever it was for.
+pub async fn void_links(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+    store::void_links(conn, user, LinkPurpose::Reset, now).await?;
+    store::void_links(conn, user, LinkPurpose::Magic, now).await
 }
 
 /// A link that opens an account, and how long it does.

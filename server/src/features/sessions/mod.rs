@@ -22,7 +22,9 @@ mod types;
 pub use devices::{end_device, list_devices, me};
 pub use impersonate::impersonate;
 pub use jobs::{FORGOT_PASSWORD, forgot_password_job};
-pub use links::{MagicLink, first_login, forgot_password, issue_magic_link, redeem_magic_link, reset_password};
+pub use links::{
+    MagicLink, first_login, forgot_password, issue_magic_link, redeem_magic_link, reset_password, void_links,
+};
 pub use refresh::{refresh, sign_out};
 pub use sign_in::{sign_in, verify_second_factor};
 pub use store::{end_everything, forget_access_tokens, forget_failures, forget_links, forget_sessions};

@@ -134,6 +134,10 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<
     }
     store::update(tx, id, roles, is_active, now).await?;
     sign_out_everywhere(tx, id, now).await?;
+    if !is_active {
+        // Whoever comes back asks for a new one.
+        sessions::void_links(tx, id, now).await?;
+    }
     tx.call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.call.note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))

@@ -217,6 +217,34 @@ both! {
         world.end().await;
     }
 
+    async fn what_lacks_a_document_that_stands_cannot_be_approved(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        upload(&petra, "other", "scan.pdf", &pdf("/other 1")).await;
+        let kyb = submitted(&petra).await;
+        let intake = format!("/admin/compliance/intakes/{}", kyb.strip_prefix("kyb_").unwrap());
+        let documents = admin.get(&intake).await.ok()["documents"].clone();
+        let judge = async |kind: &str, verdict: Value| {
+            let document = documents.as_array().unwrap().iter().find(|document| document["kind"] == kind).unwrap();
+            admin.patch(&format!("{intake}/documents/{}", document["id"].as_str().unwrap()), verdict).await.ok();
+        };
+        let rejected = json!({"status": "rejected", "reject_reason": "Blurred"});
+        judge("other", rejected.clone()).await;
+        judge("director_id", rejected).await;
+        for path in [format!("/admin/kyb/{kyb}/approve"), format!("{intake}/approve")] {
+            let refused = admin.post(&path, json!({})).await.problem(409, "state.conflict");
+            let detail = refused["detail"].as_str().unwrap();
+            assert!(detail.contains("director_id") && !detail.contains("other"), "{detail}");
+        }
+        assert_eq!(onboarding_status(&petra).await, "under_review");
+        judge("director_id", json!({"status": "accepted"})).await;
+        // What nobody asked for need not stand.
+        admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
+        assert_eq!(onboarding_status(&petra).await, "approved");
+        world.end().await;
+    }
+
     async fn a_stranger_finds_nothing_of_anothers_papers(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;

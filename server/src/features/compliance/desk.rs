@@ -194,8 +194,7 @@ pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Re
     let mut intake = owned(store::find_to_change(tx, intake).await?, account)?;
     onboarding::must_be_active(tx, account).await?;
     let status = rules::apply(intake.status, Move::Submit).map_err(refused)?;
-    let uploaded = intake.uploaded(&store::documents(tx, intake.id).await?);
-    let missing = intake.required_docs.0.iter().filter(|kind| !uploaded.contains(kind));
+    let missing = missing(tx, &intake).await?.into_iter();
     let missing: Vec<InvalidParam> =
         missing.map(|kind| InvalidParam { name: kind.to_string(), reason: "has no document yet".to_owned() }).collect();
     if !missing.is_empty() {
@@ -209,6 +208,24 @@ pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Re
     Ok(intake)
 }
 
+/// The kinds of document that are asked for and of which none stands.
+async fn missing(conn: &mut Conn, intake: &IntakeRow) -> Result<Vec<DocKind>, DbError> {
+    let uploaded = intake.uploaded(&store::documents(conn, intake.id).await?);
+    Ok(intake.required_docs.0.iter().filter(|kind| !uploaded.contains(kind)).cloned().collect())
+}
+
+/// Refuses to approve what the team itself has found wanting.
+async fn admit_approval(conn: &mut Conn, intake: &IntakeRow) -> Result<(), Problem> {
+    let missing: Vec<String> = missing(conn, intake).await?.iter().map(DocKind::to_string).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Problem::state_conflict(format!(
+        "Every document was rejected that was handed in as {}; accept one, ask for more, or reject the whole.",
+        missing.join(", ")
+    )))
+}
+
 /// Moves an intake as the team decides, with a note to the customer.
 pub async fn decide(
     tx: &mut Tx<'_>,
@@ -218,6 +235,9 @@ pub async fn decide(
 ) -> Result<IntakeRow, Problem> {
     let now = tx.call.now;
     intake.status = rules::apply(intake.status, step).map_err(refused)?;
+    if step == Move::Approve {
+        admit_approval(tx, &intake).await?;
+    }
     intake.updated_at = now;
     if step != Move::Review {
         intake.reviewer_note = note.map(str::to_owned);

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trunkline::values::Role;
 
-use crate::world::client::Session;
+use crate::world::client::{Answer, Session};
 use crate::world::engines::{TestDb, both, uuid};
 use crate::world::form::{Form, jpeg, pdf, png};
 use crate::world::{PASSWORD, World};
@@ -242,6 +242,37 @@ both! {
         // What nobody asked for need not stand.
         admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
         assert_eq!(onboarding_status(&petra).await, "approved");
+        world.end().await;
+    }
+
+    async fn a_refusal_names_the_state_in_the_words_of_a_business_verification_and_what_would_do(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        let document = upload(&petra, "other", "scan.pdf", &pdf("")).await["id"].as_str().unwrap().to_owned();
+        let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
+        let words = |answer: Answer| answer.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
+        let decide = async |verdict: &str| words(admin.post(&format!("/admin/kyb/{kyb}/{verdict}"), json!({})).await);
+        let early = decide("approve").await;
+        assert!(early.contains("is open") && early.contains("submitted") && !early.contains("draft"), "{early}");
+        submitted(&petra).await;
+        let hand_in = async || {
+            let form = Form::document("other", "scan.pdf", &pdf("/More 1"));
+            [
+                words(form.post(&petra, UPLOAD).await),
+                words(petra.delete(&format!("{UPLOAD}/{document}")).await),
+                words(petra.post("/me/kyb/submit", json!({})).await),
+            ]
+        };
+        for late in hand_in().await {
+            assert!(late.contains("is submitted") && late.contains("open"), "{late}");
+        }
+        admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
+        for late in hand_in().await {
+            assert!(late.contains("is approved") && late.contains("nothing more"), "{late}");
+        }
+        let again = decide("reject").await;
+        assert!(again.contains("is approved") && again.contains("final"), "{again}");
         world.end().await;
     }
 

@@ -167,18 +167,10 @@ async fn admit(
     Ok(())
 }
 
-/// Takes a document of an intake for this purpose away again. Its file goes with the next sweep, unless another row
-/// names it.
-pub async fn remove(
-    tx: &mut Tx<'_>,
-    account: AccountId,
-    purpose: Purpose,
-    document: IntakeDocumentId,
-) -> Result<(), Problem> {
+/// Takes a document of an intake that is held away again. Its file goes with the next sweep, unless another row names it.
+pub async fn remove(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumentId) -> Result<(), Problem> {
     let now = tx.call.now;
-    let intake = store::find_by_document_to_change(tx, document).await?.filter(|intake| intake.purpose == purpose);
-    let intake = owned(intake, account)?;
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::must_be_active(tx, intake.account_id).await?;
     rules::admit_documents(intake.status).map_err(refused)?;
     // Whoever held the intake before us may have taken the document away.
     if !store::delete_document(tx, intake.id, document).await? {

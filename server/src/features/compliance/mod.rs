@@ -20,7 +20,7 @@ pub use desk::{DECIDED, Decided, close, decide, download_url, kyb_of, open_regul
 pub use review::{approve, judge_document, list_all, reject, request_more, review, show_documents, show_to_team};
 pub use rules::Move;
 pub use store::{
-    DocumentRow, IntakeRow, documents, find as find_intake, find_to_change as find_intake_to_change, latest_kyb,
-    names_file,
+    DocumentRow, IntakeRow, documents, find as find_intake, find_by_document_to_change,
+    find_to_change as find_intake_to_change, latest_kyb, names_file,
 };
 pub use types::{DocumentForm, IntakeStatus, Purpose};

@@ -1,7 +1,8 @@
 //! What a customer does with its business verification.
 
+use super::rules;
 use super::types::{ComplianceIntake, KybUploadResponse};
-use crate::features::compliance::{self, DocumentForm, Purpose};
+use crate::features::compliance::{self, DocumentForm, IntakeRow, Purpose};
 use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read};
 use crate::http::input::Path;
@@ -22,6 +23,7 @@ pub async fn show(read: Read) -> Result<Json<ComplianceIntake>, Problem> {
 
 pub async fn upload(call: Call, upload: Upload<DocumentForm>) -> Result<Done<Created<KybUploadResponse>>, Problem> {
     let intake = compliance::kyb_of(&call, call.principal()?.account_id).await?;
+    must_be_open(&intake)?;
     compliance::take_in(call, intake.id, upload, KybUploadResponse::from).await
 }
 
@@ -31,17 +33,27 @@ pub async fn remove(call: Call, Path(id): Path<KybDocumentId>) -> Result<Done<No
     call.note("document", id.to_string());
     call.commit((account, document), |tx, (account, document)| {
         Box::pin(async move {
-            compliance::remove(tx, *account, Purpose::Kyb, *document).await?;
+            let intake = compliance::find_by_document_to_change(tx, *document).await?;
+            let intake = intake.filter(|intake| intake.account_id == *account && intake.purpose == Purpose::Kyb);
+            let intake = intake.ok_or_else(Problem::not_found)?;
+            must_be_open(&intake)?;
+            compliance::remove(tx, &intake, *document).await?;
             Ok(NoContent)
         })
     })
     .await
 }
 
+/// Asked for its words: `compliance` refuses as well, in its own.
+fn must_be_open(intake: &IntakeRow) -> Result<(), Problem> {
+    rules::must_be_open(intake.status.into()).map_err(Problem::state_conflict)
+}
+
 pub async fn submit(call: Call) -> Result<Done<Json<ComplianceIntake>>, Problem> {
     let account = call.principal()?.account_id;
     let intake = compliance::kyb_of(&call, account).await?;
     call.note("intake", intake.id.to_string());
+    must_be_open(&intake)?;
     call.commit((account, intake.id), |tx, (account, id)| {
         Box::pin(async move {
             let intake = compliance::submit(tx, *account, *id).await?;

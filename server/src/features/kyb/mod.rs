@@ -4,10 +4,11 @@
 //! or was sent back is `open`, what was handed in is `submitted`. Every account has one from the first time it looks; a
 //! rejected one stays, and the next look opens another.
 //!
-//! - `customer`: `/me/kyb` · `review`: `/admin/kyb`
+//! - `customer`: `/me/kyb` · `review`: `/admin/kyb` · `rules`: what a refusal says
 
 mod customer;
 mod review;
+mod rules;
 mod store;
 mod types;
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use super::rules;
 use super::store::{self, Listed};
 use super::types::{
     AdminKybAccount, AdminKybActionRequest, AdminKybDetail, AdminKybDocument, AdminKybListItem, ComplianceIntake,
@@ -121,6 +122,7 @@ async fn decide(
             let (app, now) = (tx.call.app.clone(), tx.call.now);
             let intake = kyb(compliance::find_intake_to_change(tx, intake_id(*id)).await?)?;
             tx.call.about(intake.account_id);
+            rules::must_be_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
             let intake = compliance::decide(tx, intake, *step, request.reviewer_note.as_deref()).await?;
             Ok(Json(view(tx, &app, intake, now).await?))
         })

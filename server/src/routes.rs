@@ -78,6 +78,9 @@ pub fn table() -> Vec<Endpoint> {
         post("/compliance/intakes/{id}/documents", compliance::upload, "Hand in a document")
             .who(Customer).limit(Limit::Writes).audit("compliance.upload")
             .problems(&[AccountNotActive, StateConflict]).under("Compliance"),
+        delete("/compliance/intakes/{id}/documents/{doc_id}", compliance::take_away, "Take a document away again")
+            .who(Customer).limit(Limit::Writes).audit("compliance.remove")
+            .problems(&[AccountNotActive, StateConflict]).under("Compliance"),
         post("/compliance/intakes/{id}/submit", compliance::hand_in, "Submit a collection of documents")
             .who(Customer).limit(Limit::Writes).audit("compliance.submit")
             .problems(&[AccountNotActive, StateConflict, ValidationFailed]).under("Compliance"),

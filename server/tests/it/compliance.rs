@@ -98,6 +98,38 @@ both! {
         world.end().await;
     }
 
+    async fn a_document_is_taken_away_again_while_the_customer_has_the_intake(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let carl = world.customer("carl@customer.example").await;
+        let (id, other) = (open(&world, &cora, uuid()).await, open(&world, &cora, uuid()).await);
+        let mut first = None;
+        for number in 0..20 {
+            let form = Form::document("identity", "scan.pdf", &pdf(&format!("/N {number}")));
+            let document = form.post(&cora, &format!("/compliance/intakes/{id}/documents")).await.expect(201);
+            first.get_or_insert(document["id"].as_str().unwrap().to_owned());
+        }
+        let first = first.unwrap();
+        let full = Form::document("identity", "scan.pdf", &pdf("/One 1"));
+        full.post(&cora, &format!("/compliance/intakes/{id}/documents")).await.problem(409, "state.conflict");
+        let remove = format!("/compliance/intakes/{id}/documents/{first}");
+        carl.delete(&remove).await.problem(404, "not_found");
+        cora.delete(&format!("/compliance/intakes/{other}/documents/{first}")).await.problem(404, "not_found");
+        cora.delete(&remove).await.expect(204);
+        cora.delete(&remove).await.problem(404, "not_found");
+        upload(&cora, &id, "address_proof").await;
+        let intake = cora.post(&format!("/compliance/intakes/{id}/submit"), json!({})).await.ok();
+        let second = intake["documents"][0]["id"].as_str().unwrap();
+        assert_ne!(second, first);
+        let remove = format!("/compliance/intakes/{id}/documents/{second}");
+        let refused = cora.delete(&remove).await.problem(409, "state.conflict");
+        assert!(refused["detail"].as_str().unwrap().contains("submitted"), "{refused}");
+        admin.post(&format!("/admin/compliance/intakes/{id}/request-more"), json!({})).await.ok();
+        cora.delete(&remove).await.expect(204);
+        world.end().await;
+    }
+
     async fn lists_show_the_customer_its_own_and_the_team_what_it_filters(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

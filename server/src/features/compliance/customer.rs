@@ -5,13 +5,13 @@ use uuid::Uuid;
 use super::desk::{self, owned};
 use super::store::{self, Wanted};
 use super::types::{DocumentForm, Intake, IntakeDocument};
-use crate::http::answer::{Created, Json};
+use crate::http::answer::{Created, Json, NoContent};
 use crate::http::call::{Call, Done, Read};
-use crate::http::input::Path;
+use crate::http::input::{Path, PathPair};
 use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
 use crate::http::upload::Upload;
-use crate::values::{IntakeId, Time};
+use crate::values::{IntakeDocumentId, IntakeId, Time};
 
 /// Where a list goes on.
 pub type Position = (i64, IntakeId);
@@ -45,6 +45,23 @@ pub async fn upload(
     upload: Upload<DocumentForm>,
 ) -> Result<Done<Created<IntakeDocument>>, Problem> {
     desk::take_in(call, id, upload, IntakeDocument::from).await
+}
+
+pub async fn take_away(
+    call: Call,
+    PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
+) -> Result<Done<NoContent>, Problem> {
+    let account = call.principal()?.account_id;
+    call.note("intake", id.to_string());
+    call.note("document", document.to_string());
+    call.commit((account, id, document), |tx, (account, id, document)| {
+        Box::pin(async move {
+            let intake = owned(store::find_to_change(tx, *id).await?, *account)?;
+            desk::remove(tx, &intake, *document).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
 }
 
 pub async fn hand_in(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<Intake>>, Problem> {

@@ -15,7 +15,7 @@ mod rules;
 mod store;
 mod types;
 
-pub use customer::{hand_in, list, show, upload};
+pub use customer::{hand_in, list, show, take_away, upload};
 pub use desk::{DECIDED, Decided, close, decide, download_url, kyb_of, open_regulatory, remove, submit, take_in};
 pub use review::{approve, judge_document, list_all, reject, request_more, review, show_documents, show_to_team};
 pub use rules::Move;

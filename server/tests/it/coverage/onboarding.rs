@@ -61,6 +61,11 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let path = format!("/compliance/intakes/{}/documents", intake(&session).await);
         upload(session.into_client(), &path)
     })),
+    ("DELETE", "/compliance/intakes/{id}/documents/{doc_id}", |world| Box::pin(async move {
+        let (session, document) = with_document(world).await;
+        let path = format!("/compliance/intakes/{}/documents/{}", intake(&session).await, document.trim_start_matches("kybd_"));
+        bodiless(session.into_client(), &path)
+    })),
     ("POST", "/compliance/intakes/{id}/submit", |world| Box::pin(async move {
         let session = with_papers(world).await;
         let path = format!("/compliance/intakes/{}/submit", intake(&session).await);
@@ -130,6 +135,10 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
     })),
     ("/compliance/intakes/{id}/documents", |world| Box::pin(async move {
         format!("/compliance/intakes/{}/documents", intake(&newcomer(world).await).await)
+    })),
+    ("/compliance/intakes/{id}/documents/{doc_id}", |world| Box::pin(async move {
+        let (session, document) = with_document(world).await;
+        format!("/compliance/intakes/{}/documents/{}", intake(&session).await, document.trim_start_matches("kybd_"))
     })),
     ("/compliance/intakes/{id}/submit", |world| Box::pin(async move {
         format!("/compliance/intakes/{}/submit", intake(&with_papers(world).await).await)

@@ -63,6 +63,32 @@ both! {
         world.end().await;
     }
 
+    async fn a_closed_ticket_stays_as_it_is_and_says_so(db) {
+        let world = World::unlimited(db).await;
+        let (admin, cora) = (world.minted(Role::Admin).await, world.customer("cora@customer.example").await);
+        let path = opened(&cora).await;
+        let desk = format!("/admin{path}");
+        cora.post(&format!("{path}/close"), json!({})).await.ok();
+        let closed = cora.get(&path).await.ok();
+        world.advance(60).await;
+        let message = json!({"body": "One more thing"});
+        for refused in [
+            cora.post(&format!("{path}/messages"), message.clone()).await,
+            cora.post(&format!("{path}/close"), json!({})).await,
+            admin.post(&format!("{desk}/messages"), message).await,
+            admin.patch(&desk, json!({"status": "resolved"})).await,
+            admin.patch(&desk, json!({"status": "open"})).await,
+            admin.patch(&desk, json!({"priority": "high"})).await,
+        ] {
+            let detail = refused.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
+            assert!(detail.contains("closed, which is final") && detail.contains("open another"), "{detail}");
+        }
+        // What it is already, it may be made.
+        admin.patch(&desk, json!({"status": "closed", "priority": "normal"})).await.ok();
+        assert_eq!(cora.get(&path).await.ok(), closed);
+        world.end().await;
+    }
+
     async fn a_ticket_names_what_it_is_about_and_calls_must_be_the_customers(db) {
         let scene = Scene::start(db, 1000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

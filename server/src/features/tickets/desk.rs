@@ -19,9 +19,12 @@ pub fn resume(after: Option<(i64, TicketId)>) -> (Time, TicketId) {
 
 /// Moves a ticket; a closed one is refused.
 pub fn advance(ticket: &mut TicketRow, step: Move) -> Result<(), Problem> {
-    let closed = || Problem::state_conflict("The ticket is closed, which is final; open another one.");
     ticket.status = rules::apply(ticket.status, step).ok_or_else(closed)?;
     Ok(())
+}
+
+pub fn closed() -> Problem {
+    Problem::state_conflict("The ticket is closed, which is final; the customer can open another one.")
 }
 
 /// Adds a message of the caller's and writes the ticket down.
@@ -32,7 +35,7 @@ pub async fn append(
     body: &Text<1, 5000>,
 ) -> Result<(), Problem> {
     if ticket.messages >= MESSAGES_AT_MOST {
-        let detail = format!("The ticket has {MESSAGES_AT_MOST} messages already; open another one.");
+        let detail = format!("The ticket has {MESSAGES_AT_MOST} messages already; the customer can open another one.");
         return Err(Problem::state_conflict(detail));
     }
     let (now, author_id) = (tx.call.now, tx.call.principal()?.user_id);

@@ -68,9 +68,13 @@ async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Resu
     let mut ticket = find_to_change(tx, id).await?;
     let shown = view(tx, ticket.clone()).await?;
     tx.expect_version(&shown)?;
+    let before = (ticket.status, ticket.priority);
     if let Change::Set(status) = wanted.status
         && status != ticket.status
     {
+        if ticket.status == TicketStatus::Closed {
+            return Err(desk::closed());
+        }
         let only = || {
             let detail = format!("The ticket is {}; the team makes it resolved or closed.", ticket.status);
             Problem::state_conflict(detail)
@@ -78,13 +82,16 @@ async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Resu
         let step = rules::leading_to(status).ok_or_else(only)?;
         desk::advance(&mut ticket, step)?;
     }
-    if wanted.priority.is_set() && shown.ticket.status == TicketStatus::Closed {
-        return Err(Problem::state_conflict("The ticket is closed, which is final."));
-    }
     wanted.priority.apply(&mut ticket.priority);
-    tx.call.note("status", ticket.status.as_str());
-    tx.call.note("priority", ticket.priority.as_str());
-    desk::save(tx, &mut ticket).await?;
+    if before.0 == TicketStatus::Closed && before.1 != ticket.priority {
+        return Err(desk::closed());
+    }
+    tx.call.note_change("status", before.0.as_str(), ticket.status.as_str());
+    tx.call.note_change("priority", before.1.as_str(), ticket.priority.as_str());
+    // What is as it was has not been updated.
+    if before != (ticket.status, ticket.priority) {
+        desk::save(tx, &mut ticket).await?;
+    }
     Ok(Json(view(tx, ticket).await?))
 }
 

@@ -72,6 +72,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0029_dashboards",
     "0030_everybodys_calls",
     "0031_ledger_plans" + postgres,
+    "0032_suspensions",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

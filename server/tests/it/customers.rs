@@ -137,6 +137,8 @@ both! {
         let change = json!({"onboarding_status": "suspended", "reason": "Traffic to premium numbers"});
         let suspended = admin.patch(&account, change).await.ok();
         assert_eq!((&suspended["onboarding_status"], &suspended["suspended_from"]), (&json!("suspended"), &json!("approved")));
+        assert_eq!(suspended["suspension_reason"], "Traffic to premium numbers");
+        assert_eq!(admin.get(&account).await.ok()["suspension_reason"], "Traffic to premium numbers");
         let denied = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
         assert_eq!(denied["reason"], "account_not_active");
         let told_switch = scene.tell(json!([scene.event("keepalive", &token, 1000, json!({}))])).await;
@@ -154,7 +156,10 @@ both! {
             admin.patch(&account, json!({"onboarding_status": status})).await.problem(409, "state.conflict");
         }
         assert_eq!(admin.patch(&account, json!({"onboarding_status": "suspended"})).await.ok()["onboarding_status"], "suspended");
+        let again = json!({"onboarding_status": "suspended", "reason": "Another one"});
+        admin.patch(&account, again).await.problem(409, "state.conflict");
         let reinstated = admin.patch(&account, json!({"onboarding_status": "approved"})).await.ok();
+        assert_eq!(reinstated["suspension_reason"], Value::Null);
         assert_eq!((&reinstated["onboarding_status"], &reinstated["suspended_from"]), (&json!("approved"), &Value::Null));
         let allowed = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
         assert_eq!(allowed["decision"], "allow");
@@ -167,6 +172,7 @@ both! {
         let log = admin.get(&format!("/admin/audit-log?account_id={}&action=customer.update", cora.account_id)).await.ok();
         let moves: Vec<&str> = log["rows"].as_array().unwrap().iter().filter_map(|row| row["meta"].as_str()).collect();
         assert!(moves[0].contains(r#""to":"approved""#) && moves.last().unwrap().contains(r#""to":"suspended""#), "{log}");
+        assert!(moves.last().unwrap().contains(r#""to":"Traffic to premium numbers""#), "{log}");
         if let Some(other) = other {
             other.stop().await;
         }

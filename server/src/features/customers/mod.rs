@@ -152,9 +152,10 @@ async fn move_to(
     status: OnboardingStatus,
     reason: Option<&str>,
 ) -> Result<(), Problem> {
-    let Some(event) = event(before, status)? else { return Ok(()) };
+    let Some(event) = event(before, status)? else { return same_reason(before, reason) };
     let (app, now, id) = (tx.call.app.clone(), tx.call.now, before.id);
     onboarding::happened(tx, id, event, now).await?;
+    onboarding::set_suspension_reason(tx, id, reason).await?;
     let contact = accounts::contact(tx, id).await?.ok_or_else(Problem::not_found)?;
     let to = Addressee::new(&contact.contact_email, &contact.contact_name);
     let reason = reason.map(str::to_owned);
@@ -166,6 +167,16 @@ async fn move_to(
         letters::send(tx, &app, &to, &letters::AccountReinstated {}, now).await?;
     }
     Ok(())
+}
+
+/// Refuses another reason than the one the customer was told.
+fn same_reason(before: &CustomerRow, reason: Option<&str>) -> Result<(), Problem> {
+    match reason {
+        Some(_) if reason != before.suspension_reason.as_deref() => Err(Problem::state_conflict(
+            "The account is suspended already, and was told why; reinstate it before you suspend it for another reason.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What has to happen for the customer to get there; nothing if it is there.
@@ -189,6 +200,7 @@ fn note_changes(call: &Call, before: &CustomerRow, after: &CustomerRow) {
     let facts = |row: &CustomerRow| {
         [
             ("onboarding_status", json!(row.onboarding_status)),
+            ("suspension_reason", json!(row.suspension_reason)),
             ("account_manager_id", json!(row.account_manager_id)),
             ("vat_status", json!(row.vat_status)),
             ("vat_treatment", json!(row.vat_treatment)),

@@ -14,6 +14,7 @@ row! {
         pub contact_email: Email,
         pub onboarding_status: OnboardingStatus,
         pub suspended_from: Option<OnboardingStatus>,
+        pub suspension_reason: Option<String>,
         pub account_manager_id: Option<AccountManagerId>,
         pub vat_status: VatStatus,
         pub vat_treatment: Option<VatTreatment>,

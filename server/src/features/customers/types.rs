@@ -20,6 +20,8 @@ pub struct AdminCustomer {
     pub onboarding_status: OnboardingStatus,
     /// What it returns to when it is reinstated; null unless it is suspended.
     pub suspended_from: Option<OnboardingStatus>,
+    /// Why it is suspended, as it was told.
+    pub suspension_reason: Option<String>,
     pub account_manager_id: Option<AccountManagerId>,
     /// What was used on the last 30 UTC days, today among them.
     pub monthly_spend_30d: ExactMoney,
@@ -40,6 +42,7 @@ impl AdminCustomer {
             contact_email: row.contact_email,
             onboarding_status: row.onboarding_status,
             suspended_from: row.suspended_from,
+            suspension_reason: row.suspension_reason,
             account_manager_id: row.account_manager_id,
             monthly_spend_30d: spend.into(),
             balance: Money::from_nanos(row.balance, CURRENCY).into(),
@@ -57,7 +60,7 @@ pub struct AdminCustomerUpdate {
     /// `suspended`, or what it was before it was suspended.
     #[serde(default)]
     pub onboarding_status: Change<OnboardingStatus>,
-    /// Told to the customer when it is suspended.
+    /// Told to the customer when it is suspended, and kept until it is reinstated.
     #[serde(default)]
     pub reason: Option<Text<1, 500>>,
     #[serde(default)]

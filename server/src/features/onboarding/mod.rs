@@ -19,7 +19,7 @@ pub use rules::{AccountStatus, Event, Standing};
 pub use signup::{beta_signup, signup};
 pub use store::{
     Beginning, Prospect, approved_since, begin, counts, declined_since, live_customers, lock, prospect,
-    set_reviewer_note, traffic_profile as traffic_profile_of,
+    set_reviewer_note, set_suspension_reason, traffic_profile as traffic_profile_of,
 };
 pub use types::TrafficType;
 

@@ -97,6 +97,13 @@ pub async fn set_reviewer_note(conn: &mut Conn, account: AccountId, note: Option
     Ok(())
 }
 
+/// Keeps why an account is suspended, or that it is not.
+pub async fn set_suspension_reason(conn: &mut Conn, account: AccountId, reason: Option<&str>) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET suspension_reason = $2 WHERE account_id = $1"), params![account, reason])
+        .await?;
+    Ok(())
+}
+
 pub async fn count(conn: &mut Conn, status: AccountStatus, change: i64) -> Result<(), DbError> {
     conn.exec(
         sql!(

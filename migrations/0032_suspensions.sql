@@ -11,3 +11,8 @@ CREATE VIEW customers AS
     LEFT JOIN vat_profiles v ON v.account_id = o.account_id
     LEFT JOIN ledger_balances b ON b.account_id = o.account_id AND b.currency = 'EUR'
     WHERE NOT o.is_carrier;
+
+-- A suspension verifies nobody's business: who was suspended before it was approved is still to be.
+DROP INDEX onboardings_unapproved;
+CREATE INDEX onboardings_unapproved ON onboardings (account_id)
+    WHERE NOT is_carrier AND COALESCE(suspended_from, onboarding_status) <> 'approved';

@@ -67,6 +67,23 @@ both! {
         world.end().await;
     }
 
+    async fn who_is_suspended_before_it_was_approved_is_still_to_be_verified(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await.into_client();
+        let cora = world.customer("cora@customer.example").await;
+        let petra = prospect(&world, "petra@prospect.example").await;
+        prospect(&world, "paul@prospect.example").await;
+        for account in [&cora.account_id, &petra.account_id] {
+            admin.patch(&path(account), json!({"onboarding_status": "suspended"})).await.ok();
+        }
+        let waiting = admin.get("/admin/onboarding").await.ok();
+        assert_eq!(emails(&waiting), ["paul@prospect.example", "petra@prospect.example"]);
+        let suspended = &waiting["data"][1];
+        assert_eq!((&suspended["onboarding_status"], &suspended["suspended_from"]), (&json!("suspended"), &json!("signup_pending")));
+        assert_eq!(found(&admin, &[("onboarding_status", "suspended")]).await, ["petra@prospect.example", "cora@customer.example"]);
+        world.end().await;
+    }
+
     async fn the_list_is_paged_newest_first_and_shows_what_was_spent(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

@@ -82,13 +82,13 @@ pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<CustomerRow>, 
     }
 }
 
-/// Customers whose business is still to be verified.
+/// Customers whose business is still to be verified, suspended meanwhile or not.
 pub async fn unapproved(conn: &mut Conn, below: AccountId, limit: i64) -> Result<Vec<CustomerRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            " FROM customers WHERE onboarding_status <> 'approved' AND onboarding_status <> 'suspended' AND id < $1
+            " FROM customers WHERE COALESCE(suspended_from, onboarding_status) <> 'approved' AND id < $1
              ORDER BY id DESC LIMIT $2"
         ),
         params![below, limit],

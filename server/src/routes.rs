@@ -45,6 +45,9 @@ pub fn table() -> Vec<Endpoint> {
             .who(Anyone).limit(Limit::Signup).audit("account.signup").under("Onboarding"),
         get("/me/account", onboarding::my_account, "Your place in the private beta")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
+        patch("/me/account", onboarding::change_my_account, "Say who and where you are, if your signup did not")
+            .who(Customer).limit(Limit::Writes).audit("account.update")
+            .problems(&[NotFound, AccountNotActive, StateConflict]).under("Onboarding"),
         get("/me/waitlist", onboarding::my_waitlist, "Your position on the waitlist")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
         get("/me/traffic-profile", onboarding::traffic_profile, "What you mean to send")

@@ -66,6 +66,12 @@ pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Optio
     .await
 }
 
+/// Calls whoever signs in with this address by another name.
+pub async fn rename(conn: &mut Conn, email: &Email, name: &str, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, now]).await?;
+    Ok(())
+}
+
 pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1"),

@@ -78,6 +78,48 @@ both! {
         world.end().await;
     }
 
+    async fn who_signed_up_with_an_address_alone_says_the_rest_later(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let signup = json!({"email": "petra@prospect.example", "company": "Prospect BV", "expected_volume": "much"});
+        let id = world.anyone().post("/signup", signup).await.expect(202)["signup_id"].as_str().unwrap().to_owned();
+        let asked = admin.get(&format!("/admin/beta/{id}")).await.ok();
+        assert_eq!((&asked["account"]["expected_volume"], &asked["account"]["country"]), (&json!("much"), &json!("ZZ")));
+        admin.post(&format!("/admin/beta/{id}/approve"), json!({})).await.ok();
+        let token = world.letters().await.pop().unwrap().token();
+        let petra = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
+
+        for (wrong, name) in [(json!({"country": "ZZ"}), "country"), (json!({"contact_name": null}), "contact_name")] {
+            assert_eq!(petra.patch("/me/account", wrong).await.invalid(), [name]);
+        }
+        let details = json!({
+            "country": "DE", "contact_name": "Petra Prospect", "contact_phone": "+4930123456", "trading_name": "Prospect",
+        });
+        let changed = petra.patch("/me/account", details.clone()).await.ok();
+        assert_eq!(petra.get("/me/account").await.ok(), changed);
+        let known = admin.get(&format!("/admin/beta/{id}")).await.ok();
+        for (name, value) in details.as_object().unwrap() {
+            assert_eq!((&changed[name], &known["account"][name]), (value, value), "{name}");
+        }
+        let found = admin.get("/admin/customers?q=petra+prospect").await.ok();
+        assert_eq!(found["data"][0]["contact_email"], "petra@prospect.example");
+        let ticket = petra.post("/tickets", json!({"subject": "Hello", "body": "It is me"})).await.expect(201);
+        assert_eq!(ticket["messages"][0]["author_name"], "Petra Prospect");
+        let log = admin.get(&format!("/admin/audit-log?action=account.update&account_id={id}&outcome=success")).await.ok();
+        let meta: Value = serde_json::from_str(log["rows"][0]["meta"].as_str().unwrap()).unwrap();
+        assert_eq!(meta["country"], json!({"from": "ZZ", "to": "DE"}));
+
+        // Where a company is can be put right until its papers are handed in.
+        petra.patch("/me/account", json!({"country": "NL"})).await.ok();
+        petra.get("/me/kyb").await.ok();
+        happens(&world, &petra, Event::KybSubmitted).await;
+        let refused = petra.patch("/me/account", json!({"country": "DE"})).await.problem(409, "state.conflict");
+        assert!(refused["detail"].as_str().unwrap().contains("under_review"), "{refused}");
+        let cleared = petra.patch("/me/account", json!({"country": "NL", "contact_phone": null})).await.ok();
+        assert_eq!((&cleared["country"], &cleared["contact_phone"]), (&json!("NL"), &Value::Null));
+        world.end().await;
+    }
+
     async fn a_known_address_is_answered_alike_and_told_the_truth_by_mail(db) {
         let world = World::start(db).await;
         let first = world.anyone().post("/beta/signup", beta_signup("petra@prospect.example")).await;

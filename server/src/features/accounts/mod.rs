@@ -7,7 +7,8 @@ mod types;
 mod words;
 
 pub use store::{
-    NewAccount, TaxStanding, assign_manager, contact, discard, insert, lock, move_vat_status, tax_standing,
+    Details, NewAccount, TaxStanding, assign_manager, contact, discard, insert, lock, move_vat_status, set_details,
+    tax_standing,
 };
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 pub use words::words_of;

@@ -111,6 +111,26 @@ pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, 
     .await
 }
 
+/// What an account says of itself when it signs up, and whoever signed up with less says later.
+pub struct Details<'d> {
+    pub trading_name: Option<&'d str>,
+    pub country: Country,
+    pub contact_name: &'d str,
+    pub contact_phone: Option<E164>,
+}
+
+pub async fn set_details(conn: &mut Conn, id: AccountId, details: &Details<'_>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE accounts SET trading_name = $2, country = $3, contact_name = $4, contact_phone = $5, updated_at = $6
+             WHERE id = $1"
+        ),
+        params![id, details.trading_name, details.country, details.contact_name, details.contact_phone, now],
+    )
+    .await?;
+    note_words(conn, id).await
+}
+
 row! {
     /// Whom letters about an account go to.
     pub struct Contact {

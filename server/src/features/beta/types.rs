@@ -126,6 +126,8 @@ pub struct AdminBetaAccount {
     pub waitlist_position: Option<i64>,
     pub waitlist_joined_at: Option<UnixSeconds>,
     pub reviewer_note: Option<String>,
+    /// What it said it would send, if it signed up with nothing but that.
+    pub expected_volume: Option<String>,
     pub created_at: UnixSeconds,
     pub updated_at: UnixSeconds,
 }
@@ -145,6 +147,7 @@ impl AdminBetaAccount {
             waitlist_position,
             waitlist_joined_at: prospect.waitlist_joined_at.map(UnixSeconds),
             reviewer_note: prospect.reviewer_note,
+            expected_volume: prospect.expected_volume,
             created_at: prospect.created_at.into(),
             updated_at: prospect.updated_at.into(),
         }

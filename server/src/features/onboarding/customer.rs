@@ -1,20 +1,30 @@
 //! What a prospect sees and says of itself.
 
+use serde_json::json;
+
 use super::store::{self, Prospect};
-use super::types::{MyAccountResponse, MyWaitlistResponse, TrafficProfileRequest, TrafficProfileResponse};
-use super::{Event, happened, must_be_active, waitlist};
+use super::types::{
+    MyAccountResponse, MyAccountUpdate, MyWaitlistResponse, TrafficProfileRequest, TrafficProfileResponse,
+};
+use super::{Event, happened, must_be_active, rules, waitlist};
 use crate::db::{Conn, DbError};
+use crate::features::accounts::{self, Details};
+use crate::features::users;
 use crate::http::answer::Json;
-use crate::http::call::{Call, Done, Read};
+use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::Body;
 use crate::http::problem::Problem;
-use crate::values::UnixSeconds;
+use crate::values::{AccountId, UnixSeconds};
 
 pub async fn my_account(mut read: Read) -> Result<Json<MyAccountResponse>, Problem> {
     let account = read.principal()?.account_id;
     let prospect = store::prospect(&mut read, account).await?.ok_or_else(Problem::not_found)?;
-    let waitlist_position = position(&mut read, &prospect).await?;
-    Ok(Json(MyAccountResponse {
+    Ok(Json(view(&mut read, prospect).await?))
+}
+
+async fn view(conn: &mut Conn, prospect: Prospect) -> Result<MyAccountResponse, Problem> {
+    let waitlist_position = position(conn, &prospect).await?;
+    Ok(MyAccountResponse {
         id: prospect.account_id,
         legal_name: prospect.company_name,
         trading_name: prospect.trading_name,
@@ -27,7 +37,62 @@ pub async fn my_account(mut read: Read) -> Result<Json<MyAccountResponse>, Probl
         waitlist_position,
         waitlist_joined_at: prospect.waitlist_joined_at.map(UnixSeconds),
         created_at: prospect.created_at.into(),
-    }))
+    })
+}
+
+pub async fn change_my_account(
+    call: Call,
+    Body(changes): Body<MyAccountUpdate>,
+) -> Result<Done<Json<MyAccountResponse>>, Problem> {
+    let account = call.principal()?.account_id;
+    call.commit((account, changes), |tx, (account, changes)| Box::pin(apply(tx, *account, changes))).await
+}
+
+async fn apply(
+    tx: &mut Tx<'_>,
+    account: AccountId,
+    changes: &MyAccountUpdate,
+) -> Result<Json<MyAccountResponse>, Problem> {
+    let now = tx.call.now;
+    accounts::lock(tx, account).await?;
+    must_be_active(tx, account).await?;
+    let before = store::prospect(tx, account).await?.ok_or_else(Problem::not_found)?;
+    let shown = view(tx, before.clone()).await?;
+    tx.expect_version(&shown)?;
+    let mut after = before.clone();
+    changes.apply(&mut after);
+    if after.country != before.country {
+        let known = store::standing(tx, account).await?.ok_or_else(Problem::not_found)?;
+        rules::may_move_country(before.country, known.standing().onboarding)
+            .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
+    }
+    note_changes(tx.call, &before, &after);
+    let details = Details {
+        trading_name: after.trading_name.as_deref(),
+        country: after.country,
+        contact_name: &after.contact_name,
+        contact_phone: after.contact_phone.clone(),
+    };
+    accounts::set_details(tx, account, &details, now).await?;
+    if after.contact_name != before.contact_name {
+        users::rename(tx, &after.contact_email, &after.contact_name, now).await?;
+    }
+    Ok(Json(view(tx, after).await?))
+}
+
+/// Writes down what is another than it was.
+fn note_changes(call: &Call, before: &Prospect, after: &Prospect) {
+    let facts = |of: &Prospect| {
+        [
+            ("trading_name", json!(of.trading_name)),
+            ("country", json!(of.country)),
+            ("contact_name", json!(of.contact_name)),
+            ("contact_phone", json!(of.contact_phone)),
+        ]
+    };
+    for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
+        call.note_change(name, from, to);
+    }
 }
 
 /// The prospect's place, if it waits.

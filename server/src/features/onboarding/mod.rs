@@ -14,7 +14,7 @@ mod store;
 mod types;
 mod waitlist;
 
-pub use customer::{my_account, my_waitlist, position, put_traffic_profile, traffic_profile};
+pub use customer::{change_my_account, my_account, my_waitlist, position, put_traffic_profile, traffic_profile};
 pub use rules::{AccountStatus, Event, Standing};
 pub use signup::{beta_signup, signup};
 pub use store::{

@@ -4,7 +4,7 @@
 //! suspended remembers the status it had; what happens meanwhile moves that one.
 
 use crate::features::accounts::OnboardingStatus;
-use crate::values::text_enum;
+use crate::values::{Country, text_enum};
 
 text_enum! {
     /// Where a prospect stands in the private beta.
@@ -127,6 +127,15 @@ pub fn apply(standing: Standing, event: Event, facts: Facts) -> Result<Standing,
         None => next.onboarding = checked,
     }
     Ok(next)
+}
+
+/// Whether a company may still say that it is elsewhere: until its papers are submitted, or while nobody knows where.
+pub fn may_move_country(known: Country, onboarding: OnboardingStatus) -> Result<(), Refusal> {
+    use OnboardingStatus::{DocsRequested, SignupPending};
+    if known == Country::UNKNOWN {
+        return Ok(());
+    }
+    moved(onboarding, &[SignupPending, DocsRequested], onboarding, OnboardingStatus::as_str).map(|_| ())
 }
 
 fn moved<S: Copy + PartialEq>(current: S, from: &[S], to: S, name: fn(S) -> &'static str) -> Result<S, Refusal> {

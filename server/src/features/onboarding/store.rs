@@ -180,6 +180,7 @@ row! {
         pub waitlist_ticket: Option<i64>,
         pub waitlist_joined_at: Option<Time>,
         pub reviewer_note: Option<String>,
+        pub expected_volume: Option<String>,
         pub created_at: Time,
         pub updated_at: Time,
     }
@@ -189,7 +190,8 @@ pub async fn prospect(conn: &mut Conn, account: AccountId) -> Result<Option<Pros
     conn.opt(
         sql!(
             "SELECT o.account_id, is_carrier, company_name, trading_name, country, vat_id, contact_name, contact_email,
-                    contact_phone, beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note, o.created_at, o.updated_at
+                    contact_phone, beta_status, waitlist_ticket, waitlist_joined_at, reviewer_note,
+                    expected_volume, o.created_at, o.updated_at
              FROM onboardings o JOIN accounts a ON a.id = o.account_id WHERE o.account_id = $1"
         ),
         params![account],

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rules::AccountStatus;
-use super::store::TrafficProfileRow;
-use crate::values::{AccountId, Country, E164, Email, Secret, Text, UnixSeconds, text_enum};
+use super::store::{Prospect, TrafficProfileRow};
+use crate::values::{AccountId, Change, Country, E164, Email, Secret, Text, UnixSeconds, text_enum};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +54,35 @@ pub struct MyAccountResponse {
     pub waitlist_position: Option<i64>,
     pub waitlist_joined_at: Option<UnixSeconds>,
     pub created_at: UnixSeconds,
+}
+
+/// What a signup may have left open.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MyAccountUpdate {
+    #[serde(default)]
+    trading_name: Change<Option<Text<1, 200>>>,
+    /// Where the company is. Its VAT hangs on that, so it stays once papers are submitted.
+    #[serde(default)]
+    country: Change<Country>,
+    #[serde(default)]
+    contact_name: Change<Text<1, 100>>,
+    #[serde(default)]
+    contact_phone: Change<Option<E164>>,
+}
+
+impl MyAccountUpdate {
+    pub fn apply(&self, prospect: &mut Prospect) {
+        let MyAccountUpdate { trading_name, country, contact_name, contact_phone } = self.clone();
+        if let Change::Set(name) = trading_name {
+            prospect.trading_name = name.map(Text::into_string);
+        }
+        if let Change::Set(name) = contact_name {
+            prospect.contact_name = name.into_string();
+        }
+        country.apply(&mut prospect.country);
+        contact_phone.apply(&mut prospect.contact_phone);
+    }
 }
 
 #[derive(Serialize, JsonSchema)]

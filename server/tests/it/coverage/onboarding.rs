@@ -23,6 +23,9 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/beta/signup", |world| Box::pin(async move {
         request(world.anyone(), "/beta/signup", beta_signup(&fresh_email()))
     })),
+    ("PATCH", "/me/account", |world| Box::pin(async move {
+        request(newcomer(world).await.into_client(), "/me/account", json!({"contact_name": "Paul Prospect"}))
+    })),
     ("PUT", "/me/traffic-profile", |world| Box::pin(async move {
         request(newcomer(world).await.into_client(), "/me/traffic-profile", profile())
     })),

@@ -307,6 +307,8 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Customers"),
         post("/admin/customers/{id}/notes", notes::create, "Write something down about a customer")
             .who(Team).limit(Limit::Writes).audit("note.create").under("Customers"),
+        get("/admin/customers/{id}/users", staff::list_of_customer, "Who signs in for a customer")
+            .who(Team).limit(Limit::Reads).under("Customers"),
         get("/admin/onboarding", customers::list_unapproved, "Customers whose business is still to be verified")
             .who(Team).limit(Limit::Reads).under("Customers"),
         get("/admin/account-managers", account_managers::list, "The people who look after customers")
@@ -337,8 +339,8 @@ pub fn table() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under("Team"),
         patch("/admin/users/{id}", staff::change, "Change what a member of the team may do")
             .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under("Team"),
-        post("/admin/users/{id}/2fa-reset", staff::reset_second_factor, "Take away a second factor that was lost")
-            .who(Admin).limit(Limit::Writes).audit("staff.second_factor_reset").under("Team"),
+        post("/admin/users/{id}/2fa-reset", staff::reset_second_factor, "Take away a second factor that was lost, a colleague's or a customer's")
+            .who(Admin).limit(Limit::Writes).audit("two_factor.reset").under("Team"),
         get("/admin/audit-log", audit_log::list, "Who did what, and how it ended")
             .who(Team).limit(Limit::Reads).under("Team"),
         get("/admin/beta", beta::list, "Everyone who signed up for the private beta")

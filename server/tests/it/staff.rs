@@ -94,6 +94,29 @@ both! {
         world.end().await;
     }
 
+    async fn a_customer_who_lost_the_second_factor_is_helped_by_an_admin(db) {
+        let world = World::unlimited(db).await;
+        let (admin, sam) = (world.admin().await, world.minted(Role::Support).await);
+        let cora = world.customer("cora@customer.example").await;
+        world.customer("carl@customer.example").await;
+        Authenticator::confirmed(&world, &cora, "/me/2fa").await;
+        let users = sam.get(&format!("/admin/customers/{}/users", cora.account_id)).await.ok();
+        let [user] = &users["data"].as_array().unwrap()[..] else { panic!("{users}") };
+        assert_eq!((&user["id"], &user["roles"]), (&json!(cora.user_id), &json!(["customer"])));
+        assert_eq!((&user["email"], &user["has_second_factor"]), (&json!("cora@customer.example"), &json!(true)));
+        sam.get(&format!("/admin/customers/{}/users", admin.account_id)).await.problem(404, "not_found");
+        let reset = format!("/admin/users/{}/2fa-reset", cora.user_id);
+        sam.post(&reset, json!({})).await.problem(403, "auth.forbidden");
+        assert_eq!(admin.post(&reset, json!({})).await.ok()["has_second_factor"], false);
+        cora.get("/me").await.problem(401, "auth.token_invalid");
+        world.sign_in("cora@customer.example").await;
+        let letter = world.letters().await.pop().unwrap();
+        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "Your second factor was reset"));
+        let log = admin.get(&format!("/admin/audit-log?action=two_factor.reset&account_id={}", cora.account_id)).await.ok();
+        assert_eq!((&log["rows"][0]["user_id"], &log["rows"][0]["outcome"]), (&json!(admin.user_id), &json!("success")));
+        world.end().await;
+    }
+
     async fn who_lost_the_second_factor_is_helped_by_another_admin(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

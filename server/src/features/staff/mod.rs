@@ -14,16 +14,16 @@ use uuid::Uuid;
 use crate::db::Conn;
 use crate::features::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited};
 use crate::features::users::{self, NewUser};
-use crate::features::{sessions, two_factor};
+use crate::features::{customers, sessions, two_factor};
 use crate::http::answer::{Created, Json};
 use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{Body, Path};
 use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
-use crate::values::{Change, Email, Rfc3339, Role, Roles, Text, Time, UserId};
+use crate::values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, Time, UserId};
 use store::MemberRow;
 
-/// A member of the team.
+/// A member of the team, or a user of a customer.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminUser {
     pub id: UserId,
@@ -38,7 +38,7 @@ pub struct AdminUser {
 
 impl From<MemberRow> for AdminUser {
     fn from(row: MemberRow) -> Self {
-        let MemberRow { id, email, name, roles, is_active, has_second_factor, created_at } = row;
+        let MemberRow { id, account_id: _, email, name, roles, is_active, has_second_factor, created_at } = row;
         AdminUser { id, email, name, roles, is_active, has_second_factor, created_at: created_at.into() }
     }
 }
@@ -76,6 +76,18 @@ pub async fn list(mut read: Read, listing: Listing<Unfiltered, UserId>) -> Resul
     listing.page(rows, |row| row.id, AdminUser::from)
 }
 
+/// Who signs in for a customer, the newest first.
+pub async fn list_of_customer(
+    mut read: Read,
+    Path(account): Path<AccountId>,
+    listing: Listing<Unfiltered, UserId>,
+) -> Result<Page<AdminUser>, Problem> {
+    customers::find(&mut read, account).await?;
+    let below = listing.after.unwrap_or(UserId::new(Uuid::max()));
+    let rows = store::list_of_account(&mut read, account, below, listing.fetch()).await?;
+    listing.page(rows, |row| row.id, AdminUser::from)
+}
+
 /// A new colleague, who hears of it by mail.
 pub async fn create(call: Call, Body(wanted): Body<AdminUserCreate>) -> Result<Done<Created<AdminUser>>, Problem> {
     call.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
@@ -105,6 +117,10 @@ async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<Adm
 
 async fn member(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
     store::find(conn, id).await?.ok_or_else(Problem::not_found)
+}
+
+async fn anybody(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
+    store::find_anybody(conn, id).await?.ok_or_else(Problem::not_found)
 }
 
 pub async fn change(
@@ -149,7 +165,7 @@ async fn sign_out_everywhere(conn: &mut Conn, id: UserId, now: Time) -> Result<(
     Ok(sessions::end_everything(conn, id, now).await?)
 }
 
-/// For a colleague who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.
+/// For a colleague or a customer who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.
 pub async fn reset_second_factor(call: Call, Path(id): Path<UserId>) -> Result<Done<Json<AdminUser>>, Problem> {
     if call.principal()?.user_id == id {
         return Err(Problem::forbidden("Ask another admin, or disable it yourself with a code."));
@@ -158,13 +174,14 @@ pub async fn reset_second_factor(call: Call, Path(id): Path<UserId>) -> Result<D
     call.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now) = (tx.call.app.clone(), tx.call.now);
-            let before = member(tx, *id).await?;
+            let before = anybody(tx, *id).await?;
+            tx.call.about(before.account_id);
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::remove(tx, *id).await?;
             sessions::end_everything(tx, *id, now).await?;
             let to = Addressee::new(&before.email, &before.name);
             letters::send(tx, &app, &to, &SecondFactorReset { at: Moment(now) }, now).await?;
-            Ok(Json(member(tx, *id).await?.into()))
+            Ok(Json(anybody(tx, *id).await?.into()))
         })
     })
     .await

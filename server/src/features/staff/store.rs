@@ -1,12 +1,13 @@
-//! The team among the users.
+//! The team among the users, and those whom it helps.
 
 use crate::db::{Conn, DbError, params, row, sql};
-use crate::values::{Email, Roles, Time, UserId};
+use crate::values::{AccountId, Email, Roles, Time, UserId};
 
 row! {
     #[derive(Clone)]
     pub struct MemberRow {
         pub id: UserId,
+        pub account_id: AccountId,
         pub email: Email,
         pub name: String,
         pub roles: Roles,
@@ -20,7 +21,7 @@ row! {
 pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
         ),
@@ -32,9 +33,39 @@ pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<Memb
 pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id = $1"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// The users of an account, in the same order.
+pub async fn list_of_account(
+    conn: &mut Conn,
+    account: AccountId,
+    below: UserId,
+    limit: i64,
+) -> Result<Vec<MemberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
+             WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
+        ),
+        params![account, below, limit],
+    )
+    .await
+}
+
+/// A user of the team or of a customer.
+pub async fn find_anybody(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
         ),
         params![id],
     )

@@ -50,6 +50,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let customer = customer(world).await;
         admin(world, &format!("{customer}/impersonate"), json!({"reason": "The customer asked us to look"})).await
     })),
+    ("GET", "/admin/customers/{id}/users", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("{customer}/users"))
+    })),
     ("GET", "/admin/customers/{id}/notes", |world| Box::pin(async move {
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &format!("{customer}/notes"))

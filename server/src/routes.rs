@@ -309,6 +309,8 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Writes).audit("note.create").under("Customers"),
         get("/admin/customers/{id}/users", staff::list_of_customer, "Who signs in for a customer")
             .who(Team).limit(Limit::Reads).under("Customers"),
+        get("/admin/customers/{id}/vat/proof-documents", vat::show_proofs, "Links to a customer's papers about its VAT")
+            .who(Team).limit(Limit::Reads).audited_read("vat.documents_shown").under("Customers"),
         get("/admin/onboarding", customers::list_unapproved, "Customers whose business is still to be verified")
             .who(Team).limit(Limit::Reads).under("Customers"),
         get("/admin/account-managers", account_managers::list, "The people who look after customers")

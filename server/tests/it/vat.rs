@@ -175,6 +175,28 @@ both! {
         world.end().await;
     }
 
+    async fn the_team_reads_the_papers_it_is_to_judge_and_that_is_written_down(db) {
+        let world = World::unlimited(db).await;
+        let (admin, sam) = (world.admin().await, world.minted(Role::Support).await);
+        let customer = world.customer("cora@customer.example").await;
+        let papers = format!("/admin/customers/{}/vat/proof-documents", customer.account_id);
+        assert_eq!(sam.get(&papers).await.ok(), json!({"data": []}));
+        let form = Form::default().file("file", "proof.png", &pdf("/Proof 1"));
+        let proof = form.post(&customer, "/account/vat/proof-documents").await.expect(201);
+        let shown = sam.get(&papers).await.ok();
+        let [paper] = &shown["data"].as_array().unwrap()[..] else { panic!("{shown}") };
+        assert_eq!((&paper["id"], &paper["filename"]), (&proof["proof_documents"][0], &json!("proof.png")));
+        assert_eq!((&paper["content_type"], &paper["size_bytes"]), (&json!("application/pdf"), &json!(pdf("/Proof 1").len())));
+        let link = paper["download_url"].as_str().unwrap().rsplit('/').next().unwrap();
+        let file = world.anyone().get(&format!("/files/{link}")).await;
+        assert_eq!((file.status, file.bytes), (200, pdf("/Proof 1")));
+        customer.get(&papers).await.problem(403, "auth.forbidden");
+        admin.get(&format!("/admin/customers/{}/vat/proof-documents", admin.account_id)).await.problem(404, "not_found");
+        let log = admin.get(&format!("/admin/audit-log?action=vat.documents_shown&outcome=success&account_id={}", customer.account_id)).await.ok();
+        assert_eq!(log["rows"].as_array().unwrap().len(), 2);
+        world.end().await;
+    }
+
     async fn only_so_many_papers_are_taken(db) {
         let world = World::unlimited(db).await;
         let customer = world.minted(Role::Customer).await;

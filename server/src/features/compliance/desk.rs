@@ -2,8 +2,6 @@
 //!
 //! Every change holds the intake first, so that two of them never see the same state.
 
-use std::time::Duration;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -14,23 +12,16 @@ use super::store::{self, DocumentRow, IntakeRow};
 use super::types::{DocumentForm, DocumentStatus, IntakeStatus, Purpose};
 use crate::app::App;
 use crate::db::{Conn, DbError};
+use crate::features::downloads;
 use crate::features::onboarding::{self, Event, happened};
 use crate::http::answer::Created;
 use crate::http::call::{Call, Done, Tx};
 use crate::http::problem::{InvalidParam, Problem};
 use crate::http::upload::Upload;
 use crate::jobs::{self, Kind, NewJob};
-use crate::outside::download::{Download, plain_name};
-use crate::outside::sniff::{FileType, sniff};
+use crate::outside::download::plain_name;
+use crate::outside::sniff::sniff;
 use crate::values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
-
-/// How long a link to a document lives.
-const LINK_LIVES: Duration = Duration::from_secs(5 * 60);
-
-/// At least that long, and to a full minute: who looks again soon is shown the same link, and so the same version.
-fn link_ends(now: Time) -> Time {
-    Time::from_seconds(now.plus(LINK_LIVES).seconds() / 60 * 60 + 60)
-}
 
 /// Opens the intake of a number order that needs documents.
 pub async fn open_regulatory(
@@ -309,35 +300,6 @@ pub fn refused(refusal: rules::Refusal) -> Problem {
 
 /// Where a document can be fetched for a while.
 pub fn download_url(app: &App, document: &DocumentRow, now: Time) -> String {
-    let token = app.links.sign(&Download {
-        hash: document.content_hash,
-        file_name: fitting_name(&document.file_name, &document.content_type),
-        content_type: document.content_type.clone(),
-        expires_at: link_ends(now),
-    });
-    format!("{}/v1/files/{token}", app.public_url)
-}
-
-/// The name with an ending that tells the truth, so that no program opens the file as something else.
-fn fitting_name(name: &str, content_type: &str) -> String {
-    let extensions = FileType::of_content_type(content_type).map_or(&["bin"][..], FileType::extensions);
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    match ending {
-        Some(ending) if extensions.contains(&ending.as_str()) => name.to_owned(),
-        _ => format!("{name}.{}", extensions[0]),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_ends_as_its_content_does() {
-        assert_eq!(fitting_name("scan.PDF", "application/pdf"), "scan.PDF");
-        assert_eq!(fitting_name("photo.jpeg", "image/jpeg"), "photo.jpeg");
-        assert_eq!(fitting_name("scan.pdf", "image/png"), "scan.pdf.png");
-        assert_eq!(fitting_name("setup.exe", "application/pdf"), "setup.exe.pdf");
-        assert_eq!(fitting_name("scan", "application/pdf"), "scan.pdf");
-    }
+    let DocumentRow { content_hash, file_name, content_type, .. } = document;
+    downloads::link(app, *content_hash, file_name, content_type, now)
 }

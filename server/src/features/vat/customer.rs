@@ -30,7 +30,7 @@ async fn view(conn: &mut Conn, account: AccountId) -> Result<VatStanding, Proble
         status: standing.vat_status,
         last_checked_at: profile.checked_at.filter(|_| is_of_this_id).map(Rfc3339),
         vat_id: standing.vat_id,
-        proof_documents: proofs.into_iter().map(|(id,)| id).collect(),
+        proof_documents: proofs.into_iter().map(|proof| proof.id).collect(),
     })
 }
 

@@ -5,7 +5,7 @@
 //! valid id is asked about every month and before an invoice relies on it. What was heard is kept as proof. A customer
 //! whose case VIES does not know hands in papers (`customer`), which the team judges.
 //!
-//! - `/account/vat`
+//! - `/account/vat` · `team`: `/admin/customers/{id}/vat/proof-documents`
 
 mod checks;
 mod customer;
@@ -18,7 +18,7 @@ pub use checks::{CHECK, check_job, refresh};
 pub use customer::{check, show, upload_proof};
 pub use rules::{Category, Decision, Rate, VatTreatment};
 pub use store::{names_file, set_terms};
-pub use team::{Ruling, rule};
+pub use team::{Ruling, rule, show_proofs};
 
 use rules::{Buyer, Home};
 

@@ -146,9 +146,9 @@ row! {
 }
 
 /// The account's papers, oldest first.
-pub async fn proofs(conn: &mut Conn, account: AccountId) -> Result<Vec<(Uuid,)>, DbError> {
+pub async fn proofs(conn: &mut Conn, account: AccountId) -> Result<Vec<ProofRow>, DbError> {
     conn.all(
-        sql!("SELECT id FROM vat_proofs WHERE account_id = $1 ORDER BY uploaded_at, id LIMIT 100"),
+        sql!("SELECT ", ProofRow::COLS, " FROM vat_proofs WHERE account_id = $1 ORDER BY uploaded_at, id LIMIT 100"),
         params![account],
     )
     .await

@@ -1,13 +1,37 @@
-//! What the team decides about a customer's VAT, in place of the rules and of whoever was asked.
+//! What the team sees of a customer's papers, and decides about its VAT in place of the rules and of whoever was asked.
 
 use super::rules::VatTreatment;
+use super::store::ProofRow;
+use super::types::{VatProofDocument, VatProofDocuments};
 use super::{standing_of, store};
 use crate::app::App;
 use crate::db::Conn;
 use crate::features::accounts::{self, VatStatus};
 use crate::features::notifications::{VatInvalid, VatValid, notify};
+use crate::features::{downloads, onboarding};
+use crate::http::answer::Json;
+use crate::http::call::Read;
+use crate::http::input::Path;
 use crate::http::problem::Problem;
 use crate::values::{AccountId, Change, Time};
+
+/// The papers that a customer handed in, with links to them.
+pub async fn show_proofs(mut read: Read, Path(account): Path<AccountId>) -> Result<Json<VatProofDocuments>, Problem> {
+    let (app, now) = (read.call.app.clone(), read.call.now);
+    read.call.about(account);
+    let customer = onboarding::prospect(&mut read, account).await?.filter(|customer| !customer.is_carrier);
+    customer.ok_or_else(Problem::not_found)?;
+    let proofs = store::proofs(&mut read, account).await?.into_iter();
+    let linked = |proof: ProofRow| VatProofDocument {
+        id: proof.id,
+        download_url: downloads::link(&app, proof.content_hash, &proof.file_name, &proof.content_type, now),
+        filename: proof.file_name,
+        content_type: proof.content_type,
+        size_bytes: proof.size_bytes,
+        uploaded_at: proof.uploaded_at.into(),
+    };
+    Ok(Json(VatProofDocuments { data: proofs.map(linked).collect() }))
+}
 
 /// What is decided, and what is left as it is.
 #[derive(Clone, Default)]

@@ -19,6 +19,24 @@ pub struct VatStanding {
     pub proof_documents: Vec<Uuid>,
 }
 
+/// A paper that a customer handed in, and where the team finds its file.
+#[derive(Serialize, JsonSchema)]
+pub struct VatProofDocument {
+    pub id: Uuid,
+    pub filename: String,
+    pub content_type: String,
+    pub size_bytes: i64,
+    pub uploaded_at: Rfc3339,
+    /// Good for five minutes.
+    pub download_url: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct VatProofDocuments {
+    /// Oldest first.
+    pub data: Vec<VatProofDocument>,
+}
+
 /// A paper needs nothing beside its file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

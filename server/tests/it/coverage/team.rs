@@ -54,6 +54,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &format!("{customer}/users"))
     })),
+    ("GET", "/admin/customers/{id}/vat/proof-documents", |world| Box::pin(async move {
+        let customer = customer(world).await;
+        bodiless(world.minted(Role::Support).await, &format!("{customer}/vat/proof-documents"))
+    })),
     ("GET", "/admin/customers/{id}/notes", |world| Box::pin(async move {
         let customer = customer(world).await;
         bodiless(world.minted(Role::Support).await, &format!("{customer}/notes"))

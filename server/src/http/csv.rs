@@ -3,7 +3,7 @@
 //! It goes piece by piece into the file store's antechamber, whatever its size. A request may also come without a body,
 //! which some endpoints take to mean that they should look for one themselves.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_lc_rs::digest::{Context as Hashing, SHA256};
@@ -68,14 +68,14 @@ async fn receive(call: &Call, inbound: &mut Inbound) -> Result<Option<Table>, Pr
     if body.size_hint().lower() > TABLE_LIMIT_BYTES {
         return Err(Problem::too_large(usize::try_from(TABLE_LIMIT_BYTES).unwrap_or(usize::MAX)));
     }
-    let lines = AtomicU64::new(0);
-    let counted = body.into_data_stream().inspect_ok(|piece| count_lines(&lines, piece));
+    let lines = Lines::default();
+    let counted = body.into_data_stream().inspect_ok(|piece| lines.see(piece));
     let received = call.app.files.receive(counted, TABLE_LIMIT_BYTES);
     let late = |_| Problem::malformed("The body did not arrive in time.");
     let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
     inbound.body_digest = Some(digest(inbound, Some(&file)));
     let is_empty = file.stored_as().size_bytes == 0;
-    Ok((!is_empty).then_some(Table { file, lines: lines.into_inner() }))
+    Ok((!is_empty).then_some(Table { file, lines: lines.total() }))
 }
 
 fn describe(required: bool, description: &mut Description) {
@@ -86,9 +86,33 @@ fn describe(required: bool, description: &mut Description) {
     description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge]);
 }
 
-pub fn count_lines(lines: &AtomicU64, piece: &Bytes) {
-    let feeds = piece.iter().filter(|byte| **byte == b'\n').count();
-    lines.fetch_add(feeds as u64, Ordering::Relaxed);
+/// Counts the lines of a text that arrives in pieces: blank ones do not count, and the last one does whether or not
+/// anything ends it.
+#[derive(Default)]
+pub struct Lines {
+    ended: AtomicU64,
+    /// Whether the line that has begun has anything on it.
+    has_text: AtomicBool,
+}
+
+impl Lines {
+    pub fn see(&self, piece: &Bytes) {
+        let (mut ended, mut has_text) = (0, self.has_text.load(Ordering::Relaxed));
+        for byte in piece {
+            if *byte == b'\n' {
+                ended += u64::from(has_text);
+                has_text = false;
+            } else {
+                has_text |= !byte.is_ascii_whitespace();
+            }
+        }
+        self.ended.fetch_add(ended, Ordering::Relaxed);
+        self.has_text.store(has_text, Ordering::Relaxed);
+    }
+
+    pub fn total(self) -> u64 {
+        self.ended.into_inner() + u64::from(self.has_text.into_inner())
+    }
 }
 
 /// The query belongs to what is asked for as much as the table does.
@@ -102,4 +126,25 @@ fn digest(inbound: &Inbound, file: Option<&Received>) -> [u8; 32] {
     let mut digest = [0; 32];
     digest.copy_from_slice(hashing.finish().as_ref());
     digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(pieces: &[&'static str]) -> u64 {
+        let lines = Lines::default();
+        pieces.iter().for_each(|piece| lines.see(&Bytes::from_static(piece.as_bytes())));
+        lines.total()
+    }
+
+    #[test]
+    fn a_line_counts_if_anything_is_on_it_wherever_the_pieces_part_and_whatever_ends_it() {
+        for pieces in
+            [&["a\nb\nc\n"][..], &["a\nb\nc"], &["a\r\n", "\r\nb", "\r\nc\r\n \t\r\n"], &["a", "\n", "b\n", "c", ""]]
+        {
+            assert_eq!(counted(pieces), 3, "{pieces:?}");
+        }
+        assert_eq!(counted(&["", "\n \n"]), 0);
+    }
 }

@@ -88,8 +88,10 @@ fn make(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Res
 
 fn counted(changes: Changes, plan: &Plan) -> Outcome {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let rows = plan.rows.load(Ordering::Relaxed);
     Outcome {
-        rows: plan.rows.load(Ordering::Relaxed),
+        rows,
+        total: Some(rows),
         added: count(changes.added),
         removed: count(changes.removed),
         increased: count(changes.increased),
@@ -103,6 +105,7 @@ fn unbuilt(bad: BadSheet, plan: &Plan) -> Unbuilt {
         BadSheet::Io(error) => Unbuilt::Failed(format!("the file cannot be read: {error}")),
         BadSheet::Faults(faults) => Unbuilt::Faults(Outcome {
             rows: plan.rows.load(Ordering::Relaxed),
+            total: Some(plan.rows.load(Ordering::Relaxed)),
             error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),
             errors: faults.first.into_iter().map(Into::into).collect(),
             ..Outcome::default()

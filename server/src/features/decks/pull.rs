@@ -1,6 +1,5 @@
 //! Files that come from an upstream's own address, on request or by its schedule.
 
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,7 +13,7 @@ use crate::app::App;
 use crate::db::{Conn, DbError};
 use crate::features::imports::rows_of;
 use crate::features::upstreams::{self, UpstreamRow};
-use crate::http::csv::{TABLE_LIMIT_BYTES, count_lines};
+use crate::http::csv::{Lines, TABLE_LIMIT_BYTES};
 use crate::jobs::{JobContext, JobError, Kind};
 use crate::outside::fetch::Fetched;
 use crate::outside::files::{ContentHash, Files, FilesError, Received};
@@ -62,9 +61,9 @@ where
     S: Stream<Item = Result<Bytes, E>>,
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let lines = AtomicU64::new(0);
-    let received = files.receive(body.inspect_ok(|piece| count_lines(&lines, piece)), TABLE_LIMIT_BYTES).await?;
-    Ok((received, lines.into_inner()))
+    let lines = Lines::default();
+    let received = files.receive(body.inspect_ok(|piece| lines.see(piece)), TABLE_LIMIT_BYTES).await?;
+    Ok((received, lines.total()))
 }
 
 /// Orders the pulls whose time has come.

@@ -197,6 +197,8 @@ pub async fn set_progress(conn: &mut Conn, id: DeckImportId, rows: i64) -> Resul
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub rows: i64,
+    /// Absent when it ended before the file did.
+    pub total: Option<i64>,
     pub added: i64,
     pub removed: i64,
     pub increased: i64,
@@ -225,7 +227,7 @@ pub async fn end(
     let ended = conn
         .exec(
             sql!(
-                "UPDATE deck_imports SET status = $2, rows_done = $3, rows_total = $3, added = $4, removed = $5,
+                "UPDATE deck_imports SET status = $2, rows_done = $3, rows_total = COALESCE($13, rows_total), added = $4, removed = $5,
                      increased = $6, decreased = $7, unchanged = $8, error_count = $9, errors = $10, reason = $11,
                      completed_at = $12
                  WHERE id = $1 AND status = 'running'"
@@ -242,7 +244,8 @@ pub async fn end(
                 outcome.error_count,
                 errors,
                 outcome.reason,
-                now
+                now,
+                outcome.total
             ],
         )
         .await?;

@@ -30,7 +30,7 @@ pub struct DeckImport {
     /// Whether it only tells what it would change.
     pub dry_run: bool,
     pub rows_done: i64,
-    /// Null until the file is there; counted exactly once the import is over.
+    /// Null while no file is there; counted exactly once it was read.
     pub rows_total: Option<i64>,
     /// Prefixes that get a rate.
     pub added: i64,

@@ -92,7 +92,8 @@ pub struct Arrivals {
 #[derive(Debug)]
 pub enum BadFile {
     Io(io::Error),
-    Faults(Faults),
+    /// With how many rows there are, unless the file breaks off.
+    Faults(Faults, Option<u64>),
 }
 
 #[derive(Default)]
@@ -107,12 +108,13 @@ struct Rows {
 pub fn read(source: impl Read) -> Result<Arrivals, BadFile> {
     let (mut rows, mut faults) = (Rows::default(), Faults::default());
     let add = |row: &Row<'_, Column>, faults: &mut Faults| rows.add(row, faults);
-    let is_whole = sheet::read(source, MOST_ROWS, &mut faults, add, |_| ()).map_err(BadFile::Io)?;
+    let mut count = 0;
+    let is_whole = sheet::read(source, MOST_ROWS, &mut faults, add, |rows| count = rows).map_err(BadFile::Io)?;
     if is_whole {
         rows.tell_duplicates(&mut faults);
     }
     if faults.count > 0 {
-        return Err(BadFile::Faults(faults.in_order()));
+        return Err(BadFile::Faults(faults.in_order(), is_whole.then_some(count)));
     }
     Ok(Arrivals { numbers: rows.numbers.into_iter().map(|(number, _)| number).collect(), terms: rows.terms })
 }
@@ -263,7 +265,7 @@ mod tests {
 
     fn faults(body: &str) -> Vec<String> {
         match read(format!("{HEADER}{body}").as_bytes()) {
-            Err(BadFile::Faults(faults)) => faults.first.iter().map(ToString::to_string).collect(),
+            Err(BadFile::Faults(faults, _)) => faults.first.iter().map(ToString::to_string).collect(),
             other => panic!("{other:?}"),
         }
     }

@@ -97,6 +97,19 @@ both! {
         world.end().await;
     }
 
+    async fn rows_are_counted_as_they_are_however_the_file_ends(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let upstream = upstream(&admin, wanted()).await;
+        for deck in [DECK.trim_end().to_owned(), format!("{DECK}\r\n \n"), DECK.replace('\n', "\n\n")] {
+            let accepted = hand_in(&admin, &upstream, "", &deck).await.expect(202);
+            assert_eq!(accepted["rows_total"], 3, "{deck:?}");
+            world.settle().await;
+            assert_eq!(report(&admin, &upstream, &accepted).await["rows_total"], 3, "{deck:?}");
+        }
+        world.end().await;
+    }
+
     async fn one_bad_line_in_a_hundred_thousand_changes_nothing_and_is_named(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

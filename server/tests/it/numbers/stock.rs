@@ -117,6 +117,16 @@ both! {
         world.end().await;
     }
 
+    async fn the_rows_of_a_bad_file_are_counted_too(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let upstream = upstream(&admin, wanted()).await;
+        let good = sheet(31_201_000_000, 3, &AMSTERDAM.replace("Amsterdam", "\"Amster\ndam\""));
+        let report = import(&world, &admin, &upstream, &good.replacen("31201000001", "oops", 1)).await;
+        assert_eq!((&report["status"], &report["rows_total"], &report["rows_done"]), (&json!("failed"), &json!(3), &json!(0)), "{report}");
+        world.end().await;
+    }
+
     async fn an_import_of_many_thousands_is_put_into_the_stock_part_by_part(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

@@ -32,7 +32,7 @@ pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     let end = match read(&context.app, &import).await {
         Ok(arrivals) => {
             put_into_stock(&context, &import, arrivals).await?;
-            End { status: ImportStatus::Completed, error_count: 0, errors: Vec::new(), reason: None }
+            End { status: ImportStatus::Completed, rows: None, error_count: 0, errors: Vec::new(), reason: None }
         }
         Err(end) => end,
     };
@@ -44,8 +44,13 @@ pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
 
 /// What the file says, or how the import ends without it.
 async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
-    let failed =
-        |reason: String| End { status: ImportStatus::Failed, error_count: 0, errors: Vec::new(), reason: Some(reason) };
+    let failed = |reason: String| End {
+        status: ImportStatus::Failed,
+        rows: None,
+        error_count: 0,
+        errors: Vec::new(),
+        reason: Some(reason),
+    };
     let content = app.files.open_read(&import.content_hash).await.map_err(|error| failed(error.to_string()))?;
     let (_, content) = content.ok_or_else(|| failed("the file is gone".to_owned()))?;
     let source = read_blocking(content);
@@ -53,8 +58,9 @@ async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
     match read.map_err(|error| failed(error.to_string()))? {
         Ok(arrivals) => Ok(arrivals),
         Err(BadFile::Io(error)) => Err(failed(format!("the file cannot be read: {error}"))),
-        Err(BadFile::Faults(faults)) => Err(End {
+        Err(BadFile::Faults(faults, rows)) => Err(End {
             status: ImportStatus::Failed,
+            rows: rows.and_then(|rows| i64::try_from(rows).ok()),
             error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),
             errors: faults.first.into_iter().map(ImportFault::from).collect(),
             reason: None,

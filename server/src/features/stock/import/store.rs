@@ -145,6 +145,8 @@ pub async fn proceed(
 #[derive(Clone, Debug)]
 pub struct End {
     pub status: ImportStatus,
+    /// How many there are in a bad file; of a good one that is known already.
+    pub rows: Option<i64>,
     pub error_count: i64,
     pub errors: Vec<ImportFault>,
     pub reason: Option<String>,
@@ -155,10 +157,11 @@ pub async fn end(conn: &mut Conn, id: InventoryImportId, end: &End, now: Time) -
     let errors = serde_json::to_string(&end.errors).map_err(DbError::other)?;
     conn.exec(
         sql!(
-            "UPDATE number_imports SET status = $2, error_count = $3, errors = $4, reason = $5, completed_at = $6
+            "UPDATE number_imports SET status = $2, error_count = $3, errors = $4, reason = $5, completed_at = $6,
+                 rows_total = COALESCE($7, rows_total)
              WHERE id = $1 AND status = 'running'"
         ),
-        params![id, end.status, end.error_count, errors, end.reason, now],
+        params![id, end.status, end.error_count, errors, end.reason, now, end.rows],
     )
     .await?;
     Ok(())

@@ -15,10 +15,12 @@ use trunkline::values::AccountId;
 use uuid::Uuid;
 
 use crate::coverage::examples::key;
+use crate::onboarding::prospect;
 use crate::payments::{LATER_DECLINED, VISA, balance, save_card};
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::{both, uuid};
+use crate::world::payer::{Payer, set_up_card};
 
 const PATH: &str = "/account/auto-recharge";
 
@@ -130,6 +132,27 @@ both! {
         let told = customer.get("/notifications").await.ok();
         assert_eq!(told["data"][0]["code"], "topup.completed");
         assert_eq!(told["data"].as_array().unwrap().len(), 1);
+        world.end().await;
+    }
+
+    async fn nobody_is_charged_before_it_is_let_in(db) {
+        let world = World::unlimited(db).await;
+        let (admin, petra) = (world.admin().await, prospect(&world, "petra@prospect.example").await);
+        Payer::at(&set_up_card(&petra).await).pay(&world, VISA).await;
+        let card = petra.get("/payments/methods").await.ok()["data"][0].clone();
+        let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
+                            "payment_method_id": card["id"]});
+        put(&petra, wanted).await.ok();
+        let decide = async |what: &str| {
+            admin.post(&format!("/admin/beta/{}/{what}", petra.account_id), json!({})).await.ok();
+            world.settle().await;
+        };
+        world.settle().await;
+        assert_eq!(balance(db, &petra).await, 0);
+        decide("decline").await;
+        assert_eq!(balance(db, &petra).await, 0);
+        decide("approve").await;
+        assert_eq!(balance(db, &petra).await, 5000);
         world.end().await;
     }
 

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::db::Conn;
+use crate::features::balance::CURRENCY;
 use crate::features::letters::{self, Addressee, Moment, SignupApproved, SignupDeclined};
 use crate::features::onboarding::{self, AccountStatus, Event, Prospect, happened};
 use crate::features::{cards, compliance, sessions, users};
@@ -19,6 +20,7 @@ use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{OptionalBody, Path};
 use crate::http::page::{Items, Listing};
 use crate::http::problem::Problem;
+use crate::ledger;
 use crate::values::{AccountId, Time};
 use types::{
     AdminBetaAccount, AdminBetaActionRequest, AdminBetaDetail, AdminBetaKybIntake, AdminBetaListItem,
@@ -110,6 +112,8 @@ pub async fn approve(
             let (link, expires_at) = (link.url, Moment(link.expires_at));
             let told = SignupApproved { link, expires_at, note: note_of(request) };
             letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+            // A balance that is to refill itself may do so from now on.
+            ledger::tell(tx, app.entropy, *id, CURRENCY, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })

@@ -23,7 +23,7 @@ pub use store::{
 };
 pub use types::TrafficType;
 
-use crate::db::Conn;
+use crate::db::{Conn, DbError};
 use crate::features::accounts::OnboardingStatus;
 use crate::http::problem::Problem;
 use crate::values::{AccountId, Time};
@@ -64,6 +64,12 @@ pub async fn must_be_let_in(conn: &mut Conn, account: AccountId) -> Result<(), P
         AccountStatus::BetaApproved | AccountStatus::Live => Ok(()),
         _ => Err(Problem::account_not_active("The account is not approved yet; it can be topped up once it is.")),
     }
+}
+
+/// Whether a saved card of the account may be charged while its holder is away: only what could be topped up by hand.
+pub async fn may_be_charged(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let known = store::standing(conn, account).await?;
+    Ok(known.is_some_and(|known| matches!(known.standing().beta, AccountStatus::BetaApproved | AccountStatus::Live)))
 }
 
 /// Moves an account by what happened to it. A move that the table does not have is refused.

@@ -13,7 +13,7 @@ use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
 use crate::features::letters::{self, Addressee};
 use crate::features::notifications::{RechargeFailed, notify};
-use crate::features::{accounts, dunning};
+use crate::features::{accounts, dunning, onboarding};
 use crate::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
 use crate::ledger;
 use crate::values::{AccountId, Money, Time};
@@ -54,7 +54,7 @@ async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Res
     let Some(settings) = store::lock(conn, account).await? else { return Ok(None) };
     let open = store::open(conn, account).await?;
     let situation = Situation {
-        enabled: settings.enabled,
+        enabled: settings.enabled && onboarding::may_be_charged(conn, account).await?,
         balance: ledger::balance(conn, account, CURRENCY).await?.current.nanos(),
         threshold: settings.threshold,
         recharge_amount: settings.recharge_amount,

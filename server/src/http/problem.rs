@@ -123,6 +123,9 @@ struct Inner {
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// What somebody who lacks money is asked for at least, in nanos: 10 euros.
+const LEAST_TOP_UP: i64 = 10_000_000_000;
+
 /// Less money than it takes.
 struct Shortage {
     required: Money,
@@ -171,8 +174,22 @@ impl Problem {
         Problem::with_detail(Code::TokenInvalid, detail)
     }
 
+    /// The caller's own balance is too small.
     pub fn balance_insufficient(required: Money, available: Money) -> Problem {
-        let detail = format!("This takes {required}, and {available} is available. Top up by at least 10.00 EUR.");
+        let missing = Money::from_nanos(required.nanos().saturating_sub(available.nanos()), required.currency());
+        let top_up = Money::from_nanos(missing.rounded_up().nanos().max(LEAST_TOP_UP), required.currency());
+        Problem::balance_short(
+            required,
+            available,
+            format!(
+                "This takes {required}, and {available} is available: {missing} is missing. \
+                 Top up by at least {top_up}."
+            ),
+        )
+    }
+
+    /// Somebody's balance is too small, and what can be done about it is another matter than topping up.
+    pub fn balance_short(required: Money, available: Money, detail: String) -> Problem {
         let mut problem = Problem::with_detail(Code::BalanceInsufficient, detail);
         problem.0.shortage = Some(Shortage { required, available });
         problem

@@ -91,6 +91,14 @@ impl Money {
         }
     }
 
+    /// In whole minor units, never less than it is.
+    pub fn rounded_up(self) -> Money {
+        let unit = nanos_per_minor(self.currency);
+        let over = self.nanos.rem_euclid(unit);
+        let up = if over == 0 { self.nanos } else { self.nanos.saturating_add(unit - over) };
+        Money::from_nanos(up, self.currency)
+    }
+
     pub const fn is_zero(self) -> bool {
         self.nanos == 0
     }
@@ -185,6 +193,8 @@ pub(super) mod tests {
     use super::*;
     use crate::values::currency::tests::any_currency;
 
+    const LARGE: i64 = 2_000_000_000_000_000_000;
+
     pub fn any_money() -> impl Strategy<Value = Money> {
         (any::<i64>(), any_currency()).prop_map(|(nanos, currency)| Money { nanos, currency })
     }
@@ -205,6 +215,14 @@ pub(super) mod tests {
             let nanos = i128::from(money.nanos());
             let expected = nanos.signum() * ((nanos.abs() * 2 + unit) / (unit * 2));
             prop_assert_eq!(i128::from(money.minor()), expected);
+        }
+
+        #[test]
+        fn rounding_up_is_to_whole_units_and_by_less_than_one(nanos in -LARGE..LARGE, currency in any_currency()) {
+            let (money, unit) = (Money::from_nanos(nanos, currency), nanos_per_minor(currency));
+            let up = money.rounded_up();
+            prop_assert_eq!(Money::from_minor(up.minor(), currency), Ok(up));
+            prop_assert!((0..unit).contains(&(up.nanos() - nanos)));
         }
 
         #[test]

@@ -13,7 +13,7 @@ use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{Body, Path};
 use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
-use crate::ledger::{self, Book, Entry, Kind};
+use crate::ledger::{self, Book, Entry, Kind, LedgerError};
 use crate::values::{AccountId, Currency, Money, Rfc3339};
 use types::{AdminCreditCreate, Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
 
@@ -68,9 +68,9 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
     let (actor, now, entropy) = (tx.call.principal()?.user_id, tx.call.now, tx.call.app.entropy);
     let reference = entropy.uuid(now).to_string();
     let kind = if amount.is_negative() {
-        let taken = amount.neg().map_err(ledger::LedgerError::from)?;
+        let taken = amount.neg().map_err(LedgerError::from)?;
         let entry = Entry::charge(*customer_id, Kind::Correction, &reference, &[(Book::Credits, taken)])?;
-        ledger::debit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await?;
+        ledger::debit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await.map_err(not_there)?;
         Kind::Correction
     } else {
         let entry = Entry::credit(*customer_id, Kind::Credit, &reference, &[(Book::Credits, *amount)])?;
@@ -79,6 +79,17 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
     };
     let line = ledger::find(tx, kind, &reference).await?;
     Ok(Created(line.ok_or_else(|| Problem::internal("what was posted is not there"))?.into()))
+}
+
+/// Only what is still there can be taken back.
+fn not_there(error: LedgerError) -> Problem {
+    match error {
+        LedgerError::Insufficient { required, available } => {
+            let detail = format!("This takes {required} back, and the customer has {available} available.");
+            Problem::balance_short(required, available, detail)
+        }
+        error => error.into(),
+    }
 }
 
 pub async fn limits(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {

@@ -54,6 +54,28 @@ both! {
         world.end().await;
     }
 
+    async fn who_has_too_little_is_told_how_much_to_top_up_by(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let group = offered(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = buyer(&world, "cora@customer.example", FIRST - 1).await;
+        let refused = order(&customer, &group, &trunk).await.problem(402, "balance.insufficient");
+        assert_eq!(
+            refused["detail"],
+            "This takes 6.50 EUR, and 6.49 EUR is available: 0.01 EUR is missing. Top up by at least 10.00 EUR."
+        );
+        let euros = |amount: i64| json!({"amount_minor": amount * 100, "currency": "EUR"});
+        let limits = json!({"minimum": euros(50), "soft_warn_threshold": euros(0)});
+        let path = format!("/admin/customers/{}/balance-limits", customer.account_id);
+        admin.call(reqwest::Method::PUT, &path, Some(limits)).await.ok();
+        let refused = order(&customer, &group, &trunk).await.problem(402, "balance.insufficient");
+        assert_eq!(
+            refused["detail"],
+            "This takes 6.50 EUR, and -43.51 EUR is available: 50.01 EUR is missing. Top up by at least 50.01 EUR."
+        );
+        world.end().await;
+    }
+
     async fn an_order_by_area_takes_the_cheapest_number_for_the_default_trunk(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

@@ -120,6 +120,26 @@ both! {
         world.end().await;
     }
 
+    async fn credit_that_a_customer_has_with_us_is_not_sent_to_its_card(db) {
+        let world = World::start(db).await;
+        let (admin, cora, id) = paid(&world).await;
+        let limits = json!({"minimum": {"amount_minor": -50_000, "currency": "EUR"},
+                            "soft_warn_threshold": {"amount_minor": 0, "currency": "EUR"}});
+        let path = format!("/admin/customers/{}/balance-limits", cora.account_id);
+        admin.call(reqwest::Method::PUT, &path, Some(limits)).await.ok();
+        use_up(db, &cora, 4_000).await;
+        let refused = refund(&admin, &id, all()).await.problem(402, "balance.insufficient");
+        assert_eq!((&refused["required"]["amount_minor"], &refused["available"]["amount_minor"]), (&json!(10_000), &json!(6_000)));
+        assert_eq!(
+            refused["detail"],
+            "The refund takes 100.00 EUR, and the customer has 60.00 EUR left. Refund no more than that, or send allow_negative: true."
+        );
+        assert_eq!((balance(db, &cora).await, held(db).await, returned_by_the_provider(db).await), (6_000, 0, 0));
+        refund(&admin, &id, part(6_000)).await.ok();
+        assert_eq!((balance(db, &cora).await, returned_by_the_provider(db).await), (0, 6_000));
+        world.end().await;
+    }
+
     async fn a_refund_that_the_provider_refuses_gives_the_money_back(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;

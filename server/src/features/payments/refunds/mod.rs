@@ -25,7 +25,7 @@ use crate::http::input::{Body, Path};
 use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
 use crate::jobs::JobError;
-use crate::ledger::{self, Book, Entry, Kind, NewHold};
+use crate::ledger::{self, Book, Entry, Kind, LedgerError, NewHold};
 use crate::outside::payments::{Provider, ProviderError, RefundState};
 use crate::values::{Money, PaymentId, RefundId, Time, UserId};
 use store::{RefundRow, RefundStatus};
@@ -122,9 +122,31 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
         let (reference, until) = (refund.id.to_string(), claim.now.plus(HELD_FOR));
         let (account, kind) = (payment.account_id, Kind::Refund);
         let hold = NewHold { account, kind, reference: &reference, amount, until };
-        ledger::hold(conn, &hold, claim.now).await?;
+        set_aside(conn, &hold, claim.now).await?;
     }
     Ok((refund, payment))
+}
+
+/// Holds the money of a refund, if the customer has as much. Credit that it has with us is none that could be sent back.
+async fn set_aside(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(), Problem> {
+    let (required, none) = (hold.amount, Money::zero(hold.amount.currency()));
+    let taken = match ledger::hold(conn, hold, now).await {
+        Ok(_) => required,
+        Err(LedgerError::Insufficient { .. }) => none,
+        Err(error) => return Err(error.into()),
+    };
+    let balance = ledger::balance(conn, hold.account, required.currency()).await?;
+    let minimum = balance.minimum.nanos().max(0);
+    let left = balance.current.nanos().saturating_sub(balance.held.nanos()).saturating_sub(minimum);
+    if taken == required && left >= 0 {
+        return Ok(());
+    }
+    let available = Money::from_nanos(left.saturating_add(taken.nanos()), required.currency());
+    let detail = format!(
+        "The refund takes {required}, and the customer has {available} left. \
+         Refund no more than that, or send allow_negative: true."
+    );
+    Err(Problem::balance_short(required, available, detail))
 }
 
 /// What is to go back: what was asked for, or all that is left, if as much is left.

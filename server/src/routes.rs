@@ -122,7 +122,8 @@ pub fn table() -> Vec<Endpoint> {
         get("/account/auto-recharge", recharge::show, "Whether your balance refills itself")
             .who(Customer).limit(Limit::Reads).under("Money"),
         put("/account/auto-recharge", recharge::change, "Let your balance refill itself, or not")
-            .who(Customer).limit(Limit::Writes).audit("auto_recharge.update").idempotent().under("Money"),
+            .who(Customer).limit(Limit::Writes).audit("auto_recharge.update").idempotent()
+            .problems(&[NotFound, AccountNotActive]).under("Money"),
         get("/account/low-balance-notify", watch::show, "When you hear of a low balance")
             .who(Customer).limit(Limit::Reads).under("Money"),
         put("/account/low-balance-notify", watch::change, "Choose when you hear of a low balance")

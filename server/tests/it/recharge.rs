@@ -156,6 +156,28 @@ both! {
         world.end().await;
     }
 
+    async fn nothing_is_charged_while_an_account_is_suspended(db) {
+        let world = World::unlimited(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
+        world.top_up(&customer.account_id, 3000).await;
+        let card = save_card(&world, &customer, VISA).await;
+        let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
+                            "payment_method_id": card["id"]});
+        put(&customer, wanted.clone()).await.ok();
+        let make = async |status: &str| {
+            let path = format!("/admin/customers/{}", customer.account_id);
+            admin.patch(&path, json!({"onboarding_status": status})).await.ok();
+            world.settle().await;
+        };
+        make("suspended").await;
+        world.use_up(&customer.account_id, 2500).await;
+        assert_eq!(balance(db, &customer).await, 500);
+        put(&customer, wanted).await.problem(403, "account.not_active");
+        make("approved").await;
+        assert_eq!(balance(db, &customer).await, 5500);
+        world.end().await;
+    }
+
     async fn the_card_that_refills_a_balance_stays_until_another_does_or_none(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;

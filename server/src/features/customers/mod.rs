@@ -165,6 +165,8 @@ async fn move_to(
     } else {
         notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
         letters::send(tx, &app, &to, &letters::AccountReinstated {}, now).await?;
+        // A balance that fell meanwhile may refill itself again.
+        ledger::tell(tx, app.entropy, id, CURRENCY, now).await?;
     }
     Ok(())
 }

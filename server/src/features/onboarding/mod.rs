@@ -66,10 +66,12 @@ pub async fn must_be_let_in(conn: &mut Conn, account: AccountId) -> Result<(), P
     }
 }
 
-/// Whether a saved card of the account may be charged while its holder is away: only what could be topped up by hand.
+/// Whether a saved card of the account may be charged while its holder is away: once it was let in, and not while it is
+/// suspended and could use nothing of the money.
 pub async fn may_be_charged(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
-    let known = store::standing(conn, account).await?;
-    Ok(known.is_some_and(|known| matches!(known.standing().beta, AccountStatus::BetaApproved | AccountStatus::Live)))
+    let Some(known) = store::standing(conn, account).await? else { return Ok(false) };
+    let Standing { beta, suspended_from, .. } = known.standing();
+    Ok(matches!(beta, AccountStatus::BetaApproved | AccountStatus::Live) && suspended_from.is_none())
 }
 
 /// Moves an account by what happened to it. A move that the table does not have is refused.

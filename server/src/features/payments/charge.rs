@@ -19,6 +19,7 @@ use super::topups::payer;
 use crate::app::App;
 use crate::audit::Actor;
 use crate::db::{Conn, DbError};
+use crate::features::onboarding;
 use crate::http::idempotency::Mark;
 use crate::http::input::sha256;
 use crate::http::problem::Problem;
@@ -88,10 +89,10 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
 }
 
 /// Charges the card of a claimed payment and settles it. Safe to repeat; a provider that does not answer is 503, and
-/// the payment is then finished by the poller.
+/// the payment is then finished by the poller. Where the account may not be charged now, the payment waits.
 pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
     let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
-    if payment.status != PaymentStatus::Pending {
+    if payment.status != PaymentStatus::Pending || !may_be_sent(app, &payment).await? {
         return Ok(payment.into());
     }
     let order = send(app, &payment).await.map_err(|error| {
@@ -105,6 +106,12 @@ pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
 /// How a charge stands.
 pub async fn outcome(conn: &mut Conn, id: PaymentId) -> Result<Option<Charged>, DbError> {
     Ok(store::find(conn, id).await?.map(Charged::from))
+}
+
+/// Whether the card may be charged now. An account that was suspended since it was decided is left alone; a payment
+/// that waits for it expires as any other.
+pub(super) async fn may_be_sent(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
+    onboarding::may_be_charged(&mut *app.db.read().await?, payment.account_id).await
 }
 
 /// Asks the provider to charge the card of a payment, which it does once.

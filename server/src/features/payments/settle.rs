@@ -164,7 +164,13 @@ async fn ask(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>
     let unpaid = order.as_ref().is_none_or(|order| order.state == OrderState::Pending);
     match order {
         // The charge that a crash cut off. A late one is not made up for: nobody expects it any more.
-        _ if unpaid && payment.purpose == Purpose::Recharge && !late => charge::send(app, payment).await.map(Some),
+        order if unpaid && payment.purpose == Purpose::Recharge && !late => {
+            if charge::may_be_sent(app, payment).await? {
+                charge::send(app, payment).await.map(Some)
+            } else {
+                Ok(order)
+            }
+        }
         // The checkout is closed first, so that whoever pays at the last moment either has paid or cannot.
         Some(order) if late && order.state == OrderState::Pending => {
             app.payments.cancel(&order.id).await?;

@@ -2,7 +2,7 @@
 //!
 //! `GET` and `PUT /account/auto-recharge` hold the settings. The watch over balances calls [`begin`] when one falls
 //! below; a job then decides by `rules`, charges the card behind `cards`, and writes down what came of it (`attempt`).
-//! Attempts go one at a time, three a day at most, and a card that is declined twice in a row is not tried again until
+//! Only an account that was let in and is not suspended is charged. Attempts go one at a time, three a day at most, and a card that is declined twice in a row is not tried again until
 //! the customer says so.
 
 mod attempt;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
-use crate::features::dunning;
+use crate::features::{dunning, onboarding};
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::Body;
@@ -123,6 +123,7 @@ pub async fn change(call: Call, Body(wanted): Body<AutoRechargeUpdate>) -> Resul
 }
 
 async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) -> Result<Json<AutoRecharge>, Problem> {
+    onboarding::must_be_active(tx, account).await?;
     let before = store::lock(tx, account).await?.unwrap_or(UNTOUCHED);
     tx.expect_version(&AutoRecharge::from(before))?;
     if let Some(card) = wanted.payment_method_id

@@ -4,12 +4,14 @@
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use trunkline::features::onboarding::Event;
 use trunkline::features::payments::{self, NewCharge, PaymentStatus};
 use trunkline::http::problem::Code;
 use trunkline::values::{Currency, Money};
 
 use super::{LATER_DECLINED, VISA, balance, count, exec, posted, save_card};
 use crate::cards::audited;
+use crate::onboarding::happens;
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};
@@ -88,6 +90,23 @@ both! {
         }
         assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 2);
+        world.end().await;
+    }
+
+    async fn a_charge_that_a_suspension_overtook_waits_and_lapses(db) {
+        let world = World::start(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
+        happens(&world, &cora, Event::Suspended).await;
+        let app = &world.node.app;
+        assert_eq!(payments::charge(app, charge.clone()).await.unwrap().status, PaymentStatus::Pending);
+        world.advance(120).await;
+        assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 0);
+        world.advance(24 * 3600).await;
+        happens(&world, &cora, Event::Reinstated).await;
+        assert_eq!(payments::charge(app, NewCharge { key: uuid(), ..charge }).await.unwrap().status, PaymentStatus::Completed);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'expired'").await, 1);
+        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
         world.end().await;
     }
 

@@ -191,6 +191,27 @@ both! {
         wanted["enabled"] = json!(false);
         put(&customer, wanted).await.ok();
         customer.with_key(key()).delete(&its_path).await.expect(204);
+        assert_eq!(customer.get(PATH).await.ok()["payment_method_id"], Value::Null);
+        world.end().await;
+    }
+
+    async fn a_card_is_not_removed_while_it_is_chosen_to_refill_the_balance(db) {
+        let world = World::unlimited(db).await;
+        let customer = world.customer("c@example.com").await;
+        for _ in 0..5 {
+            let card = save_card(&world, &customer, VISA).await;
+            let mut wanted = json!({"enabled": true, "threshold": eur(0), "recharge_amount": eur(5000),
+                                    "payment_method_id": card["id"]});
+            let its_path = format!("/payments/methods/{}", card["id"].as_str().unwrap());
+            let (keyed, chosen) = (customer.with_key(key()), put(&customer, wanted.clone()));
+            let (removed, chosen) = futures_util::future::join(keyed.delete(&its_path), chosen).await;
+            assert!(matches!((removed.status, chosen.status), (204, 422) | (409, 200)), "{} {}", removed.body, chosen.body);
+            wanted["enabled"] = json!(false);
+            if chosen.status == 200 {
+                put(&customer, wanted).await.ok();
+                customer.with_key(key()).delete(&its_path).await.expect(204);
+            }
+        }
         world.end().await;
     }
 

@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::db::{Conn, DbError};
 use crate::features::balance::CURRENCY;
-use crate::features::{dunning, onboarding};
+use crate::features::{accounts, dunning, onboarding};
 use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::Body;
@@ -124,6 +124,8 @@ pub async fn change(call: Call, Body(wanted): Body<AutoRechargeUpdate>) -> Resul
 
 async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) -> Result<Json<AutoRecharge>, Problem> {
     onboarding::must_be_active(tx, account).await?;
+    // Who removes a card meanwhile waits, and then sees that it is needed here.
+    accounts::lock(tx, account).await?;
     let before = store::lock(tx, account).await?.unwrap_or(UNTOUCHED);
     tx.expect_version(&AutoRecharge::from(before))?;
     if let Some(card) = wanted.payment_method_id

@@ -132,7 +132,7 @@ pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<
     call.note("payment_method_id", id.to_string());
     call.commit(id, |tx, id| {
         Box::pin(async move {
-            let method = own(tx, *id).await?;
+            let (method, now) = (own(tx, *id).await?, tx.call.now);
             if method.is_default && store::count(tx, method.account_id).await? > 1 {
                 return Err(Problem::resource_in_use("This card is the default; make another one the default first."));
             }
@@ -144,6 +144,7 @@ pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<
             if store::is_being_charged(tx, *id).await? {
                 return Err(Problem::resource_in_use("This card is being charged; try again in a few minutes."));
             }
+            store::forget_in_recharge(tx, &method, now).await?;
             store::remove(tx, *id).await?;
             Ok(NoContent)
         })

@@ -134,6 +134,19 @@ pub async fn refills(conn: &mut Conn, method: &MethodRow) -> Result<bool, DbErro
     Ok(refills)
 }
 
+/// Takes the card out of settings of auto-recharge that are switched off, so that nobody is shown it there.
+pub async fn forget_in_recharge(conn: &mut Conn, method: &MethodRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE auto_recharges SET payment_method_id = NULL, updated_at = $3
+             WHERE account_id = $1 AND payment_method_id = $2"
+        ),
+        params![method.account_id, method.id, now],
+    )
+    .await?;
+    Ok(())
+}
+
 pub async fn remove(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM payment_methods WHERE id = $1"), params![id]).await?;
     Ok(())

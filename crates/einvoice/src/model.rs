@@ -33,6 +33,9 @@ pub struct Invoice {
     pub payment_terms: Option<String>,
     /// BT-22
     pub notes: Vec<String>,
+    /// Whether it was declared void, so that nothing is due under it whatever was paid. Machines are told by the totals
+    /// and notes alone, since the norm has no word for it.
+    pub is_void: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -198,7 +198,12 @@ impl Letter<'_> {
         let (currency, totals) = (&invoice.currency, &invoice.totals);
         let mut rows = vec![("Net total", totals.net), ("VAT", totals.vat), ("Total", totals.gross)];
         if totals.paid != 0 {
-            rows.push((if is_credit(invoice) { "Settled" } else { "Paid" }, totals.paid.saturating_neg()));
+            let name = match (is_credit(invoice), invoice.is_void) {
+                (true, _) => "Settled",
+                (false, true) => "Void",
+                (false, false) => "Paid",
+            };
+            rows.push((name, totals.paid.saturating_neg()));
         }
         let mut baseline = self.y;
         let sheet = &mut self.current;

@@ -5,6 +5,7 @@ use crate::model::{Currency, Invoice, Kind, Line, Period, Unit, Vat, VatCategory
 
 pub(super) fn title(invoice: &Invoice) -> &'static str {
     match invoice.kind {
+        Kind::Invoice if invoice.is_void => "Void invoice",
         Kind::Invoice => "Invoice",
         Kind::CreditNote { .. } => "Credit note",
     }
@@ -17,6 +18,7 @@ pub(super) fn gist(invoice: &Invoice) -> String {
         return format!("{} credited on invoice {of} of {}", money(currency, totals.gross), issued.in_words());
     }
     match (totals.due, invoice.due_date) {
+        (0, _) if invoice.is_void => "Void; nothing is due.".to_owned(),
         (0, _) if totals.paid == 0 => "Nothing is due.".to_owned(),
         (0, _) => "Paid in full; nothing is due.".to_owned(),
         (..0, _) => format!("Overpaid by {}.", money(currency, totals.due.saturating_neg())),

@@ -100,6 +100,7 @@ pub fn domestic() -> Invoice {
         vat_at_home: None,
         payment_terms: Some("Payment within 14 days of the invoice date.".to_owned()),
         notes: vec!["Itemised call records are in your portal under Usage.".to_owned()],
+        is_void: false,
     };
     summed(invoice, 0)
 }

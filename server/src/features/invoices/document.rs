@@ -1,7 +1,7 @@
 //! The document of an invoice or credit note: all that it says, and its making.
 //!
-//! What it says is put down once, at the issue, and kept with the row. The bytes follow from it alone, so a document
-//! that is made again is the same document. Who writes the PDF is known only here.
+//! What it says is put down at the issue and kept with the row; only that it is void is added later. The bytes follow
+//! from it alone, so a document that is made again is the same document. Who writes the PDF is known only here.
 
 mod facturx;
 
@@ -44,6 +44,8 @@ pub struct Facts {
     /// What of the total the balance had covered at the issue.
     pub paid: i64,
     pub note: Option<String>,
+    #[serde(default)]
+    pub is_void: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -94,10 +96,18 @@ pub struct Draft<'d> {
 }
 
 impl Facts {
-    pub fn of_invoice(draft: &Draft<'_>, number: String, dates: (Date, Date), paid: bool) -> Result<Facts, MoneyError> {
+    /// What is `lacking` on the balance is due, as far as it is for this invoice; the rest was paid in advance.
+    pub fn of_invoice(
+        draft: &Draft<'_>,
+        number: String,
+        dates: (Date, Date),
+        lacking: Money,
+    ) -> Result<Facts, MoneyError> {
         let amounts = lines::stated(draft.lines, draft.net)?;
         let lines = draft.lines.iter().zip(amounts);
         let (net, vat) = (draft.net.minor(), draft.vat.minor());
+        let total = net.saturating_add(vat);
+        let due = lacking.rounded_up().minor().min(total.max(0));
         // What is outside the scope of VAT names no VAT ids.
         let names_ids = draft.decision.category != Category::OutsideScope;
         Ok(Facts {
@@ -115,8 +125,9 @@ impl Facts {
             rate: draft.decision.rate,
             net,
             vat,
-            paid: if paid { net.saturating_add(vat) } else { 0 },
+            paid: total.saturating_sub(due),
             note: None,
+            is_void: false,
         })
     }
 
@@ -129,6 +140,16 @@ impl Facts {
             due_date: issue_date,
             paid: self.net.saturating_add(self.vat),
             note: Some(reason.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// The same document, which from this day on asks for nothing.
+    pub fn voided(&self, since: Date, reason: &str) -> Facts {
+        Facts {
+            paid: self.net.saturating_add(self.vat),
+            note: Some(format!("Void since {since}: {reason}")),
+            is_void: true,
             ..self.clone()
         }
     }

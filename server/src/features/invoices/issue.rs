@@ -87,7 +87,9 @@ async fn number_in(conn: &mut Conn, order: &Order, draft: &Draft<'_>) -> Result<
     let status = rules::apply(InvoiceStatus::Draft, Move::Issue { covered }).map_err(refused)?;
     let due = Date::from(now.plus(DAY.saturating_mul(u32::try_from(draft.tax.due_days).unwrap_or(u32::MAX))));
     let number = store::next_number(conn, Series::Invoice, today).await?;
-    let facts = Facts::of_invoice(draft, number.clone(), (today, due), covered).map_err(Problem::internal)?;
+    let owed = Money::from_nanos(balance.nanos().min(0).saturating_neg(), currency);
+    let lacking = if covered { Money::zero(currency) } else { owed };
+    let facts = Facts::of_invoice(draft, number.clone(), (today, due), lacking).map_err(Problem::internal)?;
     Ok(InvoiceRow {
         id,
         account_id: account,
@@ -100,7 +102,7 @@ async fn number_in(conn: &mut Conn, order: &Order, draft: &Draft<'_>) -> Result<
         due_date: due,
         subtotal: draft.net.nanos(),
         vat: draft.vat.nanos(),
-        owed: balance.nanos().min(0).saturating_neg(),
+        owed: owed.nanos(),
         paid_in_before: paid_in.nanos(),
         paid_at: covered.then_some(now),
         reason: None,

@@ -115,10 +115,10 @@ pub async fn document_job(context: JobContext<App>, payload: Value) -> Result<()
     drop(reader);
     let facts = facts.ok_or_else(|| hopeless("there is no such document"))?;
     let hash = document::store(&context.app.files, &facts).await.map_err(failed)?;
-    let made = (context.clone(), series, invoice, hash);
-    let written = context.db.tx(made, |conn, (context, series, invoice, hash)| {
+    let made = (context.clone(), series, invoice, facts, hash);
+    let written = context.db.tx(made, |conn, (context, series, invoice, facts, hash)| {
         Box::pin(async move {
-            store::set_content(conn, *series, *invoice, *hash).await?;
+            store::set_content(conn, *series, *invoice, facts, *hash).await?;
             context.finish_in(conn).await
         })
     });

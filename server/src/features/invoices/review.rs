@@ -52,7 +52,7 @@ async fn find_to_change(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Pr
     Ok(invoice)
 }
 
-/// Declares an unpaid invoice void; its VAT goes back to the balance.
+/// Declares an unpaid invoice void; its VAT goes back to the balance, and its document says so from then on.
 pub async fn void(
     call: Call,
     Path(id): Path<InvoiceId>,
@@ -66,6 +66,8 @@ pub async fn void(
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
             give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, invoice.vat)], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
+            store::say_void(tx, *id, &invoice.facts.voided(Date::from(now), &action.reason)).await?;
+            order_document(tx, &app, Series::Invoice, *id, now).await?;
             remind(tx, &invoice, now).await?;
             view(tx, &app, *id, now).await
         })

@@ -203,6 +203,12 @@ pub async fn end(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, reason: 
     Ok(())
 }
 
+/// Writes what the document of a void invoice says; the one from before is shown no more.
+pub async fn say_void(conn: &mut Conn, id: InvoiceId, facts: &Facts) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE invoices SET facts = $2, content_hash = NULL WHERE id = $1"), params![id, *facts]).await?;
+    Ok(())
+}
+
 row! {
     /// An invoice that waits for money.
     pub struct Open {
@@ -238,12 +244,24 @@ pub async fn pay(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, now: Tim
     Ok(())
 }
 
-pub async fn set_content(conn: &mut Conn, series: Series, id: InvoiceId, hash: ContentHash) -> Result<(), DbError> {
-    let sql = match series {
-        Series::Invoice => sql!("UPDATE invoices SET content_hash = $2 WHERE id = $1"),
-        Series::CreditNote => sql!("UPDATE credit_notes SET content_hash = $2 WHERE invoice_id = $1"),
-    };
-    conn.exec(sql, params![id, hash]).await?;
+/// Writes down the document that was made from these facts. One of an invoice that became void meanwhile is not kept.
+pub async fn set_content(
+    conn: &mut Conn,
+    series: Series,
+    id: InvoiceId,
+    facts: &Facts,
+    hash: ContentHash,
+) -> Result<(), DbError> {
+    match series {
+        Series::Invoice => {
+            let sql = sql!("UPDATE invoices SET content_hash = $2 WHERE id = $1 AND (status = 'void') = $3");
+            conn.exec(sql, params![id, hash, facts.is_void]).await?;
+        }
+        Series::CreditNote => {
+            let sql = sql!("UPDATE credit_notes SET content_hash = $2 WHERE invoice_id = $1");
+            conn.exec(sql, params![id, hash]).await?;
+        }
+    }
     Ok(())
 }
 

@@ -121,6 +121,6 @@ pub struct InvoicePdf {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InvoiceAction {
-    /// Kept with the invoice; a credit note shows it.
+    /// Kept with the invoice; a credit note shows it, and so does the document of a void invoice.
     pub reason: Text<1, 300>,
 }

@@ -1,14 +1,25 @@
 //! The document of an invoice: made once, the same whenever it is made again, and fetched by a signed link.
 
-use serde_json::json;
-use trunkline::features::invoices::DOCUMENT;
+use serde_json::{Value, json};
+use trunkline::features::invoices::{DOCUMENT, InvoiceId};
 use trunkline::jobs::{self, NewJob};
+use trunkline::ledger::{Book, Entry, Kind};
+use trunkline::params;
+use trunkline::values::Role;
 
-use super::{invoiced, now};
+use super::{account, call, eur, euros, invoiced, issue, last_month, now, post, topup};
+use crate::coverage::examples::key;
 use crate::world::World;
-use crate::world::engines::{both, uuid};
+use crate::world::engines::{TestDb, both, uuid};
 
 const HASH: &str = "SELECT content_hash FROM invoices";
+
+/// What the document of an invoice says.
+async fn facts(db: &TestDb, invoice: InvoiceId) -> Value {
+    let sql = "SELECT facts FROM invoices WHERE id = $1";
+    let (facts,): (String,) = db.read().await.unwrap().one(sql, params![invoice]).await.unwrap();
+    serde_json::from_str(&facts).unwrap()
+}
 
 both! {
     async fn a_document_is_fetched_by_a_link_that_ends_and_can_be_renewed(db) {
@@ -48,6 +59,51 @@ both! {
         db.tx(job, |conn, job| Box::pin(async move { jobs::enqueue(conn, job).await })).await.unwrap();
         world.settle().await;
         assert_eq!(hash().await, Some(first));
+        world.end().await;
+    }
+
+    async fn a_document_asks_for_what_the_balance_lacked_and_for_nothing_else(db) {
+        let world = World::start(db).await;
+        for (paid_in, lent, paid, due) in [
+            // Nothing was there for it, all but a fraction of a cent was, and all was.
+            (euros(0), euros(0), 0, 12_100),
+            (euros(50), euros(0), 5_000, 7_100),
+            (eur(120_999_999_999), euros(0), 12_099, 1),
+            (euros(121), euros(0), 12_100, 0),
+            // What is owed from before is not for this invoice.
+            (euros(0), euros(30), 0, 12_100),
+        ] {
+            let account = account(&world).await;
+            let at = last_month(&world);
+            if paid_in.is_positive() {
+                post(&world, topup(account, paid_in), at).await;
+            }
+            if lent.is_positive() {
+                let taken = Entry::charge(account, Kind::Correction, uuid().to_string(), &[(Book::Credits, lent)]).unwrap();
+                post(&world, taken, at).await;
+            }
+            post(&world, call(account, euros(100)), at).await;
+            let invoice = issue(&world, account).await.unwrap();
+            let facts = facts(db, invoice).await;
+            let total = facts["net"].as_i64().unwrap() + facts["vat"].as_i64().unwrap();
+            assert_eq!((facts["paid"].as_i64().unwrap(), total - facts["paid"].as_i64().unwrap()), (paid, due));
+        }
+        world.end().await;
+    }
+
+    async fn the_document_of_a_void_invoice_says_so_and_asks_for_nothing(db) {
+        let world = World::start(db).await;
+        let (customer, invoice) = invoiced(&world, false).await;
+        let link = async || customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
+        let title = async || String::from_utf8_lossy(&world.anyone().get(&link().await).await.bytes).contains("Void invoice");
+        assert!(!title().await);
+        let admin = world.minted(Role::Admin).await.with_key(key());
+        admin.post(&format!("/admin/invoices/{invoice}/void"), json!({"reason": "wrong customer"})).await.ok();
+        world.settle().await;
+        assert!(title().await);
+        let facts = facts(db, invoice).await;
+        assert_eq!((&facts["paid"], &facts["is_void"]), (&json!(12_100), &json!(true)));
+        assert!(facts["note"].as_str().unwrap().ends_with(": wrong customer"), "{facts}");
         world.end().await;
     }
 

@@ -63,6 +63,7 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
         vat_at_home: None,
         payment_terms: None,
         notes: facts.note.iter().cloned().collect(),
+        is_void: facts.is_void,
     })
 }
 

@@ -116,7 +116,8 @@ async fn number_in(conn: &mut Conn, order: &Order, draft: &Draft<'_>) -> Result<
 async fn post_vat(conn: &mut Conn, order: &Order, id: InvoiceId, vat: Money) -> Result<Money, Problem> {
     let Order { account, currency, now, .. } = *order;
     if vat.is_zero() {
-        return Ok(ledger::balance(conn, account, currency).await?.current);
+        // What is paid in from here on counts as paid later, and not as paid before.
+        return Ok(ledger::balance_held_still(conn, account, currency).await?.current);
     }
     let entropy = order.app.entropy;
     let part = |amount| [(Book::Vat, amount)];

@@ -79,6 +79,25 @@ both! {
         world.end().await;
     }
 
+    async fn a_payment_that_arrives_while_an_invoice_without_vat_is_issued_pays_it(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        for _ in 0..10 {
+            let account = account(&world).await;
+            let path = format!("/admin/customers/{}", account.uuid());
+            admin.patch(&path, json!({"vat_treatment": "outside_scope"})).await.ok();
+            post(&world, call(account, euros(100)), last_month(&world)).await;
+            let paid = post(&world, topup(account, euros(100)), now(&world));
+            let (invoice, _) = futures_util::future::join(issue(&world, account), paid).await;
+            assert!(invoice.is_some());
+        }
+        world.advance(HOUR).await;
+        let (unpaid,): (i64,) =
+            db.read().await.unwrap().one("SELECT COUNT(*) FROM invoices WHERE status <> 'paid'", &[]).await.unwrap();
+        assert_eq!(unpaid, 0);
+        world.end().await;
+    }
+
     async fn months_that_nobody_looked_at_are_made_up_for_each_with_its_own_invoice(db) {
         let world = World::start(db).await;
         let account = account(&world).await;

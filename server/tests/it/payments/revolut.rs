@@ -165,6 +165,29 @@ both! {
         world.end().await;
     }
 
+    async fn a_refund_that_was_refused_is_not_sent_by_a_retry_of_another_day(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
+        let opened = begin_topup(&cora, 10_000).await;
+        let order = opened["topup_id"].as_str().unwrap();
+        revolut.pay(order);
+        world.advance(120).await;
+        let path = format!("/admin/payments/{}/refund", topup(&cora, &opened).await["id"].as_str().unwrap());
+        let (key, body) = (fresh_key(), json!({"reason": "goodwill"}));
+        revolut.set_state(order, "processing");
+        admin.with_key(key).post(&path, body.clone()).await.problem(409, "state.conflict");
+        revolut.set_state(order, "completed");
+        world.advance(25 * 3600).await;
+        let admin = world.sign_in(ADMIN_EMAIL).await;
+        admin.with_key(key).post(&path, body.clone()).await.problem(409, "state.conflict");
+        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (0, 10_000));
+        // Whoever wants it all the same asks anew.
+        assert_eq!(admin.with_key(fresh_key()).post(&path, body).await.ok()["status"], "refunded");
+        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (1, 0));
+        world.end().await;
+    }
+
     async fn a_refund_is_an_order_of_its_own_and_is_made_once(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;

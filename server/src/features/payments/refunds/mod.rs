@@ -58,10 +58,15 @@ pub async fn create(
     };
     let (refund, payment) = app.db.tx(claim, |conn, claim| Box::pin(claim_refund(conn, claim))).await?;
     call.note("refund_id", refund.id.to_string());
-    let state = send(app, &refund, &payment).await.map_err(|error| {
-        tracing::warn!(%error, request_id = call.request_id, "the payment provider sent nothing back");
-        Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
-    })?;
+    let state = match refund.status {
+        RefundStatus::Pending => send(app, &refund, &payment).await.map_err(|error| {
+            tracing::warn!(%error, request_id = call.request_id, "the payment provider sent nothing back");
+            Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
+        })?,
+        // It has ended, and the provider is asked no more: it might send now what counts as refused.
+        RefundStatus::Completed => RefundState::Completed,
+        RefundStatus::Failed => RefundState::Failed,
+    };
     let verdict = Verdict { app: app.clone(), id: refund.id, payment_id, state, now };
     if state == RefundState::Failed {
         app.db.tx(verdict, |conn, verdict| Box::pin(finish(conn, verdict))).await?;

@@ -287,6 +287,22 @@ both! {
         world.end().await;
     }
 
+    async fn who_tops_up_by_hand_after_a_decline_is_not_spoken_to_about_it(db) {
+        let world = World::start(db).await;
+        let (admin, customer) = (world.admin().await, refilling(&world, "c@example.com").await);
+        attempt(&world, &customer, &Till::that(declined())).await;
+        let reasons = async || {
+            let listed = admin.get("/admin/dunning").await.ok();
+            listed["data"][0]["reasons"][0]["reason"].clone()
+        };
+        assert_eq!(reasons().await, "failed_recharge");
+        world.top_up(&customer.account_id, 1999).await;
+        assert_eq!(reasons().await, "failed_recharge");
+        world.top_up(&customer.account_id, 1).await;
+        assert_eq!(reasons().await, Value::Null);
+        world.end().await;
+    }
+
     async fn a_day_has_three_attempts(db) {
         let world = World::start(db).await;
         let customer = refilling(&world, "c@example.com").await;

@@ -112,6 +112,11 @@ pub async fn threshold(conn: &mut Conn, account: AccountId) -> Result<Option<Mon
     Ok(settings.enabled.then(|| Money::from_nanos(settings.threshold, CURRENCY)))
 }
 
+/// Whether the balance is where it was to be kept, by whatever means: then no recharge that failed matters any more.
+pub async fn is_filled(conn: &mut Conn, account: AccountId, balance: Money) -> Result<bool, DbError> {
+    Ok(balance.nanos() >= settings(conn, account).await?.threshold)
+}
+
 pub async fn change(call: Call, Body(wanted): Body<AutoRechargeUpdate>) -> Result<Done<Json<AutoRecharge>>, Problem> {
     let faults = wanted.faults();
     if !faults.is_empty() {

@@ -63,6 +63,9 @@ async fn look(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Resu
     } else {
         dunning::settle(conn, account, dunning::Reason::NegativeBalance).await?;
     }
+    if recharge::is_filled(conn, account, balance.current).await? {
+        dunning::settle(conn, account, dunning::Reason::FailedRecharge).await?;
+    }
     if picture.wants_recharge() {
         recharge::begin(conn, app, account, now).await?;
     }

@@ -70,6 +70,15 @@ pub struct Party {
 pub struct FactLine {
     pub description: String,
     pub net: i64,
+    /// Where it is not the VAT of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vat: Option<Decision>,
+}
+
+impl FactLine {
+    fn new(line: &Line, net: i64) -> FactLine {
+        FactLine { description: line.description.clone(), net, vat: line.vat }
+    }
 }
 
 impl Stored for Facts {
@@ -109,7 +118,8 @@ impl Facts {
         let total = net.saturating_add(vat);
         let due = lacking.rounded_up().minor().min(total.max(0));
         // What is outside the scope of VAT names no VAT ids.
-        let names_ids = draft.decision.category != Category::OutsideScope;
+        let mut decisions = draft.lines.iter().filter_map(|line| line.vat).chain([draft.decision]);
+        let names_ids = decisions.any(|decision| decision.category != Category::OutsideScope);
         Ok(Facts {
             number,
             credits: None,
@@ -120,7 +130,7 @@ impl Facts {
             currency: draft.net.currency(),
             seller: seller(&draft.tax.seller, draft.tax.home.code(), names_ids),
             buyer: buyer(draft.buyer, names_ids),
-            lines: lines.map(|(line, net)| FactLine { description: line.description.clone(), net }).collect(),
+            lines: lines.map(|(line, net)| FactLine::new(line, net)).collect(),
             category: draft.decision.category,
             rate: draft.decision.rate,
             net,
@@ -131,14 +141,19 @@ impl Facts {
         })
     }
 
-    /// The document that takes this one back, in full.
-    pub fn credited(&self, number: String, issue_date: Date, reason: &str) -> Facts {
+    /// The document that takes this one back, but for what was refunded of it before, so that so much net is left.
+    pub fn credited(&self, number: String, issue_date: Date, reason: &str, net: i64, vat: i64) -> Facts {
+        let refunded = net.saturating_sub(self.net);
+        let before = FactLine { description: "Refunded before".to_owned(), net: refunded, vat: None };
         Facts {
             number,
             credits: Some(Credited { number: self.number.clone(), issue_date: self.issue_date }),
             issue_date,
             due_date: issue_date,
-            paid: self.net.saturating_add(self.vat),
+            lines: self.lines.iter().cloned().chain((refunded != 0).then_some(before)).collect(),
+            net,
+            vat,
+            paid: net.saturating_add(vat),
             note: Some(reason.to_owned()),
             ..self.clone()
         }
@@ -154,6 +169,12 @@ impl Facts {
         }
     }
 
+    /// What it states at its own rate.
+    pub fn own_net(&self) -> Result<Money, MoneyError> {
+        let own = self.lines.iter().filter(|line| line.vat.is_none()).map(|line| line.net);
+        Money::from_minor(own.fold(0, i64::saturating_add), self.currency)
+    }
+
     /// How its file is called.
     pub fn file_name(&self) -> String {
         let what = if self.credits.is_some() { "credit-note" } else { "invoice" };
@@ -161,7 +182,12 @@ impl Facts {
     }
 
     pub fn why_no_vat(&self) -> Option<&'static str> {
-        match self.category {
+        let others = self.lines.iter().filter_map(|line| line.vat).map(|vat| vat.category);
+        std::iter::once(self.category).chain(others).find_map(Facts::why_none)
+    }
+
+    fn why_none(category: Category) -> Option<&'static str> {
+        match category {
             Category::Standard => None,
             Category::ReverseCharge => Some("Reverse charge: the customer accounts for the VAT."),
             Category::OutsideScope => Some("Outside the scope of VAT of the European Union."),

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::document::{Draft, Facts};
 use super::lines;
 use super::month::Month;
+use super::refunds;
 use super::rules::{self, InvoiceStatus, Move};
 use super::store::{self, InvoiceRow, Series};
 use super::types::InvoiceId;
@@ -57,13 +58,15 @@ async fn issue_in(conn: &mut Conn, order: &Order) -> Result<Option<InvoiceId>, P
         CURRENCY => cdrs::charges(conn, account, month.start(), month.end()).await?,
         _ => Vec::new(),
     };
-    let lines = lines::lines(&sums, &charges).map_err(Problem::internal)?;
+    let (decision, buyer) = vat::assess(conn, &order.app.settings.tax, account).await?;
+    let carried = refunds::carried(conn, account, currency, month, decision).await?;
+    let lines = lines::lines(&sums, &charges, &carried).map_err(Problem::internal)?;
     if lines.is_empty() {
         return Ok(None);
     }
-    let (decision, buyer) = vat::assess(conn, &order.app.settings.tax, account).await?;
     let net = lines::subtotal(&lines, none).map_err(Problem::internal)?;
-    let vat = decision.rate.on(net).map_err(Problem::internal)?;
+    let stated = lines::stated(&lines, net).map_err(Problem::internal)?;
+    let vat = lines::vat(&lines, &stated, decision, none).map_err(Problem::internal)?;
     let draft = Draft { tax: &order.app.settings.tax, buyer: &buyer, month, lines: &lines, decision, net, vat };
     let invoice = number_in(conn, order, &draft).await?;
     if !store::insert(conn, &invoice).await? {

@@ -5,7 +5,9 @@
 //! the lines add up to what the ledger took in any case. They are exact; the document states whole minor units that add
 //! up to the rounded sum.
 
+use super::refunds::Carried;
 use crate::features::cdrs::Charge;
+use crate::features::vat::Decision;
 use crate::ledger::{Book, Kind, Sum};
 use crate::values::{Money, MoneyError};
 
@@ -15,6 +17,14 @@ pub struct Line {
     pub description: String,
     /// Exact; negative for what was given back.
     pub net: Money,
+    /// Where it is not the VAT of the invoice.
+    pub vat: Option<Decision>,
+}
+
+impl Line {
+    fn new(description: String, net: Money) -> Line {
+        Line { description, net, vat: None }
+    }
 }
 
 /// What a movement was for, in the order of the lines. Payments, gifts and VAT are for nothing that was sold.
@@ -43,8 +53,9 @@ fn item(kind: Kind, book: Book) -> Option<Item> {
 /// Destinations that have lines of their own; the cheapest of more share one.
 const DESTINATIONS: usize = 200;
 
-/// The lines of these movements, the calls among them by destination, the dearest first.
-pub fn lines(sums: &[Sum], charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
+/// The lines of these movements, the calls among them by destination, the dearest first. What is carried from earlier
+/// months has lines of its own, or none.
+pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[Carried]) -> Result<Vec<Line>, MoneyError> {
     let mut items: Vec<(Item, Money, i64)> = Vec::new();
     for sum in sums {
         let Some(item) = item(sum.kind, sum.book) else { continue };
@@ -61,17 +72,33 @@ pub fn lines(sums: &[Sum], charges: &[Charge]) -> Result<Vec<Line>, MoneyError> 
     for (item, net, entries) in items {
         match item {
             Item::Calls if !charges.is_empty() => lines.extend(by_destination(net, charges)?),
-            _ => lines.push(Line { description: describe(item, entries), net }),
+            Item::NumberRefunds if !carried.is_empty() => lines.extend(by_rate(net, entries, carried)?),
+            _ => lines.push(Line::new(describe(item, entries), net)),
         }
     }
     Ok(lines)
 }
 
+/// The refunds at the invoice's own rate first, then a line for each other.
+fn by_rate(net: Money, entries: i64, carried: &[Carried]) -> Result<Vec<Line>, MoneyError> {
+    let mut lines: Vec<(Option<Decision>, Money, i64)> = vec![(None, net, entries)];
+    for one in carried {
+        let (_, own, count) = &mut lines[0];
+        (*own, *count) = (own.add(one.net)?, *count - 1);
+        let Some(vat) = one.vat else { continue };
+        match lines.iter_mut().skip(1).find(|(known, _, _)| *known == Some(vat)) {
+            Some((_, net, count)) => (*net, *count) = (net.sub(one.net)?, *count + 1),
+            None => lines.push((Some(vat), one.net.neg()?, 1)),
+        }
+    }
+    let stated = lines.into_iter().filter(|(_, _, count)| *count > 0);
+    Ok(stated.map(|(vat, net, count)| Line { description: describe(Item::NumberRefunds, count), net, vat }).collect())
+}
+
 fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
     let money = |charge: &Charge| Money::from_nanos(charge.charge, net.currency());
     let (named, others) = charges.split_at(charges.len().min(DESTINATIONS));
-    let mut lines: Vec<Line> =
-        named.iter().map(|charge| Line { description: describe_calls(charge), net: money(charge) }).collect();
+    let mut lines: Vec<Line> = named.iter().map(|charge| Line::new(describe_calls(charge), money(charge))).collect();
     if !others.is_empty() {
         let description = describe_volume(
             &format!("{} other destinations", others.len()),
@@ -79,11 +106,11 @@ fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyErro
             others.iter().map(|charge| charge.billed_seconds).sum(),
         );
         let net = others.iter().map(money).try_fold(Money::zero(net.currency()), Money::add)?;
-        lines.push(Line { description, net });
+        lines.push(Line::new(description, net));
     }
     let rest = lines.iter().map(|line| line.net).try_fold(net, Money::sub)?;
     if !rest.is_zero() {
-        lines.push(Line { description: "Other calls".to_owned(), net: rest });
+        lines.push(Line::new("Other calls".to_owned(), rest));
     }
     Ok(lines)
 }
@@ -139,6 +166,20 @@ pub fn stated(lines: &[Line], subtotal: Money) -> Result<Vec<i64>, MoneyError> {
     Ok(stated)
 }
 
+/// The VAT on what the document states, each rate on the sum of its lines.
+pub fn vat(lines: &[Line], stated: &[i64], own: Decision, none: Money) -> Result<Money, MoneyError> {
+    let mut groups: Vec<(Decision, i64)> = Vec::new();
+    for (line, minor) in lines.iter().zip(stated) {
+        let rate = line.vat.unwrap_or(own);
+        match groups.iter_mut().find(|(known, _)| *known == rate) {
+            Some((_, sum)) => *sum = sum.saturating_add(*minor),
+            None => groups.push((rate, *minor)),
+        }
+    }
+    let on = |(decision, minor): (Decision, i64)| decision.rate.on(Money::from_minor(minor, none.currency())?);
+    groups.into_iter().map(on).try_fold(none, |sum, vat| sum.add(vat?))
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -170,7 +211,7 @@ mod tests {
             sum(Kind::InvoiceVat, Book::Vat, 1, 1),
             sum(Kind::CreditNote, Book::Refunds, -1, 1),
         ];
-        let lines = lines(&sums, &[]).unwrap();
+        let lines = lines(&sums, &[], &[]).unwrap();
         let shown: Vec<(&str, i64)> = lines.iter().map(|line| (line.description.as_str(), line.net.nanos())).collect();
         let expected = [
             ("3 calls", 6_750_000),
@@ -193,7 +234,7 @@ mod tests {
         let sums = [sum(Kind::Call, Book::Calls, 100, 2), sum(Kind::NumberOrder, Book::NumberSetup, 7, 1)];
         let charges = [charge("NL", "Netherlands mobile", 3, 90, 70), charge("", "", 1, 60, 20)];
         let shown: Vec<(String, i64)> =
-            lines(&sums, &charges).unwrap().into_iter().map(|line| (line.description, line.net.nanos())).collect();
+            lines(&sums, &charges, &[]).unwrap().into_iter().map(|line| (line.description, line.net.nanos())).collect();
         let expected = [
             ("Calls to Netherlands mobile (NL): 3 calls, 1.50 minutes", 70),
             ("Calls: 1 call, 1.00 minutes", 20),
@@ -211,7 +252,7 @@ mod tests {
         ) {
             let charges: Vec<Charge> = amounts.iter().map(|nanos| charge("NL", "Some", 1, 60, *nanos)).collect();
             let taken = amounts.iter().sum::<i64>() + rest;
-            let lines = lines(&[sum(Kind::Call, Book::Calls, taken, 1)], &charges).unwrap();
+            let lines = lines(&[sum(Kind::Call, Book::Calls, taken, 1)], &charges, &[]).unwrap();
             prop_assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(taken));
             prop_assert!(lines.len() <= DESTINATIONS + 2);
         }
@@ -221,7 +262,7 @@ mod tests {
             nets in proptest::collection::vec(-10_000_000_000_000i64..10_000_000_000_000, 1..12),
         ) {
             let lines: Vec<Line> =
-                nets.iter().map(|nanos| Line { description: String::new(), net: eur(*nanos) }).collect();
+                nets.iter().map(|nanos| Line::new(String::new(), eur(*nanos))).collect();
             let sum = subtotal(&lines, eur(0)).unwrap();
             let stated = stated(&lines, sum).unwrap();
             prop_assert_eq!(stated.iter().sum::<i64>(), sum.minor());

@@ -4,7 +4,7 @@
 //! used something invoiced, however late: `issue` gathers the `lines` from the ledger, adds the VAT that `vat` decides,
 //! posts it, and numbers the invoice without gaps. It is paid if the balance covers it, else once payments have. `rules`
 //! holds the states. The team may void an unpaid invoice or credit any (`review`). The `document` follows from what was
-//! put down at the issue.
+//! put down at the issue. `refunds` sees to what comes back of a month that was invoiced.
 //!
 //! - `customer`: `/invoices` · `review`: `/admin/invoices`
 
@@ -14,6 +14,7 @@ mod issue;
 mod jobs;
 mod lines;
 mod month;
+mod refunds;
 mod review;
 mod rules;
 mod store;
@@ -23,6 +24,7 @@ pub use customer::{list, pdf, show};
 pub use issue::{Order, issue};
 pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, SETTLE, close_months_job, document_job, issue_job, settle_job};
 pub use month::Month;
+pub use refunds::was_credited;
 pub use review::{credit, list_all, void};
 pub use store::names_file;
 pub use types::InvoiceId;

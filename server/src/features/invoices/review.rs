@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::customer::{Position, page, position};
 use super::issue::{ledger_problem, order_document};
+use super::refunds;
 use super::rules::{self, InvoiceStatus, Move};
 use super::store::{self, CreditNoteRow, InvoiceRow, Series, Wanted};
 use super::types::{AdminInvoice, Invoice, InvoiceAction, InvoiceId};
@@ -64,7 +65,10 @@ pub async fn void(
             let (app, now) = (tx.call.app.clone(), tx.call.now);
             let invoice = find_to_change(tx, *id).await?;
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
-            give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, invoice.vat)], &action.reason).await?;
+            let given = refunds::invoiced_since(tx, &invoice).await?;
+            let given = invoice.facts.rate.on(given).map_err(Problem::internal)?;
+            let vat = invoice.vat.saturating_sub(given.nanos()).max(0);
+            give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, vat)], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
             store::say_void(tx, *id, &invoice.facts.voided(Date::from(now), &action.reason)).await?;
             order_document(tx, &app, Series::Invoice, *id, now).await?;
@@ -75,7 +79,8 @@ pub async fn void(
     .await
 }
 
-/// Takes an invoice back in full: net and VAT go back to the balance, and a document of its own says so.
+/// Takes an invoice back in full: all that did not go back before, net and VAT, goes back to the balance, and a document
+/// of its own says so.
 pub async fn credit(
     call: Call,
     Path(id): Path<InvoiceId>,
@@ -90,16 +95,43 @@ pub async fn credit(
             if !invoice.total().is_positive() {
                 return Err(Problem::state_conflict("The invoice asks for nothing, so nothing can be credited."));
             }
-            let parts = [(Book::Refunds, invoice.subtotal), (Book::Vat, invoice.vat)];
+            let left = left_of(tx, &invoice).await?;
+            let parts = [(Book::Refunds, left.net.nanos()), (Book::Vat, left.vat.nanos())];
             give_back(tx, &invoice, Kind::CreditNote, &parts, &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
             remind(tx, &invoice, now).await?;
-            insert_note(tx, &invoice, &action.reason).await?;
+            insert_note(tx, &invoice, &action.reason, left).await?;
             order_document(tx, &app, Series::CreditNote, *id, now).await?;
             view(tx, &app, *id, now).await
         })
     })
     .await
+}
+
+/// What a credit note is for.
+#[derive(Clone, Copy)]
+struct Left {
+    net: Money,
+    vat: Money,
+}
+
+/// What is left of an invoice after the refunds that were made of it.
+async fn left_of(tx: &mut Tx<'_>, invoice: &InvoiceRow) -> Result<Left, Problem> {
+    let (net, vat) = (invoice.money(invoice.subtotal), invoice.money(invoice.vat));
+    let refunded = refunds::since(tx, invoice).await?;
+    if refunded.is_zero() {
+        return Ok(Left { net, vat });
+    }
+    let own = invoice.facts.own_net().map_err(Problem::internal)?;
+    let rest = own.sub(refunded).map_err(Problem::internal)?;
+    let rate = invoice.facts.rate;
+    let less = |own: Money, rest: Money| rate.on(own)?.sub(rate.on(rest)?);
+    let vat = less(own, rest).and_then(|less| vat.sub(less)).map_err(Problem::internal)?;
+    let net = net.sub(refunded).map_err(Problem::internal)?;
+    if net.is_positive() && !vat.is_negative() {
+        return Ok(Left { net, vat });
+    }
+    Err(Problem::state_conflict("All of the invoice was refunded before, so nothing is left to be credited."))
 }
 
 /// Posts what the customer gets back, in nanos from each book.
@@ -122,13 +154,13 @@ async fn give_back(
     Ok(())
 }
 
-async fn insert_note(tx: &mut Tx<'_>, invoice: &InvoiceRow, reason: &str) -> Result<(), Problem> {
+async fn insert_note(tx: &mut Tx<'_>, invoice: &InvoiceRow, reason: &str, left: Left) -> Result<(), Problem> {
     let now = tx.call.now;
     let issue_date = Date::from(now);
     let number = store::next_number(tx, Series::CreditNote, issue_date).await?;
     let note = CreditNoteRow {
         invoice_id: invoice.id,
-        facts: invoice.facts.credited(number.clone(), issue_date, reason),
+        facts: invoice.facts.credited(number.clone(), issue_date, reason, left.net.minor(), left.vat.minor()),
         number,
         issue_date,
         content_hash: None,

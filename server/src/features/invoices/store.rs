@@ -1,5 +1,9 @@
 //! The tables of invoices, credit notes, their numbers, and the months that are closed.
 
+use std::ops::Range;
+
+use uuid::Uuid;
+
 use super::document::Facts;
 use super::month::Month;
 use super::rules::InvoiceStatus;
@@ -223,10 +227,58 @@ row! {
 
 /// Invoices that wait for money, in the order of their ids.
 pub async fn open(conn: &mut Conn, after: Option<InvoiceId>, limit: i64) -> Result<Vec<Open>, DbError> {
-    let after = after.unwrap_or(InvoiceId::new(uuid::Uuid::nil()));
+    let after = after.unwrap_or(InvoiceId::new(Uuid::nil()));
     conn.all(
         sql!("SELECT ", Open::COLS, " FROM invoices WHERE status = 'issued' AND id > $1 ORDER BY id LIMIT $2"),
         params![after, limit],
+    )
+    .await
+}
+
+row! {
+    /// A number order that came to nothing.
+    pub struct Undone {
+        pub id: Uuid,
+        pub ordered_at: Time,
+        pub ended_at: Time,
+    }
+}
+
+/// An account's number orders that came to nothing, by when they were placed and when they ended, in the order of ids.
+pub async fn undone_orders(
+    conn: &mut Conn,
+    account: AccountId,
+    ordered: Range<Time>,
+    ended: Range<Time>,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<Undone>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT id, created_at, updated_at FROM number_orders
+             WHERE account_id = $1 AND created_at >= $2 AND created_at < $3 AND status IN ('failed', 'cancelled')
+               AND updated_at >= $4 AND updated_at < $5 AND id > $6
+             ORDER BY id LIMIT $7"
+        ),
+        params![account, ordered.start, ordered.end, ended.start, ended.end, after, limit],
+    )
+    .await
+}
+
+/// The invoice of a month, held until the transaction ends.
+pub async fn find_month_to_change(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    month: Month,
+) -> Result<Option<InvoiceRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            InvoiceRow::COLS,
+            " FROM invoices WHERE account_id = $1 AND currency = $2 AND month = $3 /*pg FOR UPDATE */"
+        ),
+        params![account, currency, month],
     )
     .await
 }

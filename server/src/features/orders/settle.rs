@@ -8,7 +8,7 @@ use crate::db::Conn;
 use crate::features::balance::CURRENCY;
 use crate::features::notifications::{NumberFailed, notify};
 use crate::features::numbers::{self, NewNumber};
-use crate::features::{compliance, stock};
+use crate::features::{compliance, invoices, stock};
 use crate::http::problem::Problem;
 use crate::ledger::{self, Book, Entry};
 use crate::outside::carriers::Activation;
@@ -94,7 +94,11 @@ async fn undo(conn: &mut Conn, app: &App, order: &mut OrderRow, fate: Fate, now:
     if let Some(intake) = order.intake_id {
         compliance::close(conn, intake, "The order that it was for has ended.", now).await?;
     }
-    let charged = Money::from_nanos(order.setup.saturating_add(order.monthly), CURRENCY);
+    let mut charged = Money::from_nanos(order.setup.saturating_add(order.monthly), CURRENCY);
+    if charged.is_positive() && invoices::was_credited(conn, order.account_id, order.created_at).await? {
+        // It went back with the invoice that it was on.
+        charged = Money::zero(CURRENCY);
+    }
     if charged.is_positive() {
         let (kind, name) = (ledger::Kind::NumberRefund, order.id.to_string());
         let entry = Entry::credit(order.account_id, kind, name, &[(Book::Refunds, charged)])?;

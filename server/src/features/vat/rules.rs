@@ -62,7 +62,7 @@ pub struct Buyer {
     pub treatment: Option<VatTreatment>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Decision {
     pub category: Category,
     pub rate: Rate,

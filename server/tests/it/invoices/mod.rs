@@ -5,6 +5,7 @@
 mod documents;
 mod issuing;
 mod killed;
+mod number_refunds;
 mod taking_back;
 mod year;
 

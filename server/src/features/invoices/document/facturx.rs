@@ -6,7 +6,7 @@ use einvoice::{
 };
 
 use super::{FactLine, Facts, Party};
-use crate::features::vat::Category;
+use crate::features::vat::{Category, Rate};
 use crate::values::{Country, Date as Day};
 
 /// The colour of the letterhead.
@@ -27,7 +27,7 @@ pub fn pdf(facts: &Facts) -> Result<Vec<u8>, Fault> {
 
 fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
     let currency = Currency { code: facts.currency.code().to_owned(), places: facts.currency.exponent() };
-    let vat = Vat { category: category(facts.category), rate: Decimal::new(facts.rate.0, 2).ok_or(TooLarge)? };
+    let vat = vat_of(facts.category, facts.rate)?;
     let lines = facts.lines.iter().zip(1..).map(|(stated, number)| line(stated, number, vat, &currency));
     let lines: Vec<Line> = lines.collect::<Result<_, _>>()?;
     let groups = vat_groups(&lines)?;
@@ -69,6 +69,10 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
 
 /// One at its price. What is given back is a negative quantity, since no price is negative.
 fn line(stated: &FactLine, number: usize, vat: Vat, currency: &Currency) -> Result<Line, Fault> {
+    let vat = match stated.vat {
+        Some(own) => vat_of(own.category, own.rate)?,
+        None => vat,
+    };
     let price = i64::try_from(stated.net.unsigned_abs()).map_err(|_| TooLarge)?;
     Ok(Line {
         id: number.to_string(),
@@ -79,6 +83,10 @@ fn line(stated: &FactLine, number: usize, vat: Vat, currency: &Currency) -> Resu
         net: stated.net,
         vat,
     })
+}
+
+fn vat_of(of: Category, rate: Rate) -> Result<Vat, Fault> {
+    Ok(Vat { category: category(of), rate: Decimal::new(rate.0, 2).ok_or(TooLarge)? })
 }
 
 fn category(category: Category) -> VatCategory {

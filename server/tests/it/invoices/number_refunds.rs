@@ -1,0 +1,146 @@
+//! Number orders that come to nothing after their month was invoiced.
+
+use serde_json::{Value, json};
+use trunkline::values::{AccountId, Money, Role};
+
+use super::{account_of, balance, call, eur, euros, next_month, now, post};
+use crate::compliance::upload;
+use crate::coverage::examples::key;
+use crate::numbers::{PAPERS, buyer, offered, order};
+use crate::world::World;
+use crate::world::engines::both;
+
+const CORA: &str = "cora@customer.example";
+
+/// A customer with so many cents, calls of so many euros, and a number order of 6.50 whose documents are looked at.
+struct Waiting {
+    account: AccountId,
+    intake: String,
+}
+
+async fn waiting(world: &World, cents: i64, calls: i64) -> Waiting {
+    let admin = world.admin().await;
+    let group = offered(world, &admin, 1, PAPERS).await;
+    let (customer, trunk) = buyer(world, CORA, cents).await;
+    let ordered = order(&customer, &group, &trunk).await.expect(201);
+    let intake = ordered["compliance_intake_id"].as_str().unwrap().to_owned();
+    for kind in ["proof_of_address", "director_id"] {
+        upload(&customer, &intake, kind).await;
+    }
+    customer.post(&format!("/compliance/intakes/{intake}/submit"), json!({})).await.ok();
+    let account = account_of(&customer);
+    if calls > 0 {
+        post(world, call(account, euros(calls)), now(world)).await;
+    }
+    Waiting { account, intake }
+}
+
+/// The documents are rejected, so the order fails.
+async fn reject(world: &World, waiting: &Waiting) {
+    let admin = world.minted(Role::Admin).await;
+    admin.post(&format!("/admin/compliance/intakes/{}/reject", waiting.intake), json!({"note": "No."})).await.ok();
+    world.settle().await;
+}
+
+async fn invoices(world: &World) -> Vec<Value> {
+    world.sign_in(CORA).await.get("/invoices").await.ok()["data"].as_array().unwrap().clone()
+}
+
+/// Has the team void or credit an invoice.
+async fn take_back(world: &World, invoice: &Value, how: &str) -> Value {
+    let admin = world.minted(Role::Admin).await.with_key(key());
+    let path = format!("/admin/invoices/{}/{how}", invoice["id"].as_str().unwrap());
+    admin.post(&path, json!({"reason": "a mistake"})).await.ok()
+}
+
+fn cents(cents: i64) -> Money {
+    eur(cents * 10_000_000)
+}
+
+both! {
+    async fn what_went_back_with_a_credited_invoice_is_not_refunded_again(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 10_000, 0).await;
+        next_month(&world).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(10_000 - 650 - 137));
+        take_back(&world, &invoices(&world).await[0], "credit").await;
+        assert_eq!(balance(&world, waiting.account).await, cents(10_000));
+        reject(&world, &waiting).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(10_000));
+        next_month(&world).await;
+        assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(10_000), 1));
+        world.end().await;
+    }
+
+    async fn an_invoice_is_credited_but_for_what_was_refunded_of_it(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 100_000, 100).await;
+        next_month(&world).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(100_000 - 10_650 - 2_237));
+        reject(&world, &waiting).await;
+        take_back(&world, &invoices(&world).await[0], "credit").await;
+        // The VAT of the refund is a matter of the month it was made in.
+        assert_eq!(balance(&world, waiting.account).await, cents(100_000 - 137));
+        let (facts,): (String,) = db.read().await.unwrap().one("SELECT facts FROM credit_notes", &[]).await.unwrap();
+        let facts: Value = serde_json::from_str(&facts).unwrap();
+        assert_eq!((&facts["net"], &facts["vat"], &facts["paid"]), (&json!(10_000), &json!(2_100), &json!(12_100)));
+        assert_eq!(facts["lines"].as_array().unwrap().last().unwrap()["net"], -650);
+        next_month(&world).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(100_000));
+        world.end().await;
+    }
+
+    async fn an_invoice_of_which_all_was_refunded_cannot_be_credited(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 10_000, 0).await;
+        next_month(&world).await;
+        reject(&world, &waiting).await;
+        let invoice = invoices(&world).await[0]["id"].as_str().unwrap().to_owned();
+        let admin = world.minted(Role::Admin).await.with_key(key());
+        let refused = admin.post(&format!("/admin/invoices/{invoice}/credit"), json!({"reason": "a mistake"})).await;
+        refused.problem(409, "state.conflict");
+        next_month(&world).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(10_000));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_refund_goes_back_at_the_rate_at_which_it_was_charged(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 100_000, 0).await;
+        next_month(&world).await;
+        let admin = world.minted(Role::Admin).await;
+        let path = format!("/admin/customers/{}", waiting.account.uuid());
+        admin.patch(&path, json!({"vat_treatment": "outside_scope"})).await.ok();
+        reject(&world, &waiting).await;
+        post(&world, call(waiting.account, euros(100)), now(&world)).await;
+        next_month(&world).await;
+        let listed = invoices(&world).await;
+        assert_eq!((&listed[0]["subtotal"]["amount"], &listed[0]["vat"]["amount"]), (&json!("93.50"), &json!("-1.37")));
+        assert_eq!(balance(&world, waiting.account).await, cents(90_000));
+        world.end().await;
+    }
+
+    async fn the_vat_that_went_back_with_a_void_invoice_does_not_go_back_with_a_refund(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 650, 0).await;
+        next_month(&world).await;
+        take_back(&world, &invoices(&world).await[0], "void").await;
+        assert_eq!(balance(&world, waiting.account).await, cents(0));
+        reject(&world, &waiting).await;
+        next_month(&world).await;
+        assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(650), 1));
+        world.end().await;
+    }
+
+    async fn a_refund_of_an_invoice_that_is_void_later_is_on_no_invoice(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 650, 0).await;
+        next_month(&world).await;
+        reject(&world, &waiting).await;
+        assert_eq!(balance(&world, waiting.account).await, cents(650 - 137));
+        take_back(&world, &invoices(&world).await[0], "void").await;
+        next_month(&world).await;
+        assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(650), 1));
+        world.end().await;
+    }
+}

@@ -43,11 +43,44 @@ pub fn status_of(sip_code: i64) -> CallStatus {
     }
 }
 
+/// The earlier of two moments, of which neither need be known.
+pub fn earliest(one: Option<Time>, other: Option<Time>) -> Option<Time> {
+    one.into_iter().chain(other).min()
+}
+
+/// When a call was answered, by all that was told: of several answers the earliest counts.
+pub fn answered(call: &LiveCall, told: Option<Time>) -> Result<Option<Time>, &'static str> {
+    match earliest(call.answered_at, told) {
+        Some(at) if is_before(call, at) => Err("it was answered before it was allowed"),
+        answered_at => Ok(answered_at),
+    }
+}
+
+/// Whether a moment lies before the call, even if the switch's clock is behind ours.
+fn is_before(call: &LiveCall, at: Time) -> bool {
+    at.millis() < call.started_at.millis() - SKEW_MILLIS
+}
+
+/// The same call by our clock, where the switch's was behind when it began: nothing happens before that.
+fn by_our_clock(call: &LiveCall, answered_at: Option<Time>, ended_at: Time) -> (Option<Time>, Time) {
+    let first = answered_at.unwrap_or(ended_at);
+    let behind = (call.started_at.millis() - first.millis()).max(0);
+    let moved = |at: Time| Time::from_millis(at.millis() + behind);
+    (answered_at.map(moved), moved(ended_at))
+}
+
+/// The last that is known of a call, within what one can have lasted.
+pub fn last_heard(call: &LiveCall) -> Time {
+    let answered_at = call.answered_at.unwrap_or(call.seen_at);
+    let longest = Time::from_millis(answered_at.millis().saturating_add(LONGEST_SECONDS * SECOND_MILLIS));
+    call.seen_at.max(answered_at).min(longest)
+}
+
 /// The record of a call of ours.
 pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'static str> {
-    let answered_at = ending.answered_at.or(call.answered_at);
-    if answered_at.is_some_and(|at| at.millis() < call.started_at.millis() - SKEW_MILLIS) {
-        return Err("it was answered before it was allowed");
+    let answered_at = answered(call, ending.answered_at)?;
+    if is_before(call, ending.ended_at) {
+        return Err("it ends before it was allowed");
     }
     let status = match (answered_at, ending.status) {
         (Some(_), _) => CallStatus::Answered,
@@ -66,6 +99,7 @@ pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'s
             (rate.billed_seconds(seconds), charge, route.map_or(0, |route| route.cost(seconds)))
         }
     };
+    let (answered_at, ended_at) = by_our_clock(call, answered_at, ending.ended_at);
     let is_overdrawn = i64::from(seconds) > call.reserved_seconds + GRACE_SECONDS;
     Ok(Record {
         id: call.token,
@@ -81,7 +115,7 @@ pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'s
         prefix: call.prefix.clone(),
         started_at: call.started_at,
         answered_at,
-        ended_at: Some(ending.ended_at),
+        ended_at: Some(ended_at),
         duration_seconds: seconds.into(),
         billed_seconds: billed.into(),
         status,

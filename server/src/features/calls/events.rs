@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::authorize::{HOLD_GRACE_SECONDS, SLICE_SECONDS, unanswered_until};
 use super::desk;
-use super::end::{self, Ending, seconds_between, status_of};
+use super::end::{self, Ending, earliest, seconds_between, status_of};
 use super::live::{self, LiveCall, Progress, Watched};
 use super::load::Day;
 use super::records::{self, Record};
@@ -180,7 +180,7 @@ fn note(words: &mut BTreeMap<CallId, Word>, event: Event) -> Result<(), String> 
         _ => event.answered_at.map(|told| told.0),
     };
     word.event_ids.push(event.event_id.into_string());
-    word.answered_at = word.answered_at.or(answered_at);
+    word.answered_at = earliest(word.answered_at, answered_at);
     word.upstream_id = event.upstream_id.or(word.upstream_id);
     word.seen_at = word.seen_at.max(at);
     word.is_keepalive |= event.kind == EventType::Keepalive;
@@ -204,10 +204,13 @@ async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem
                 continue;
             }
             (None, _) => UNKNOWN_CALL,
-            (Some(watched), None) => {
-                going_on.push((watched, word));
-                continue;
-            }
+            (Some(watched), None) => match end::answered(&watched.call, word.answered_at) {
+                Ok(answered_at) => {
+                    going_on.push((watched, word, answered_at));
+                    continue;
+                }
+                Err(reason) => reason,
+            },
             (Some(watched), Some(end)) => match end::record(&watched.call, &ending(word, end), heard.now) {
                 Ok(record) => {
                     live::remove(conn, *token).await?;
@@ -222,9 +225,9 @@ async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem
         answer.rejected.extend(word.event_ids.iter().map(rejected));
     }
     records::keep(conn, heard.app.entropy, &ended, &mut records, heard.now).await?;
-    going_on.sort_by_key(|(watched, _)| (watched.call.account_id, watched.call.token));
-    for (watched, word) in going_on {
-        go_on(conn, &watched, word, heard.now, &mut answer).await?;
+    going_on.sort_by_key(|(watched, ..)| (watched.call.account_id, watched.call.token));
+    for (watched, word, answered_at) in going_on {
+        go_on(conn, &watched, word, answered_at, heard.now, &mut answer).await?;
     }
     Ok(answer)
 }
@@ -238,11 +241,11 @@ async fn go_on(
     conn: &mut Conn,
     watched: &Watched,
     word: &Word,
+    answered_at: Option<Time>,
     now: Time,
     answer: &mut EventsAnswer,
 ) -> Result<(), Problem> {
     let call = &watched.call;
-    let answered_at = call.answered_at.or(word.answered_at);
     let seen_at = call.seen_at.max(word.seen_at);
     let used = answered_at.map_or(Ok(0), |at| seconds_between(at, seen_at.max(at))).map_or(i64::MAX, i64::from);
     let mut slice = (call.reserved, call.reserved_seconds, call.expires_at);

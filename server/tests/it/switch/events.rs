@@ -88,6 +88,55 @@ both! {
         scene.end().await;
     }
 
+    async fn nothing_happens_to_a_call_before_it_began(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let began = scene.now();
+        let refused = async |kind: &str, more: Value| {
+            let told = scene.tell(json!([scene.event(kind, &token, 0, more)])).await;
+            assert_eq!((&told["accepted"], &told["hang_up"]), (&json!(0), &json!([])), "{told}");
+            told["rejected"][0]["reason"].as_str().unwrap().to_owned()
+        };
+        let long_ago = began - 400_000;
+        assert_eq!(refused("answered", json!({"at": long_ago})).await, "it was answered before it was allowed");
+        assert_eq!(refused("keepalive", json!({"answered_at": 0})).await, "it was answered before it was allowed");
+        assert_eq!(refused("ended", json!({"answered_at": long_ago})).await, "it was answered before it was allowed");
+        assert_eq!(refused("ended", json!({"at": long_ago})).await, "it ends before it was allowed");
+        assert_eq!(refused("failed", json!({"at": long_ago})).await, "it ends before it was allowed");
+        assert_eq!(refused("ended", json!({"answered_at": began, "at": began - 1})).await, "it ends before it was answered");
+        // Nobody speaks of the call any more, and nothing of what was refused keeps it from being closed.
+        scene.world.advance(1300).await;
+        assert_eq!(scene.record(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
+
+        // A switch's clock may be behind ours; what it tells is shown by ours, and lasts as long.
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let behind = scene.now() - 100_000;
+        scene.tell(json!([scene.event("ended", &token, 0, json!({"answered_at": behind, "at": behind + 30_000}))])).await;
+        assert_eq!(scene.record(&token).await, answered(30, 30_000_000));
+        let shown = scene.world.sign_in("cora@customer.example").await.get(&format!("/cdrs/{}", token.as_str().unwrap())).await.ok();
+        assert_eq!(shown["answered_at"], shown["started_at"]);
+        scene.end().await;
+    }
+
+    async fn of_several_answers_the_earliest_counts(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let began = scene.now();
+        let told_at = |kind: &str, token: &Value, at: i64| scene.event(kind, token, 0, json!({"at": began + at}));
+        let apart = scene.allowed(json!({})).await["call_token"].clone();
+        let together = scene.allowed(json!({})).await["call_token"].clone();
+        for at in [5_000, 2_000, 8_000] {
+            scene.tell(json!([told_at("answered", &apart, at)])).await;
+        }
+        let late = json!({"at": began + 62_000, "answered_at": began + 9_000});
+        scene.tell(json!([scene.event("ended", &apart, 0, late.clone())])).await;
+        scene.tell(json!([
+            scene.event("ended", &together, 0, late), told_at("answered", &together, 5_000), told_at("answered", &together, 2_000),
+        ])).await;
+        assert_eq!(scene.record(&apart).await, answered(60, 60_000_000));
+        assert_eq!(scene.record(&together).await, answered(60, 60_000_000));
+        scene.end().await;
+    }
+
     async fn calls_that_nobody_answered_cost_nothing(db) {
         let scene = Scene::start(db, 10_000).await;
         let ends = [

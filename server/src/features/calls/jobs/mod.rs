@@ -40,7 +40,7 @@ async fn close(conn: &mut Conn, app: &App, now: Time) -> Result<usize, LedgerErr
         // What is known for sure: an answered call lasted until it was last heard of.
         let ending = Ending {
             answered_at: call.answered_at,
-            ended_at: call.seen_at.max(call.answered_at.unwrap_or(call.seen_at)),
+            ended_at: end::last_heard(call),
             status: Some(CallStatus::Failed),
             upstream_id: None,
             is_guess: true,

@@ -250,19 +250,20 @@ async fn go_on(
     let used = answered_at.map_or(Ok(0), |at| seconds_between(at, seen_at.max(at))).map_or(i64::MAX, i64::from);
     let mut slice = (call.reserved, call.reserved_seconds, call.expires_at);
     let may_go_on = watched.is_account_active && !call.hang_up;
-    if word.is_keepalive && may_go_on {
-        let needs_more = call.reserved_seconds.saturating_sub(used) < RENEW_BELOW_SECONDS;
-        let stage = Stage { used, is_ringing: answered_at.is_none(), now };
-        let more = if needs_more { renew(conn, watched, stage).await? } else { None };
-        if let Some(more) = more {
-            slice = (more.amount, more.seconds.into(), stage.until(more.seconds.into()));
-            answer.extend.push(Extension { call_token: call.token, max_seconds: more.seconds.into() });
-        } else if stage.is_ringing && keep_ringing(conn, call, stage).await? {
-            slice.2 = stage.until(call.reserved_seconds);
-        }
+    let stage = Stage { used, is_ringing: answered_at.is_none(), now };
+    let needs_more = call.reserved_seconds.saturating_sub(used) < RENEW_BELOW_SECONDS;
+    let more = if word.is_keepalive && may_go_on && needs_more { renew(conn, watched, stage).await? } else { None };
+    let mut is_held = true;
+    if let Some(more) = more {
+        slice = (more.amount, more.seconds.into(), stage.until(more.seconds.into()));
+        answer.extend.push(Extension { call_token: call.token, max_seconds: more.seconds.into() });
+    } else if may_go_on && (word.is_keepalive || !stage.is_ringing) && stage.outlasts_hold(call) {
+        is_held = keep(conn, call, stage).await?;
+        slice.2 = if is_held { stage.until(call.reserved_seconds) } else { slice.2 };
     }
     let (reserved, reserved_seconds, expires_at) = slice;
-    if word.is_keepalive && (!may_go_on || used >= reserved_seconds) {
+    let is_over = word.is_keepalive && (!may_go_on || used >= reserved_seconds);
+    if is_over || !(is_held || stage.is_ringing) {
         answer.hang_up.push(call.token);
     }
     let upstream_id = word.upstream_id.or(call.upstream_id);
@@ -287,6 +288,12 @@ impl Stage {
         }
         let left = seconds.saturating_sub(self.used).max(0);
         Time::from_millis(self.now.millis() + (left + HOLD_GRACE_SECONDS) * SECOND_MILLIS)
+    }
+
+    /// Whether a call can still use its money when that is let go of: it rang for long before its answer, or rings on.
+    fn outlasts_hold(self, call: &LiveCall) -> bool {
+        let needed = self.until(call.reserved_seconds).millis() - HOLD_GRACE_SECONDS * SECOND_MILLIS;
+        self.used < call.reserved_seconds && call.expires_at.millis() < needed
     }
 }
 
@@ -321,14 +328,12 @@ async fn raise(conn: &mut Conn, call: &LiveCall, slice: Slice, stage: Stage) -> 
     hold_on(conn, call, slice.amount, stage.until(slice.seconds.into()), stage.now).await
 }
 
-/// Holds on to a ringing call's money for longer, if it would be let go of before the call could have used it.
-async fn keep_ringing(conn: &mut Conn, call: &LiveCall, stage: Stage) -> Result<bool, LedgerError> {
-    let needed = (call.reserved_seconds + RENEW_BELOW_SECONDS) * SECOND_MILLIS;
-    match call.expires_at.millis() - stage.now.millis() {
-        _ if call.reserved == 0 => Ok(true),
-        left if left > needed => Ok(false),
-        _ => hold_on(conn, call, call.reserved, stage.until(call.reserved_seconds), stage.now).await,
+/// Holds on to a call's money for as long as it can need it; answers whether it was still to be had.
+async fn keep(conn: &mut Conn, call: &LiveCall, stage: Stage) -> Result<bool, LedgerError> {
+    if call.reserved == 0 {
+        return Ok(true);
     }
+    hold_on(conn, call, call.reserved, stage.until(call.reserved_seconds), stage.now).await
 }
 
 async fn hold_on(conn: &mut Conn, call: &LiveCall, amount: i64, until: Time, now: Time) -> Result<bool, LedgerError> {

@@ -189,6 +189,36 @@ both! {
         scene.end().await;
     }
 
+    async fn money_is_held_for_as_long_as_a_call_can_last_however_long_it_rang(db) {
+        let scene = Scene::start(db, 30).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        scene.world.advance(400).await;
+        let began = scene.now();
+        let told = scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
+        assert_eq!(told, json!({"accepted": 1, "rejected": [], "extend": [], "hang_up": []}));
+        // The money of a call that nobody answers would be free by now.
+        scene.world.advance(280).await;
+        assert_eq!(scene.purse().await, (300_000_000, 300_000_000));
+        assert_eq!(scene.denied(json!({})).await, ("balance.insufficient".to_owned(), 402));
+        scene.tell(json!([scene.event("ended", &token, 0, json!({"at": began + 300_000}))])).await;
+        assert_eq!(scene.record(&token).await, answered(300, 300_000_000));
+        assert_eq!(scene.purse().await, (0, 0));
+        scene.end().await;
+    }
+
+    async fn a_call_that_is_answered_when_its_money_is_gone_is_to_end(db) {
+        let scene = Scene::start(db, 30).await;
+        let late = scene.allowed(json!({})).await["call_token"].clone();
+        scene.world.advance(600).await;
+        let other = scene.allowed(json!({})).await["call_token"].clone();
+        let told = scene.tell(json!([scene.event("answered", &late, 0, json!({}))])).await;
+        assert_eq!(told["hang_up"], json!([late]));
+        assert_eq!(scene.purse().await, (300_000_000, 300_000_000));
+        let ends = [&late, &other].map(|token| scene.event("failed", token, 0, json!({})));
+        scene.tell(json!(ends)).await;
+        scene.end().await;
+    }
+
     async fn a_call_that_outlasts_its_money_is_charged_in_full_and_looked_at(db) {
         let scene = Scene::start(db, 30).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

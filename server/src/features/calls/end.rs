@@ -2,7 +2,7 @@
 
 use super::live::LiveCall;
 use super::records::Record;
-use super::types::CallStatus;
+use super::types::{CallStatus, Leg};
 use super::{SECOND_MILLIS, SKEW_MILLIS};
 use crate::values::{Time, UpstreamId};
 
@@ -99,6 +99,8 @@ pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'s
             (rate.billed_seconds(seconds), charge, route.map_or(0, |route| route.cost(seconds)))
         }
     };
+    // A call that went where we did not send it: what that cost us is for a person to find out.
+    let is_astray = call.leg == Leg::Termination && answered_at.is_some() && route.is_none();
     let (answered_at, ended_at) = by_our_clock(call, answered_at, ending.ended_at);
     let is_overdrawn = i64::from(seconds) > call.reserved_seconds + GRACE_SECONDS;
     Ok(Record {
@@ -130,7 +132,7 @@ pub fn record(call: &LiveCall, ending: &Ending, now: Time) -> Result<Record, &'s
         cost,
         ledger_id: None,
         imported: false,
-        review: ending.is_guess || is_overdrawn,
+        review: ending.is_guess || is_overdrawn || is_astray,
         recorded_at: now,
     })
 }

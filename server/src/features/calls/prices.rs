@@ -47,18 +47,28 @@ pub struct Quote {
 }
 
 impl Quote {
-    /// Who carried a call of so many seconds, and for how much: the upstream that is named, or else the first choice.
-    pub fn carried(&self, named: Option<UpstreamId>, seconds: u32) -> Option<(UpstreamId, i64)> {
-        let upstream = named.or_else(|| self.routes.first().map(|route| route.upstream_id))?;
-        let rate = self.costs.iter().find(|(id, _)| *id == upstream).map(|(_, rate)| rate);
-        Some((upstream, rate.and_then(|rate| rate.price(seconds).ok()).unwrap_or(0)))
+    /// Who carried a call: the upstream that is named, or else the first choice.
+    pub fn carrier(&self, named: Option<UpstreamId>) -> Option<UpstreamId> {
+        named.or_else(|| self.routes.first().map(|route| route.upstream_id))
+    }
+
+    /// What an upstream would ask for a call of so many seconds; nothing if it has no price for it.
+    pub fn cost(&self, upstream: UpstreamId, seconds: u32) -> Option<i64> {
+        let (_, rate) = self.costs.iter().find(|(id, _)| *id == upstream)?;
+        rate.price(seconds).ok()
     }
 }
 
 /// What is asked for a number; nothing if it is not sold.
-pub fn quote(tariff: &Tariff, gateways: &Gateways, number: &E164, at: Time) -> Option<Quote> {
+pub fn quote(
+    tariff: &Tariff,
+    gateways: &Gateways,
+    is_down: impl Fn(UpstreamId) -> bool,
+    number: &E164,
+    at: Time,
+) -> Option<Quote> {
     let number = Prefix::of_number(number.as_str())?;
-    let prices = tariff.prices(CURRENCY, |id| gateways.is_down(id));
+    let prices = tariff.prices(CURRENCY, is_down);
     let found = prices.tariff.routes(number, at.millis());
     let sell = found.price.as_ref()?;
     let destination = &sell.source.offer.destination;

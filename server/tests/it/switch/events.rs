@@ -231,6 +231,20 @@ both! {
         scene.end().await;
     }
 
+    async fn a_call_that_went_to_none_of_its_routes_is_charged_and_looked_at(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let began = scene.now();
+        for (upstream, cost, review) in [(scene.upstream.clone(), 60_000_000, false), (key().to_string(), 0, true)] {
+            let ended = json!({"answered_at": began, "at": began + 60_000, "upstream_id": upstream});
+            let token = scene.allowed(json!({})).await["call_token"].clone();
+            assert_eq!(scene.tell(json!([scene.event("ended", &token, 0, ended)])).await["accepted"], 1);
+            assert_eq!(scene.record(&token).await, Some(("answered".to_owned(), 60, 60_000_000, cost, review)));
+            let shown = scene.admin.get(&format!("/admin/cdrs/{}", token.as_str().unwrap())).await.ok();
+            assert_eq!((&shown["upstream_id"], &shown["review"]), (&json!(upstream), &json!(review)));
+        }
+        scene.end().await;
+    }
+
     async fn a_deck_that_changes_amid_a_call_changes_nothing_for_it(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

@@ -7,9 +7,11 @@ use std::fmt::Write;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use trunkline::params;
 
 use super::{DECK, Scene, merged};
-use crate::decks::import;
+use crate::decks::{import, upstream};
+use crate::upstreams::wanted;
 use crate::world::ADMIN_EMAIL;
 use crate::world::client::Answer;
 use crate::world::engines::both;
@@ -112,6 +114,37 @@ both! {
         assert!(torn["reason"].as_str().unwrap().starts_with("it is not JSON"));
         assert!(poor["reason"].as_str().unwrap().contains("called"));
         assert_eq!(scene.purse().await.0, 100_000_000_000 - 120_000_000);
+        scene.end().await;
+    }
+
+    async fn a_line_whose_cost_nobody_knows_is_kept_and_looked_at(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let silent = upstream(&scene.admin, wanted()).await;
+        scene.world.advance(600).await;
+        let began = scene.now() - 300_000;
+        // An upstream that is down now may have carried calls then.
+        scene.tell(json!([{"event_id": "d", "type": "upstream_down", "at": scene.now(), "upstream_id": scene.upstream}])).await;
+        let vain = json!({"upstream_id": silent, "answered_at": null, "status": "busy"});
+        let lines = [
+            line(&scene, "named", began, 60, json!({"upstream_id": scene.upstream})),
+            line(&scene, "guessed", began, 60, json!({})),
+            line(&scene, "silent", began, 60, json!({"upstream_id": silent})),
+            line(&scene, "vain", began, 60, vain),
+            line(&scene, "inbound", began, 60, json!({"leg": "origination", "upstream_id": silent})),
+        ];
+        assert_eq!(send(&scene, &written(&lines)).await.ok()["accepted"], 5);
+        let mut conn = scene.world.node.app.db.read().await.unwrap();
+        let kept: Vec<(String, i64, i64, bool)> =
+            conn.all("SELECT call_id, charge, cost, review FROM cdrs ORDER BY call_id", params![]).await.unwrap();
+        drop(conn);
+        let shown: Vec<_> = kept.iter().map(|(id, charge, cost, review)| (id.as_str(), *charge, *cost, *review)).collect();
+        assert_eq!(shown, [
+            ("guessed", 60_000_000, 60_000_000, false),
+            ("inbound", 0, 0, false),
+            ("named", 60_000_000, 60_000_000, false),
+            ("silent", 60_000_000, 0, true),
+            ("vain", 0, 0, false),
+        ]);
         scene.end().await;
     }
 

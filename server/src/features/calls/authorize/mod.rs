@@ -222,7 +222,7 @@ fn asked(app: &App, request: &AuthorizeRequest, known: &Known, source: Source, n
     let called = dialled(&request.called);
     let sold = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
     let quote = sold.and_then(|number| {
-        let quote = quote(&known.tariff, &known.gateways, number, now);
+        let quote = quote(&known.tariff, &known.gateways, |id| known.gateways.is_down(id), number, now);
         app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
         quote
     });

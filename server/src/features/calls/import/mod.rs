@@ -172,7 +172,8 @@ impl<'a> Judge<'a> {
         let quote = match (line.leg, self.tariff_at(started_at).await?) {
             (Leg::Origination, _) => None,
             (Leg::Termination, None) => return Ok(Err("it needs one tariff of the past too many; send fewer lines")),
-            (Leg::Termination, Some(tariff)) => quote(&tariff, &self.gateways, &called, started_at),
+            // Who is down now may have been up then.
+            (Leg::Termination, Some(tariff)) => quote(&tariff, &self.gateways, |_| false, &called, started_at),
         };
         if quote.is_none() && line.leg == Leg::Termination && answered_at.is_some() {
             return Ok(Err("the number was not sold when the call began"));
@@ -191,7 +192,8 @@ impl<'a> Judge<'a> {
         let (sale, is_answered) = (quote.map(|quote| &quote.sale), line.answered_at.is_some());
         let rate = sale.map(|sale| sale.rate);
         let charge = rate.filter(|_| is_answered).map_or(Ok(0), |rate| rate.price(seconds));
-        let carried = quote.and_then(|quote| quote.carried(line.upstream_id, seconds));
+        let carrier = quote.and_then(|quote| quote.carrier(line.upstream_id));
+        let cost = quote.zip(carrier).and_then(|(quote, carrier)| quote.cost(carrier, seconds));
         let (started_at, Place { trunk, upstream_id, country }) = (line.started_at.0, place);
         let (calling, called) = match retention::is_over(self.app, started_at, self.now) {
             true => (FORGOTTEN.to_owned(), FORGOTTEN.to_owned()),
@@ -221,12 +223,13 @@ impl<'a> Judge<'a> {
             increment_seconds: rate.map_or(1, |rate| rate.increment_seconds().into()),
             minimum_seconds: rate.map_or(0, |rate| rate.minimum_seconds().into()),
             rate_upstream_id: sale.map(|sale| sale.upstream),
-            upstream_id: carried.map(|(upstream, _)| upstream).or(upstream_id),
+            upstream_id: carrier.or(upstream_id),
             charge: charge.map_err(|_| "it costs more than there is money")?,
-            cost: carried.filter(|_| is_answered).map_or(0, |(_, cost)| cost),
+            cost: cost.filter(|_| is_answered).unwrap_or(0),
             ledger_id: None,
             imported: true,
-            review: false,
+            // What it cost us is for a person to find out.
+            review: is_answered && quote.is_some() && cost.is_none(),
             recorded_at: self.now,
         })
     }

@@ -101,6 +101,28 @@ impl Rate {
         minutes.checked_add(self.connect_fee_nanos).ok_or(TooLarge)
     }
 
+    /// Whether an answered call, of whatever length, costs no more by this rate than by the other.
+    pub fn is_within(&self, other: &Rate) -> bool {
+        // Who asks more for the minute costs more in the end, however it begins.
+        if self.nanos_per_minute > other.nanos_per_minute {
+            return false;
+        }
+        let (step, other_step) = (u32::from(self.increment_seconds), u32::from(other.increment_seconds));
+        // From where neither minimum counts any more, all comes again whenever both begin a step at once.
+        let minimum = u32::from(self.minimum_seconds.max(other.minimum_seconds));
+        let last = minimum + step / greatest_common_divisor(step, other_step) * other_step;
+        // It compares worst where one of its steps has just begun.
+        let begun = (self.billed_seconds(1)..=last).step_by(self.increment_seconds.into()).map(|ended| ended + 1);
+        std::iter::once(1).chain(begun).all(|seconds| self.sixtieths(seconds) <= other.sixtieths(seconds))
+    }
+
+    /// The exact price, in sixtieths of a nano.
+    fn sixtieths(&self, answered_seconds: u32) -> u128 {
+        let seconds = u128::from(self.billed_seconds(answered_seconds));
+        let (minute, fee) = (self.nanos_per_minute.unsigned_abs(), self.connect_fee_nanos.unsigned_abs());
+        u128::from(minute) * seconds + u128::from(fee) * 60
+    }
+
     /// What comes first when the cheapest is wanted: the minute, and between equals the connect fee.
     pub(crate) fn order(&self) -> (i64, i64) {
         (self.nanos_per_minute, self.connect_fee_nanos)
@@ -110,6 +132,15 @@ impl Rate {
     pub(crate) fn at_prices(self, nanos_per_minute: i64, connect_fee_nanos: i64) -> Rate {
         Rate { nanos_per_minute, connect_fee_nanos, ..self }
     }
+}
+
+/// Neither is zero.
+fn greatest_common_divisor(one: u32, other: u32) -> u32 {
+    let (mut larger, mut smaller) = (one.max(other), one.min(other));
+    while smaller > 0 {
+        (larger, smaller) = (smaller, larger % smaller);
+    }
+    larger
 }
 
 /// `dividend` ÷ `divisor`, where half is rounded up.

@@ -153,7 +153,8 @@ pub enum Dropped {
     Disabled,
     Down,
     NoRate,
-    /// It asks more, for the minute or to connect, than the customer pays.
+    /// A call of some length would cost more than the customer pays: for the minute, the connection, or because its
+    /// seconds are counted in longer steps.
     OverPrice,
 }
 
@@ -179,12 +180,8 @@ impl<K: Copy> Upstream<K> {
             _ if !self.standing.active => Some(Dropped::Disabled),
             _ if self.standing.down => Some(Dropped::Down),
             (None, _) | (_, None) => Some(Dropped::NoRate),
-            (Some((_, cost)), Some(price)) => over(&cost, &price.rate).then_some(Dropped::OverPrice),
+            (Some((_, cost)), Some(price)) => (!cost.is_within(&price.rate)).then_some(Dropped::OverPrice),
         };
         Candidate { upstream: self.key, cost, dropped }
     }
-}
-
-fn over(cost: &Rate, price: &Rate) -> bool {
-    cost.nanos_per_minute() > price.nanos_per_minute() || cost.connect_fee_nanos() > price.connect_fee_nanos()
 }

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
-use rating::{Dropped, Standing};
+use rating::{Dropped, Rate, Standing};
 
 use crate::samples::{entry, prefix, prefixes};
-use crate::tariffs::{ACTIVE, models, naive_sell, tariff, tariff_of};
+use crate::tariffs::{ACTIVE, models, tariff, tariff_of};
 
 #[test]
 fn candidates_come_by_cost_with_the_reason_why_each_is_passed_over() {
@@ -44,13 +44,41 @@ fn a_number_that_nobody_sells_has_no_route() {
     assert!(routes.candidates.iter().all(|candidate| candidate.dropped.is_some()));
 }
 
+/// Whether any call costs more than it earns: a very long one, or one within the time in which all steps have met.
+fn is_ever_over(cost: &Rate, price: &Rate) -> bool {
+    let exact = |rate: &Rate, seconds| {
+        rate.nanos_per_minute() * i64::from(rate.billed_seconds(seconds)) + rate.connect_fee_nanos() * 60
+    };
+    cost.nanos_per_minute() > price.nanos_per_minute()
+        || (1..4000).any(|seconds| exact(cost, seconds) > exact(price, seconds))
+}
+
+#[test]
+fn a_route_must_not_cost_more_for_the_way_it_counts_seconds() {
+    let by = |minute, fee, increment, minimum| Rate::new(minute, fee, increment, minimum).unwrap();
+    let price = by(60, 0, 1, 1);
+    assert!(by(60, 0, 1, 1).is_within(&price));
+    assert!(by(59, 0, 1, 1).is_within(&price));
+    // A call of a second would cost a minute.
+    assert!(!by(30, 0, 60, 60).is_within(&price));
+    assert!(!by(30, 0, 1, 60).is_within(&price));
+    assert!(!by(30, 1, 1, 1).is_within(&price));
+    assert!(by(60, 0, 1, 1).is_within(&by(60, 0, 60, 60)));
+    // What a dear connection earns is there at once, and a dear minute eats it up in the end.
+    assert!(by(30, 0, 60, 60).is_within(&by(60, 30, 1, 1)));
+    assert!(!by(61, 0, 1, 1).is_within(&by(60, 1_000_000_000, 1, 1)));
+    // Steps that do not fit into each other.
+    assert!(!by(60, 0, 7, 7).is_within(&by(60, 0, 6, 7)));
+    assert!(by(50, 0, 7, 7).is_within(&by(70, 0, 6, 7)));
+}
+
 proptest! {
     #[test]
     fn no_route_is_kept_that_costs_more_than_it_earns(models in models(), number in prefixes(6), at in -1_i64..11) {
         let tariff = tariff_of(&models, |_| true);
         let routes = tariff.routes(number, at);
         prop_assert_eq!(routes.candidates.len(), models.len());
-        let minute = |(_, rate): (_, rating::Rate)| rate.nanos_per_minute();
+        let minute = |(_, rate): (_, Rate)| rate.nanos_per_minute();
         prop_assert!(routes.candidates.is_sorted_by_key(|it| (it.cost.is_none(), it.cost.map(minute))));
         for candidate in routes.candidates {
             let model = &models[candidate.upstream];
@@ -58,12 +86,10 @@ proptest! {
                 (model.nanos(offer.rate.nanos_per_minute(), 0), model.nanos(offer.rate.connect_fee_nanos(), 0))
             });
             prop_assert_eq!(candidate.cost.map(|(_, rate)| (rate.nanos_per_minute(), rate.connect_fee_nanos())), cost);
-            let expected = match (cost, naive_sell(&models, number, at)) {
+            let expected = match (candidate.cost, &routes.price) {
                 _ if !model.0.active => Some(Dropped::Disabled),
                 _ if model.0.down => Some(Dropped::Down),
-                (Some(cost), Some((price, _, _))) => {
-                    (cost.0 > price.0 || cost.1 > price.1).then_some(Dropped::OverPrice)
-                }
+                (Some((_, cost)), Some(price)) => is_ever_over(&cost, &price.rate).then_some(Dropped::OverPrice),
                 _ => Some(Dropped::NoRate),
             };
             prop_assert_eq!(candidate.dropped, expected);

@@ -165,7 +165,7 @@ text_enum! {
         NoExchangeRate = "no_exchange_rate",
         /// Its price is too large an amount.
         TooLarge = "too_large",
-        /// It asks more than the customer pays.
+        /// A call of some length would cost more than the customer pays.
         OverPrice = "over_price",
     }
 }

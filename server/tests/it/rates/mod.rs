@@ -103,6 +103,31 @@ both! {
         world.end().await;
     }
 
+    async fn what_costs_more_for_its_steps_or_its_connect_fee_is_never_a_route(db) {
+        let world = World::start(db).await;
+        let admin = world.admin().await;
+        let asking = async |name: &str, markup: f64, counted: &str| {
+            let mut body = wanted();
+            (body["name"], body["markup_percent"]) = (json!(name), json!(markup));
+            let id = upstream(&admin, body).await;
+            let deck = format!("prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,minimum_seconds\n\
+                                31,Netherlands,NL,{counted}\n");
+            assert_eq!(import(&world, &admin, &id, "", &deck).await["status"], "completed");
+        };
+        // The customer pays 0.02 a minute, by the second.
+        asking("Seconds", 100.0, "0.01,0,1,1").await;
+        asking("Dearer seconds", 0.0, "0.02,0,1,1").await;
+        asking("Minutes", 0.0, "0.011,0,60,60").await;
+        asking("At least half a minute", 0.0, "0.012,0,1,30").await;
+        asking("Connection", 0.0, "0.013,0.001,1,1").await;
+        let expected = [
+            ("Seconds", "cheapest"), ("Minutes", "over_price"), ("At least half a minute", "over_price"),
+            ("Connection", "over_price"), ("Dearer seconds", "within_price"),
+        ];
+        assert_eq!(routes(&admin, "31201234567").await, named(&expected));
+        world.end().await;
+    }
+
     async fn an_upstream_without_an_exchange_rate_cannot_sell_and_it_is_said_why(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;

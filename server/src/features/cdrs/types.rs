@@ -196,10 +196,10 @@ pub struct CdrFilters {
     leg: Option<Leg>,
     #[serde(default)]
     country: Option<Country>,
-    /// What the caller's number begins with; its plus may be left out.
+    /// What the caller's number begins with; its plus may be left out, or be 00.
     #[serde(default)]
     calling: Option<Text<1, 128>>,
-    /// What the called number begins with; its plus may be left out.
+    /// What the called number begins with; its plus may be left out, or be 00.
     #[serde(default)]
     called: Option<Text<1, 128>>,
 }
@@ -245,10 +245,10 @@ pub struct AdminCdrFilters {
     /// Calls that began before.
     #[serde(default)]
     to: Option<Rfc3339>,
-    /// What the caller's number begins with; its plus may be left out.
+    /// What the caller's number begins with; its plus may be left out, or be 00.
     #[serde(default)]
     calling: Option<Text<1, 128>>,
-    /// What the called number begins with; its plus may be left out.
+    /// What the called number begins with; its plus may be left out, or be 00.
     #[serde(default)]
     called: Option<Text<1, 128>>,
 }

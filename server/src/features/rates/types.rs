@@ -67,7 +67,7 @@ pub struct RateFilters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberQuery {
-    /// A number in international form, such as +31201234567; the plus may be left out.
+    /// A number in international form, such as +31201234567; the plus may be left out, or be 00.
     pub number: Digits,
 }
 

@@ -59,6 +59,7 @@ both! {
             ("called=+316".into(), "mobile"),
             ("called=316&country=GB".into(), ""),
             ("called=442071234567".into(), "british"),
+            ("called=0044207".into(), "british"),
             ("calling=anon".into(), "busy"),
             ("calling=49".into(), "mobile"),
             ("calling=31&called=44".into(), "british"),

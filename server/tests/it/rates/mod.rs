@@ -54,7 +54,7 @@ both! {
         let admin = world.admin().await;
         selling(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.001\n3161,Netherlands mobile,NL,0.5\n").await;
         let customer = world.minted(Role::Customer).await;
-        for form in ["31612345678", "+31612345678", "%2B31612345678"] {
+        for form in ["31612345678", "+31612345678", "%2B31612345678", "0031612345678"] {
             let rate = customer.get(&format!("/rates/lookup?number={form}")).await.ok();
             assert_eq!(rate["prefix"], "3161");
             assert_eq!(rate["rate_per_minute"], json!({"amount_minor": 50, "amount": "0.50", "currency": "EUR"}));

@@ -179,11 +179,13 @@ fn beyond(prefix: &str) -> String {
     format!("{prefix}{}", char::MAX)
 }
 
-/// What numbers begin with, as they are kept: with a plus if these are digits. In a query string a plus is a space.
+/// What numbers begin with, as they are kept: with a plus if these are digits, which may have come with 00. In a query
+/// string a plus is a space.
 pub fn number_prefix(text: &str) -> String {
-    let bare = text.trim().trim_start_matches('+');
+    let text = text.trim();
+    let bare = text.strip_prefix("00").unwrap_or_else(|| text.trim_start_matches('+'));
     let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { format!("+{bare}") } else { text.trim().to_owned() }
+    if is_number { format!("+{bare}") } else { text.to_owned() }
 }
 
 #[cfg(test)]
@@ -194,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_number_is_looked_for_however_its_plus_came_through() {
-        for text in ["+3120", "3120", " 3120", "+3120 "] {
+        for text in ["+3120", "3120", " 3120", "+3120 ", "003120", " 003120"] {
             assert_eq!(number_prefix(text), "+3120", "{text:?}");
         }
         assert_eq!((number_prefix("anon"), number_prefix("+")), ("anon".to_owned(), "+".to_owned()));

@@ -77,6 +77,9 @@ fn differences(
     let new = new.tariff.sells(from, at.1).take_while(within);
     let minute =
         |sell: &Option<Sell<'_, UpstreamId>>| sell.as_ref().map(|sell| money(sell.rate().nanos_per_minute(), CURRENCY));
+    let connect_fee = |sell: &Option<Sell<'_, UpstreamId>>| {
+        sell.as_ref().map(|sell| money(sell.rate().connect_fee_nanos(), CURRENCY))
+    };
     let entries = rating::diff(old, new).take(limit).map(|difference| {
         let named = difference.to.as_ref().or(difference.from.as_ref());
         let entry = RateDiffEntry {
@@ -85,6 +88,8 @@ fn differences(
             change: difference.change.into(),
             from: minute(&difference.from),
             to: minute(&difference.to),
+            from_connect_fee: connect_fee(&difference.from),
+            to_connect_fee: connect_fee(&difference.to),
         };
         (difference.prefix, entry)
     });

@@ -19,7 +19,7 @@ use crate::tariff::Tariff;
 use crate::values::{Date, Time};
 
 const HEADER: &str = "prefix,country,destination_name,rate_per_minute,currency,billing_increment_seconds,\
-                      minimum_seconds,effective_at\n";
+                      minimum_seconds,effective_at,connect_fee\n";
 /// Rows made in one go.
 const BATCH: usize = 1000;
 
@@ -73,11 +73,12 @@ fn write_row(rows: &mut Vec<u8>, rate: &Rate) {
     sheet::write_cell(rows, &rate.destination_name);
     let _ = writeln!(
         rows,
-        ",{},{},{},{},{}",
+        ",{},{},{},{},{},{}",
         money.amount(),
         money.currency(),
         rate.billing_increment_seconds,
         rate.minimum_seconds,
         rate.effective_at,
+        rate.connect_fee.0.amount(),
     );
 }

@@ -95,7 +95,8 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
     let prices = tariff.prices(CURRENCY, is_down);
     let routes = prices.tariff.routes(number, now.millis());
     let price = routes.price.as_ref();
-    let paid = price.map(|sell| sell.rate.nanos_per_minute());
+    let sold = price.map(|sell| sell.rate);
+    let paid = sold.map(|rate| rate.nanos_per_minute());
     let name = |id: UpstreamId| known.get(&id).map(|row| row.name.to_string()).unwrap_or_default();
     let cheapest = routes.candidates.iter().find(|candidate| candidate.dropped.is_none()).map(|kept| kept.upstream);
     let mut candidates: Vec<RouteCandidate> = routes
@@ -120,6 +121,9 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
             name: name(id),
             prefix: None,
             cost: None,
+            connect_fee: None,
+            billing_increment_seconds: None,
+            minimum_seconds: None,
             margin: None,
             kept: false,
             reason,
@@ -130,6 +134,9 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
         prefix: price.map(|sell| sell.prefix.to_string()),
         destination_name: price.map(|sell| sell.source.offer.destination.name.to_string()),
         price: paid.map(|nanos| money(nanos, CURRENCY)),
+        connect_fee: sold.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
+        billing_increment_seconds: sold.map(|rate| rate.increment_seconds()),
+        minimum_seconds: sold.map(|rate| rate.minimum_seconds()),
         candidates,
     }
 }
@@ -151,13 +158,17 @@ fn priced(
     paid: Option<i64>,
     reason: RouteReason,
 ) -> RouteCandidate {
-    let cost = candidate.cost.as_ref().map(|(_, rate)| rate.nanos_per_minute());
+    let asked = candidate.cost.as_ref().map(|(_, rate)| rate);
+    let cost = asked.map(|rate| rate.nanos_per_minute());
     let margin = paid.zip(cost).map(|(paid, cost)| money(paid - cost, CURRENCY));
     RouteCandidate {
         upstream_id: candidate.upstream,
         name,
         prefix: candidate.cost.as_ref().map(|(listing, _)| listing.prefix.to_string()),
         cost: cost.map(|nanos| money(nanos, CURRENCY)),
+        connect_fee: asked.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
+        billing_increment_seconds: asked.map(|rate| rate.increment_seconds()),
+        minimum_seconds: asked.map(|rate| rate.minimum_seconds()),
         margin,
         kept: candidate.dropped.is_none(),
         reason,

@@ -15,6 +15,8 @@ pub struct Rate {
     pub country: Country,
     pub destination_name: String,
     pub rate_per_minute: ExactMoney,
+    /// What an answered call costs beside its minutes.
+    pub connect_fee: ExactMoney,
     /// Seconds are billed in steps of these.
     pub billing_increment_seconds: u16,
     /// The least that an answered call is billed for.
@@ -30,6 +32,7 @@ impl Rate {
             country: country(destination.country),
             destination_name: destination.name.to_string(),
             rate_per_minute: money(sell.rate.nanos_per_minute(), currency),
+            connect_fee: money(sell.rate.connect_fee_nanos(), currency),
             billing_increment_seconds: sell.rate.increment_seconds(),
             minimum_seconds: sell.rate.minimum_seconds(),
             effective_at: moment(sell.source.effective_at),
@@ -106,6 +109,9 @@ pub struct RateDiffEntry {
     pub from: Option<ExactMoney>,
     /// The minute at the second.
     pub to: Option<ExactMoney>,
+    /// The connection at the first moment, and at the second; where the minutes are alike, these decide on the change.
+    pub from_connect_fee: Option<ExactMoney>,
+    pub to_connect_fee: Option<ExactMoney>,
 }
 
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -123,16 +129,23 @@ pub struct AdminRate {
     pub destination_name: String,
     /// A minute, in the upstream's currency and without markup.
     pub base: ExactMoney,
+    pub connect_fee: ExactMoney,
+    pub billing_increment_seconds: u16,
+    pub minimum_seconds: u16,
     pub effective_at: Rfc3339,
 }
 
 impl AdminRate {
     pub fn of(upstream_id: UpstreamId, listing: &Listing<&Offer>, currency: Currency) -> AdminRate {
+        let rate = &listing.offer.rate;
         AdminRate {
             upstream_id,
             prefix: listing.prefix.to_string(),
             destination_name: listing.offer.destination.name.to_string(),
-            base: money(listing.offer.rate.nanos_per_minute(), currency),
+            base: money(rate.nanos_per_minute(), currency),
+            connect_fee: money(rate.connect_fee_nanos(), currency),
+            billing_increment_seconds: rate.increment_seconds(),
+            minimum_seconds: rate.minimum_seconds(),
             effective_at: moment(listing.effective_at),
         }
     }
@@ -179,6 +192,10 @@ pub struct AdminRoutes {
     pub destination_name: Option<String>,
     /// What the customer pays for a minute.
     pub price: Option<ExactMoney>,
+    /// What it pays for the connection, and how its seconds are counted.
+    pub connect_fee: Option<ExactMoney>,
+    pub billing_increment_seconds: Option<u16>,
+    pub minimum_seconds: Option<u16>,
     /// Every upstream, the cheapest first.
     pub candidates: Vec<RouteCandidate>,
 }
@@ -191,7 +208,11 @@ pub struct RouteCandidate {
     pub prefix: Option<String>,
     /// What it asks for a minute, in the currency of the price.
     pub cost: Option<ExactMoney>,
-    /// What is left of the price.
+    /// What it asks for the connection, and how it counts seconds.
+    pub connect_fee: Option<ExactMoney>,
+    pub billing_increment_seconds: Option<u16>,
+    pub minimum_seconds: Option<u16>,
+    /// What is left of the price of a minute.
     pub margin: Option<ExactMoney>,
     /// Whether calls go there.
     pub kept: bool,

@@ -7,7 +7,7 @@ mod shared;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use trunkline::values::{Rfc3339, Role};
 
 use crate::coverage::examples::key;
 use crate::decks::{DECK, hand_in, import, large_deck, price, upstream};
@@ -139,6 +139,35 @@ both! {
         set_fx(&admin, "1.0832").await;
         // 0.0045 / 1.0832 × 1.1 = 0.004569793…
         assert_eq!(price(&world, "12125551234").await.as_deref(), Some("0.004569793"));
+        world.end().await;
+    }
+
+    async fn a_connect_fee_is_shown_wherever_a_rate_is(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let id = upstream(&admin, wanted()).await;
+        let deck = |fee: &str| format!("prefix,destination_name,country,rate_per_minute,connect_fee\n31,Netherlands,NL,0.01,{fee}\n");
+        assert_eq!(import(&world, &admin, &id, "", &deck("0.05")).await["status"], "completed");
+        let fee = json!({"amount_minor": 6, "amount": "0.055", "currency": "EUR"});
+        let asked = json!({"amount_minor": 5, "amount": "0.05", "currency": "EUR"});
+        let customer = world.minted(Role::Customer).await;
+        assert_eq!(customer.get("/rates").await.ok()["data"][0]["connect_fee"], fee);
+        assert_eq!(customer.get("/rates/lookup?number=31201234567").await.ok()["connect_fee"], fee);
+        let export = String::from_utf8(customer.get("/rates/export").await.bytes).unwrap();
+        let lines: Vec<&str> = export.lines().collect();
+        assert!(lines[0].ends_with(",connect_fee") && lines[1].ends_with(",0.055"), "{export}");
+        let charged = admin.get("/admin/rates").await.ok()["data"][0].clone();
+        assert_eq!((&charged["connect_fee"], &charged["billing_increment_seconds"], &charged["minimum_seconds"]), (&asked, &json!(1), &json!(1)));
+        let found = admin.get("/admin/routes?number=31201234567").await.ok();
+        assert_eq!((&found["connect_fee"], &found["candidates"][0]["connect_fee"]), (&fee, &asked));
+
+        let from = Rfc3339(world.node.app.clock.now());
+        world.advance(10).await;
+        assert_eq!(import(&world, &admin, &id, "", &deck("0.1")).await["status"], "completed");
+        let to = Rfc3339(world.node.app.clock.now());
+        let changed = world.minted(Role::Customer).await.get(&format!("/rates/diff?from={from}&to={to}")).await.ok()["data"][0].clone();
+        assert_eq!((&changed["change"], &changed["from"]), (&json!("increased"), &changed["to"]));
+        assert_eq!((&changed["from_connect_fee"], &changed["to_connect_fee"]["amount"]), (&fee, &json!("0.11")));
         world.end().await;
     }
 

@@ -73,6 +73,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0030_everybodys_calls",
     "0031_ledger_plans" + postgres,
     "0032_suspensions",
+    "0033_late_words",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

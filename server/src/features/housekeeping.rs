@@ -32,7 +32,7 @@ struct Rule {
     forget: for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>,
 }
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     Rule {
         kept_for: idempotency::KEPT_FOR,
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
@@ -63,6 +63,10 @@ const RULES: [Rule; 14] = [
     Rule {
         kept_for: DAY.saturating_mul(7),
         forget: |conn, cutoff, batch| Box::pin(calls::forget_alarms(conn, cutoff, batch)),
+    },
+    Rule {
+        kept_for: DAY.saturating_mul(30),
+        forget: |conn, cutoff, batch| Box::pin(calls::forget_open_ends(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(90),

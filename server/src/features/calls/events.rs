@@ -1,7 +1,7 @@
 //! What switches tell of calls and upstreams: in any order, as often as they like.
 //!
 //! All that a batch says of one call is put together first. An end closes the call, once: who speaks of it later is
-//! heard and changes nothing. Anything else lets it go on, with money for its next minutes if there is any.
+//! heard and changes nothing, unless something was left open. Anything else lets it go on, with money for its next minutes if there is any.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,10 @@ use serde_json::Value;
 use super::authorize::{HOLD_GRACE_SECONDS, SLICE_SECONDS, unanswered_until};
 use super::desk;
 use super::end::{self, Ending, earliest, seconds_between, status_of};
+use super::late::{self, LateWord};
 use super::live::{self, LiveCall, Progress, Watched};
 use super::load::Day;
-use super::records::{self, Record};
+use super::records::{self, Amended, Record};
 use super::slice::{Slice, afford};
 use super::types::{CallStatus, Event, EventType, Events, EventsAnswer, Extension, RejectedEvent};
 use super::{SECOND_MILLIS, SKEW_MILLIS, day_of};
@@ -195,15 +196,17 @@ fn note(words: &mut BTreeMap<CallId, Word>, event: Event) -> Result<(), String> 
 async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem> {
     let mut answer = EventsAnswer::default();
     let (mut ended, mut records, mut going_on): (Vec<LiveCall>, Vec<Record>, Vec<_>) = Default::default();
+    let mut amended: Vec<Amended> = Vec::new();
     for (token, word) in &heard.words {
         let reason = match (live::lock(conn, *token).await?, word.end) {
-            (None, _) if live::was_kept(conn, *token).await? => {
-                if word.is_keepalive {
-                    answer.hang_up.push(*token);
+            (None, _) => match hear_late(conn, *token, word, heard.now).await? {
+                Ok(news) => {
+                    amended.extend(news);
+                    answer.hang_up.extend(word.is_keepalive.then_some(*token));
+                    continue;
                 }
-                continue;
-            }
-            (None, _) => UNKNOWN_CALL,
+                Err(reason) => reason,
+            },
             (Some(watched), None) => match end::answered(&watched.call, word.answered_at) {
                 Ok(answered_at) => {
                     going_on.push((watched, word, answered_at));
@@ -214,6 +217,10 @@ async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem
             (Some(watched), Some(end)) => match end::record(&watched.call, &ending(word, end), heard.now) {
                 Ok(record) => {
                     live::remove(conn, *token).await?;
+                    // An end that says nothing of an answer may have overtaken it.
+                    if let ((ended_at, None), None) = (end, record.answered_at) {
+                        late::open(conn, &watched.call, ended_at, true, heard.now).await?;
+                    }
                     records.push(record);
                     ended.push(watched.call);
                     continue;
@@ -224,12 +231,27 @@ async fn take_in(conn: &mut Conn, heard: &Heard) -> Result<EventsAnswer, Problem
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(word.event_ids.iter().map(rejected));
     }
-    records::keep(conn, heard.app.entropy, &ended, &mut records, heard.now).await?;
+    records::keep(conn, heard.app.entropy, &ended, &mut records, &mut amended, heard.now).await?;
     going_on.sort_by_key(|(watched, ..)| (watched.call.account_id, watched.call.token));
     for (watched, word, answered_at) in going_on {
         go_on(conn, &watched, word, answered_at, heard.now, &mut answer).await?;
     }
     Ok(answer)
+}
+
+/// Takes in what is said of a call that is over; its record as it is now, if that differs.
+async fn hear_late(
+    conn: &mut Conn,
+    token: CallId,
+    word: &Word,
+    now: Time,
+) -> Result<Result<Option<Amended>, &'static str>, DbError> {
+    let Some(open) = late::lock(conn, token).await? else {
+        let is_over = live::was_kept(conn, token).await?;
+        return Ok(if is_over { Ok(None) } else { Err(UNKNOWN_CALL) });
+    };
+    let Word { answered_at, upstream_id, seen_at, end, .. } = *word;
+    late::amend(conn, &open, &LateWord { answered_at, upstream_id, seen_at, end }, now).await
 }
 
 fn ending(word: &Word, (ended_at, status): (Time, Option<CallStatus>)) -> Ending {

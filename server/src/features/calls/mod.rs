@@ -13,9 +13,9 @@
 //!
 //! A live call keeps what it was sold at. Its token is ours, and it becomes the id of its record: whoever repeats
 //! or copies the Call-ID of another call neither rides free nor hides one. The live row's removal is what makes an end
-//! count once.
+//! count once. A call that was closed by guess leaves an open end, and what is told late settles it.
 //!
-//! Rows are locked in one order, so that nobody waits in a circle: live calls by token; then account by account its days,
+//! Rows are locked in one order, so that nobody waits in a circle: live calls and open ends by token; then account by account its days,
 //! trunks, zones, holds, balance, and sums.
 
 mod alarms;
@@ -25,6 +25,7 @@ mod end;
 mod events;
 mod import;
 mod jobs;
+mod late;
 mod live;
 mod load;
 mod prices;
@@ -41,6 +42,7 @@ pub use desk::{hang_up, list_live};
 pub use events::hear;
 pub use import::{LINES_AT_ONCE, import};
 pub use jobs::{CLOSE_VANISHED, MAKE_ROOM, close_vanished_job, make_room, make_room_job};
+pub use late::forget as forget_open_ends;
 pub use live::in_progress;
 pub use load::channels_in_use;
 pub use quotas::{ZoneQuota, quotas, quotas_of, set_quotas};

@@ -7,6 +7,7 @@ mod authorize;
 mod desk;
 mod events;
 mod inbound;
+mod late;
 mod lines;
 mod prices;
 mod races;

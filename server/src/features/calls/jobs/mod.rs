@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::end::{self, Ending};
+use super::late;
 use super::live;
 use super::records;
 use super::types::CallStatus;
@@ -47,8 +48,9 @@ async fn close(conn: &mut Conn, app: &App, now: Time) -> Result<usize, LedgerErr
         };
         records.push(end::record(call, &ending, now).map_err(DbError::other)?);
         live::remove(conn, call.token).await?;
+        late::open(conn, call, ending.ended_at, false, now).await?;
     }
-    records::keep(conn, app.entropy, &vanished, &mut records, now).await?;
+    records::keep(conn, app.entropy, &vanished, &mut records, &mut [], now).await?;
     if !vanished.is_empty() {
         tracing::warn!(calls = vanished.len(), "calls were closed of which no switch spoke any more");
     }

@@ -6,7 +6,7 @@
 
 mod store;
 
-pub use store::Record;
+pub use store::{Record, find};
 
 use std::collections::BTreeMap;
 
@@ -40,6 +40,14 @@ impl Tally {
         self.charge += record.charge;
         self.cost += record.cost;
     }
+
+    fn join(&mut self, other: Tally) {
+        self.attempts += other.attempts;
+        self.answered += other.answered;
+        self.seconds += other.seconds;
+        self.charge += other.charge;
+        self.cost += other.cost;
+    }
 }
 
 /// What calls to one destination were charged for.
@@ -55,6 +63,64 @@ impl Charged {
         self.calls += 1;
         self.billed_seconds += record.billed_seconds;
         self.charge += record.charge;
+    }
+
+    fn join(&mut self, other: Charged) {
+        self.calls += other.calls;
+        self.billed_seconds += other.billed_seconds;
+        self.charge += other.charge;
+    }
+}
+
+/// A record that is made anew by what was told late. Nothing in it becomes less.
+#[derive(Clone, Debug)]
+pub struct Amended {
+    pub before: Record,
+    pub after: Record,
+}
+
+impl Amended {
+    /// Whether there is any difference.
+    pub fn is_news(&self) -> bool {
+        let told = |record: &Record| {
+            let Record { answered_at, ended_at, status, upstream_id, charge, cost, review, .. } = *record;
+            (answered_at, ended_at, status, upstream_id, charge, cost, review)
+        };
+        told(&self.before) != told(&self.after)
+    }
+
+    /// What is charged beyond what was charged before.
+    fn charge(&self) -> i64 {
+        self.after.charge - self.before.charge
+    }
+
+    /// Gives the charge its place: a record that had none names the transaction itself.
+    fn name(&mut self, ledger_id: Option<Uuid>) {
+        if self.before.charge > 0 {
+            (self.after.ledger_id, self.after.recorded_at) = (self.before.ledger_id, self.before.recorded_at);
+        } else {
+            self.after.ledger_id = ledger_id;
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let is_answered = |record: &Record| i64::from(record.status == CallStatus::Answered);
+        let Amended { before, after } = self;
+        Tally {
+            attempts: 0,
+            answered: is_answered(after) - is_answered(before),
+            seconds: after.duration_seconds - before.duration_seconds,
+            charge: self.charge(),
+            cost: after.cost - before.cost,
+        }
+    }
+
+    fn charged(&self) -> Charged {
+        let Amended { before, after } = self;
+        if before.charge == 0 {
+            return Charged { calls: 1, billed_seconds: after.billed_seconds, charge: after.charge };
+        }
+        Charged { calls: 0, billed_seconds: after.billed_seconds - before.billed_seconds, charge: self.charge() }
     }
 }
 
@@ -74,18 +140,44 @@ struct Share {
     hours: BTreeMap<(i64, TrunkId), Tally>,
 }
 
-/// Keeps calls of ours that are over; their live rows are gone by now.
+impl Share {
+    fn amend(&mut self, amended: &Amended, ledger_id: Option<Uuid>) {
+        let Record { started_at, trunk_id, country, destination_name, charge, .. } = &amended.after;
+        let (country, name) = (country.clone().unwrap_or_default(), destination_name.clone().unwrap_or_default());
+        self.charge += amended.charge();
+        self.ledger_id = self.ledger_id.or(ledger_id.map(TransactionId::new));
+        self.days.entry(day_of(*started_at)).or_default().0 += amended.charge();
+        if *charge > 0 {
+            self.charges.entry((country.clone(), name.clone())).or_default().join(amended.charged());
+        }
+        self.destinations.entry((day_of(*started_at), country, name)).or_default().join(amended.tally());
+        self.hours.entry((hour_of(*started_at), *trunk_id)).or_default().join(amended.tally());
+    }
+}
+
+/// Keeps calls of ours that are over; their live rows are gone by now. Those that were kept before are made anew.
 pub async fn keep(
     conn: &mut Conn,
     entropy: Entropy,
     ended: &[LiveCall],
     records: &mut [Record],
+    amended: &mut [Amended],
     now: Time,
 ) -> Result<(), LedgerError> {
-    name_charges(entropy, records, now);
+    let mut names = name_charges(entropy, records, now);
     store::insert(conn, records).await?;
     conn.count(|metrics| metrics.calls.records.of("switch"), records.len() as u64);
     let mut shares = shares(records.iter());
+    for amended in amended {
+        let account = amended.after.account_id;
+        let ledger_id = (amended.charge() > 0).then(|| *names.entry(account).or_insert_with(|| entropy.uuid(now)));
+        amended.name(ledger_id);
+        store::replace(conn, &amended.after).await?;
+        if amended.before.charge > 0 && amended.charged() != Charged::default() {
+            store::note_amendment(conn, entropy.uuid(now), &amended.after, amended.charged(), ledger_id, now).await?;
+        }
+        shares.entry(account).or_default().amend(amended, ledger_id);
+    }
     for call in ended {
         let share = shares.entry(call.account_id).or_default();
         share.days.entry(day_of(call.started_at)).or_default().1 += call.reserved;
@@ -136,12 +228,13 @@ async fn settle_lines<'r>(
     Ok(number)
 }
 
-/// Gives each account's charges the id of the transaction they will be.
-fn name_charges(entropy: Entropy, records: &mut [Record], now: Time) {
+/// Gives each account's charges the id of the transaction they will be, and answers these.
+fn name_charges(entropy: Entropy, records: &mut [Record], now: Time) -> BTreeMap<AccountId, Uuid> {
     let mut names: BTreeMap<AccountId, Uuid> = BTreeMap::new();
     for record in records.iter_mut().filter(|record| record.charge > 0) {
         record.ledger_id = Some(*names.entry(record.account_id).or_insert_with(|| entropy.uuid(now)));
     }
+    names
 }
 
 fn shares<'r>(records: impl Iterator<Item = &'r Record>) -> BTreeMap<AccountId, Share> {

@@ -119,6 +119,76 @@ pub async fn insert(conn: &mut Conn, records: &[Record]) -> Result<(), DbError> 
     Ok(())
 }
 
+/// The record of a call of ours.
+pub async fn find(conn: &mut Conn, id: CallId) -> Result<Option<Record>, DbError> {
+    let Some(started_at) = id.started_at() else { return Ok(None) };
+    conn.opt(
+        sql!("SELECT ", Record::COLS, " FROM cdrs WHERE id = $1 AND started_at = $2 AND NOT imported"),
+        params![id, started_at],
+    )
+    .await
+}
+
+/// Writes down how a call was after all.
+pub async fn replace(conn: &mut Conn, record: &Record) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE cdrs SET answered_at = $3, ended_at = $4, duration_seconds = $5, billed_seconds = $6, status = $7,
+                 upstream_id = $8, charge = $9, cost = $10, ledger_id = $11, review = $12, recorded_at = $13
+             WHERE id = $1 AND started_at = $2"
+        ),
+        params![
+            record.id,
+            record.started_at,
+            record.answered_at,
+            record.ended_at,
+            record.duration_seconds,
+            record.billed_seconds,
+            record.status,
+            record.upstream_id,
+            record.charge,
+            record.cost,
+            record.ledger_id,
+            record.review,
+            record.recorded_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Remembers what was added to a record that had been charged for before.
+pub async fn note_amendment(
+    conn: &mut Conn,
+    id: Uuid,
+    record: &Record,
+    added: Charged,
+    ledger_id: Option<Uuid>,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO cdr_amendments (id, cdr_id, started_at, account_id, country, destination_name, billed_seconds,
+                 charge, ledger_id, recorded_at)
+             VALUES ($1, $2, $3, $4, COALESCE($5, ''), COALESCE($6, ''), $7, $8, $9, $10)"
+        ),
+        params![
+            id,
+            record.id,
+            record.started_at,
+            record.account_id,
+            record.country,
+            record.destination_name,
+            added.billed_seconds,
+            added.charge,
+            ledger_id,
+            now
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Inserts those that are not there yet, by trunk, Call-ID, leg and beginning, and answers which.
 pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Result<HashSet<CallId>, DbError> {
     if conn.is_inline() {

@@ -120,10 +120,22 @@ pub async fn charged_days(conn: &mut Conn) -> Result<Both, DbError> {
         (format!("{account_id} {day} {country} {destination_name}"), vec![calls, billed_seconds, charge])
     };
     let stored = sql!("SELECT ", ChargedDay::COLS, " FROM cdr_charges");
+    // What was added to a record later is in it, and was charged on another day.
     let counted = sql!(
-        "SELECT account_id, recorded_at / 86400000, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
+        "SELECT account_id, recorded_at / 86400000, country, destination_name, CAST(SUM(calls) AS BIGINT),
                 CAST(SUM(billed_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT)
-         FROM cdrs WHERE charge > 0 GROUP BY 1, 2, 3, 4"
+         FROM (
+             SELECT account_id, recorded_at, COALESCE(country, '') AS country,
+                    COALESCE(destination_name, '') AS destination_name, 1 AS calls, billed_seconds, charge
+             FROM cdrs WHERE charge > 0
+             UNION ALL
+             SELECT account_id, recorded_at, country, destination_name, 0, billed_seconds, charge FROM cdr_amendments
+             UNION ALL
+             SELECT cdrs.account_id, cdrs.recorded_at, cdr_amendments.country, cdr_amendments.destination_name, 0,
+                    -cdr_amendments.billed_seconds, -cdr_amendments.charge
+             FROM cdr_amendments JOIN cdrs ON cdrs.id = cdr_amendments.cdr_id
+                 AND cdrs.started_at = cdr_amendments.started_at
+         ) AS charged GROUP BY 1, 2, 3, 4"
     );
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
 }
@@ -171,14 +183,21 @@ pub async fn zones(conn: &mut Conn) -> Result<Both, DbError> {
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
 }
 
-/// What the ledger took for each transaction that a record names.
+/// What the ledger took for each transaction that a record, or what was added to one, names.
 pub async fn charges(conn: &mut Conn) -> Result<Both, DbError> {
     let named = |(id, amount): (Option<Uuid>, i64)| (id.unwrap_or_default().to_string(), vec![amount]);
     let stored = sql!(
         "SELECT transaction_id, -amount FROM ledger_postings
-         WHERE book = 'customer' AND EXISTS (SELECT 1 FROM cdrs WHERE ledger_id = transaction_id)"
+         WHERE book = 'customer' AND (EXISTS (SELECT 1 FROM cdrs WHERE ledger_id = transaction_id)
+             OR EXISTS (SELECT 1 FROM cdr_amendments WHERE ledger_id = transaction_id))"
     );
-    let counted =
-        sql!("SELECT ledger_id, CAST(SUM(charge) AS BIGINT) FROM cdrs WHERE ledger_id IS NOT NULL GROUP BY ledger_id");
+    let counted = sql!(
+        "SELECT ledger_id, CAST(SUM(charge) AS BIGINT) FROM (
+             SELECT ledger_id, charge FROM cdrs WHERE ledger_id IS NOT NULL
+             UNION ALL SELECT ledger_id, charge FROM cdr_amendments WHERE ledger_id IS NOT NULL
+             UNION ALL SELECT cdrs.ledger_id, -cdr_amendments.charge FROM cdr_amendments
+                 JOIN cdrs ON cdrs.id = cdr_amendments.cdr_id AND cdrs.started_at = cdr_amendments.started_at
+         ) AS charged GROUP BY ledger_id"
+    );
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
 }

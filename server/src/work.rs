@@ -72,6 +72,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: calls::CLOSE_VANISHED,
             run: |context, payload| Box::pin(calls::close_vanished_job(context, payload)),
         },
+        JobKind {
+            kind: calls::COUNT_PEAKS,
+            run: |context, payload| Box::pin(calls::count_peaks_job(context, payload)),
+        },
         JobKind { kind: calls::MAKE_ROOM, run: |context, payload| Box::pin(calls::make_room_job(context, payload)) },
         JobKind { kind: calls::ALARM, run: |context, payload| Box::pin(calls::alarm_job(context, payload)) },
         JobKind {
@@ -91,6 +95,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
+        Schedule { name: "count_peaks_of_calls", cron: "* * * * *", kind: calls::COUNT_PEAKS },
         Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
         Schedule { name: "alarm_about_calls", cron: "*/5 * * * *", kind: calls::ALARM },
         Schedule { name: "forget_numbers_of_calls", cron: "50 2 * * *", kind: calls::FORGET_NUMBERS },

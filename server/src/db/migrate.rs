@@ -74,6 +74,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0031_ledger_plans" + postgres,
     "0032_suspensions",
     "0033_late_words",
+    "0034_peaks",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -99,6 +99,63 @@ both! {
         scene.end().await;
     }
 
+    async fn zones_that_are_busy_in_turn_do_not_add_up(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance_to_next(86_400).await;
+        for zone in ["eu-west", "us-east"] {
+            let mut ended = Vec::new();
+            for _ in 0..3 {
+                let token = scene.allowed(json!({"zone": zone})).await["call_token"].clone();
+                ended.push(scene.event("failed", &token, 0, json!({})));
+            }
+            scene.tell(json!(ended)).await;
+        }
+        let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
+        assert_eq!(points[167]["peak_concurrent"], 3);
+        // Written down by the first change of the next hour, and no more than before.
+        scene.world.advance_to_next(3600).await;
+        scene.allowed(json!({})).await;
+        let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
+        assert_eq!((&points[166]["peak_concurrent"], &points[167]["peak_concurrent"]), (&json!(3), &json!(1)));
+        scene.end().await;
+    }
+
+    async fn calls_of_other_switches_count_among_those_at_once(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance_to_next(86_400).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        scene.tell(json!([scene.event("failed", &token, 60_000, json!({}))])).await;
+        scene.world.advance_to_next(3600).await;
+        scene.world.advance(1200).await;
+        let hour = scene.now() / 3_600_000 * 3_600_000;
+        let before = hour - 3_600_000;
+        // Two overlap the call of ours, one follows when another ends, and one reaches into this hour.
+        for (id, began, seconds) in [("a", before + 10_000, 40), ("b", before + 30_000, 20), ("c", before + 50_000, 60)] {
+            take_in(&scene.world, &[line(&scene, id, began, seconds, json!({}))]).await;
+        }
+        take_in(&scene.world, &[
+            line(&scene, "d", hour - 60_000, 120, json!({})),
+            line(&scene, "e", hour + 60_000, 60, json!({})),
+        ]).await;
+        scene.world.advance(60).await;
+        let peaks = async || {
+            let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
+            (points[166]["peak_concurrent"].clone(), points[167]["peak_concurrent"].clone())
+        };
+        assert_eq!(peaks().await, (json!(3), json!(1)));
+        // Calls that go on count with those that are told of, until the hour is over.
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let now = scene.now();
+        take_in(&scene.world, &[line(&scene, "f", now, 0, json!({"ended_at": now + 30_000}))]).await;
+        scene.world.advance(60).await;
+        assert_eq!(peaks().await, (json!(3), json!(2)));
+        scene.tell(json!([scene.event("failed", &token, 0, json!({}))])).await;
+        scene.world.advance_to_next(3600).await;
+        scene.world.advance(60).await;
+        assert_eq!(scene.number("SELECT COUNT(*) FROM peaks_due").await, 0);
+        scene.end().await;
+    }
+
     async fn an_hour_in_which_no_call_begins_or_ends_counts_those_that_go_on(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.world.advance_to_next(86_400).await;

@@ -294,8 +294,8 @@ both! {
         scene.tell(json!(ended)).await;
         scene.world.advance_to_next(3600).await;
         scene.allowed(json!({})).await;
-        assert_eq!(scene.number("SELECT peak FROM zone_hours").await, 3);
-        assert_eq!(scene.number("SELECT live FROM zone_load").await, 1);
+        assert_eq!(scene.number("SELECT peak FROM zone_hours WHERE zone = 'eu-west'").await, 3);
+        assert_eq!(scene.number("SELECT live FROM zone_load WHERE zone = 'eu-west'").await, 1);
         scene.end().await;
     }
 }

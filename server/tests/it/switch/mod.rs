@@ -182,7 +182,7 @@ pub async fn live_call(world: &World) -> String {
             conn.exec(
                 "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak, day,
                                         day_peak)
-                 VALUES ($1, 'eu-west', 1, 0, 1, 1, 0, 0, 0, 1)",
+                 VALUES ($1, 'eu-west', 1, 0, 1, 1, 0, 0, 0, 1), ($1, '', 1, 0, 1, 1, 0, 0, 0, 1)",
                 params![*account],
             )
             .await?;

@@ -38,7 +38,7 @@ pub async fn take_at_once(
         .collect();
     let Ok(holding) = ledger::holding(&holds, now) else { return Err(Refusal::Short) };
 
-    let mut statements = Vec::with_capacity(3 + holding.len() + calls.len());
+    let mut statements = Vec::with_capacity(4 + holding.len() + calls.len());
     // No more than the ledger can hold, so this cannot be too much.
     let reserved: i64 = calls.iter().map(|(_, call)| call.reserved).sum();
     if reserved > 0 {
@@ -46,6 +46,7 @@ pub async fn take_at_once(
     }
     statements.push(load::beginning_on_trunk(facts.trunk_id, number, facts.channel_cap, facts.cps_limit, now));
     statements.push(load::beginning_in_zone(facts.account_id, &facts.zone, number, quota(newest, facts), now));
+    statements.push(load::beginning_in_zone(facts.account_id, load::ACCOUNT_WIDE, number, i64::MAX, now));
     statements.extend(holding);
     statements.extend(calls.iter().map(|(asked, call)| live::inserting(&asked.identity, call)));
     let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
@@ -87,6 +88,7 @@ pub async fn take(
     if !load::begin_in_zone(conn, account, &facts.zone, quota(asked, facts), now).await? {
         return Err(Refusal::Denied(Denial::ZoneQuota));
     }
+    load::begin_in_zone(conn, account, load::ACCOUNT_WIDE, i64::MAX, now).await?;
     if capped.amount == 0 || hold(conn, facts, token, capped, now).await? {
         return Ok(capped);
     }

@@ -39,11 +39,8 @@ pub async fn open(
 
 /// The open end of a call, which nobody else can change before we commit.
 pub async fn lock(conn: &mut Conn, token: CallId) -> Result<Option<OpenEnd>, DbError> {
-    conn.opt(
-        sql!("SELECT ", OpenEnd::COLS, " FROM open_ends WHERE token = $1 /*pg FOR UPDATE */"),
-        params![token],
-    )
-    .await
+    conn.opt(sql!("SELECT ", OpenEnd::COLS, " FROM open_ends WHERE token = $1 /*pg FOR UPDATE */"), params![token])
+        .await
 }
 
 /// Something was told, but not all.

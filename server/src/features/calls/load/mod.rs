@@ -3,8 +3,8 @@
 mod store;
 
 pub use store::{
-    begin_in_zone, begin_on_trunk, beginning_in_zone, beginning_on_trunk, channels_in_use, end_in_zone, end_on_trunk,
-    reserving_in_day,
+    ACCOUNT_WIDE, HOURS_SHOWN, begin_in_zone, begin_on_trunk, beginning_in_zone, beginning_on_trunk, channels_in_use,
+    end_in_zone, end_on_trunk, remember_hour, reserving_in_day,
 };
 
 use rating::Rate;

@@ -5,8 +5,11 @@ use crate::db::{Conn, DbError, Statement, params, sql};
 use crate::features::calls::{day_of, hour_of};
 use crate::values::{AccountId, Time, TrunkId};
 
+/// All zones together, under a name that no zone has: the most calls at once in each zone were not all at the same time.
+pub const ACCOUNT_WIDE: &str = "";
+
 /// A month of 31 days, the longest stretch whose peaks are shown.
-const HOURS_SHOWN: i64 = 31 * 24;
+pub const HOURS_SHOWN: i64 = 31 * 24;
 
 /// One more call on a trunk, unless it is full or has begun enough of them in this second.
 pub async fn begin_on_trunk(
@@ -143,14 +146,22 @@ async fn remember_hours(
     Ok(())
 }
 
-async fn remember_hour(conn: &mut Conn, account: AccountId, zone: &str, hour: i64, peak: i64) -> Result<(), DbError> {
+/// Writes down the most calls at once in an hour, unless more are known.
+pub async fn remember_hour(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    hour: i64,
+    peak: i64,
+) -> Result<(), DbError> {
     if peak == 0 {
         return Ok(());
     }
     conn.exec(
         sql!(
             "INSERT INTO zone_hours (account_id, zone, hour, peak) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak"
+             ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak
+             WHERE zone_hours.peak < excluded.peak"
         ),
         params![account, zone, hour, peak],
     )

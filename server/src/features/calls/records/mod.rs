@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::live::LiveCall;
 use super::load::{self, Day};
+use super::peaks;
 use super::types::CallStatus;
 use super::{day_of, hour_of};
 use crate::db::Conn;
@@ -224,7 +225,8 @@ async fn settle_lines<'r>(
 ) -> Result<usize, LedgerError> {
     let number = new.clone().count();
     conn.count(|metrics| metrics.calls.records.of("import"), number as u64);
-    settle(conn, entropy, shares(new), now).await?;
+    settle(conn, entropy, shares(new.clone()), now).await?;
+    peaks::note(conn, new, now).await?;
     Ok(number)
 }
 
@@ -269,8 +271,12 @@ async fn settle(
         for (trunk, calls) in share.trunks {
             load::end_on_trunk(conn, trunk, calls).await?;
         }
+        let ended: i64 = share.zones.values().sum();
         for (zone, calls) in share.zones {
             load::end_in_zone(conn, account, &zone, calls, now).await?;
+        }
+        if ended > 0 {
+            load::end_in_zone(conn, account, load::ACCOUNT_WIDE, ended, now).await?;
         }
         share.holds.sort_unstable();
         let charge = share.ledger_id.map(|id| {

@@ -179,7 +179,11 @@ pub async fn trunks(conn: &mut Conn) -> Result<Both, DbError> {
 pub async fn zones(conn: &mut Conn) -> Result<Both, DbError> {
     let named = |(account, zone, live): (AccountId, String, i64)| (format!("{account} {zone}"), vec![live]);
     let stored = sql!("SELECT account_id, zone, live FROM zone_load");
-    let counted = sql!("SELECT account_id, zone, COUNT(*) FROM live_calls GROUP BY account_id, zone");
+    // All zones together have no name.
+    let counted = sql!(
+        "SELECT account_id, zone, COUNT(*) FROM live_calls GROUP BY account_id, zone
+         UNION ALL SELECT account_id, '', COUNT(*) FROM live_calls GROUP BY account_id"
+    );
     Ok(Both { stored: gather(conn, stored, named).await?, counted: gather(conn, counted, named).await? })
 }
 

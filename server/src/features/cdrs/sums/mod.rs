@@ -89,7 +89,8 @@ pub async fn capacity(mut read: Read, Query(query): Query<CapacityQuery>) -> Res
     let first = (now.div_euclid(step) - buckets + 1) * step;
     let written = store::peaks(&mut read, account, (first, now), buckets * step).await?;
     let loads = store::loads(&mut read, account, MOST_ZONES).await?;
-    let hours = with_present(written, &loads, first, now);
+    let together = loads.iter().find(|load| load.zone == calls::ACCOUNT_WIDE);
+    let hours = with_present(written, together, first, now);
     let points = (0..buckets).map(|bucket| {
         let start = first + bucket * step;
         let peak = hours.range(start..start + step).map(|(_, peak)| *peak).max();
@@ -98,17 +99,15 @@ pub async fn capacity(mut read: Read, Query(query): Query<CapacityQuery>) -> Res
     Ok(Json(Capacity { period, points: points.collect() }))
 }
 
-/// The peaks that were written down, with those of each zone since its last change, which are not: until the end of
-/// that hour its peak, and afterwards the calls that still go on.
-fn with_present(written: Vec<(i64, i64)>, loads: &[LoadRow], first: i64, now: i64) -> BTreeMap<i64, i64> {
+/// The peaks that were written down, with those since the last change, which are not: until the end of that hour its
+/// peak, and afterwards the calls that still go on.
+fn with_present(written: Vec<(i64, i64)>, load: Option<&LoadRow>, first: i64, now: i64) -> BTreeMap<i64, i64> {
     let mut hours: BTreeMap<i64, i64> = written.into_iter().collect();
-    for load in loads {
-        if load.hour >= first {
-            *hours.entry(load.hour).or_default() += load.hour_peak;
-        }
-        for hour in first.max(load.hour + 1)..=now {
-            *hours.entry(hour).or_default() += load.live;
-        }
+    let Some(load) = load else { return hours };
+    let since = (load.hour + 1..=now).map(|hour| (hour, load.live));
+    for (hour, peak) in std::iter::once((load.hour, load.hour_peak)).chain(since).filter(|(hour, _)| *hour >= first) {
+        let known = hours.entry(hour).or_default();
+        *known = peak.max(*known);
     }
     hours
 }
@@ -146,9 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_go_on_count_in_every_hour_since_and_zones_add_up() {
-        let hours = with_present(vec![(10, 7)], &[load(11, 5, 2), load(4, 9, 1)], 10, 13);
-        assert_eq!(hours, BTreeMap::from([(10, 8), (11, 6), (12, 3), (13, 3)]));
+    fn calls_that_go_on_count_in_every_hour_since() {
+        let hours = with_present(vec![(10, 7), (11, 6), (13, 1)], Some(&load(11, 5, 2)), 10, 13);
+        assert_eq!(hours, BTreeMap::from([(10, 7), (11, 6), (12, 2), (13, 2)]));
+        assert_eq!(with_present(vec![], Some(&load(4, 9, 1)), 10, 11), BTreeMap::from([(10, 1), (11, 1)]));
+        assert_eq!(with_present(vec![(10, 7)], None, 10, 13), BTreeMap::from([(10, 7)]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The sums that are kept beside the records.
 
 use crate::db::{Conn, DbError, params, row, sql};
+use crate::features::calls::ACCOUNT_WIDE;
 use crate::values::{AccountId, TrunkId};
 
 row! {
@@ -46,7 +47,7 @@ pub async fn since(
     .await
 }
 
-/// The most calls at once in each hour of a stretch that was written down: the peaks of all zones together.
+/// The most calls at once in each hour of a stretch that was written down, in all zones together.
 pub async fn peaks(
     conn: &mut Conn,
     account: AccountId,
@@ -55,10 +56,10 @@ pub async fn peaks(
 ) -> Result<Vec<(i64, i64)>, DbError> {
     conn.all(
         sql!(
-            "SELECT hour, CAST(SUM(peak) AS BIGINT) FROM zone_hours WHERE account_id = $1 AND hour BETWEEN $2 AND $3
-             GROUP BY hour ORDER BY hour LIMIT $4"
+            "SELECT hour, peak FROM zone_hours WHERE account_id = $1 AND hour BETWEEN $2 AND $3 AND zone = $5
+             ORDER BY hour LIMIT $4"
         ),
-        params![account, first, last, limit],
+        params![account, first, last, limit, ACCOUNT_WIDE],
     )
     .await
 }

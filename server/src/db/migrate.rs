@@ -75,6 +75,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0032_suspensions",
     "0033_late_words",
     "0034_peaks",
+    "0035_undone_orders",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -45,6 +45,16 @@ both! {
         scene.end().await;
     }
 
+    async fn a_call_of_a_switch_whose_clock_is_behind_lasts_no_longer_than_it_was_heard_of(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let (token, _) = vanished(&scene, &[("answered", -200_000), ("keepalive", -158_000)]).await;
+        assert_eq!(scene.record(&token).await, Some(("answered".to_owned(), 42, 42_000_000, 42_000_000, true)));
+        // Whatever is said of an age before the call keeps nobody from closing it.
+        let (token, _) = vanished(&scene, &[("keepalive", -900_000)]).await;
+        assert_eq!(scene.record(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
+        scene.end().await;
+    }
+
     async fn an_answer_that_is_told_late_is_charged_for_up_to_the_end(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[]).await;

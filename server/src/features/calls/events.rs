@@ -1,7 +1,8 @@
 //! What switches tell of calls and upstreams: in any order, as often as they like.
 //!
 //! All that a batch says of one call is put together first. An end closes the call, once: who speaks of it later is
-//! heard and changes nothing, unless something was left open. Anything else lets it go on, with money for its next minutes if there is any.
+//! heard and changes nothing, unless something was left open. Anything else lets it go on, with money for its next
+//! minutes if there is any.
 
 use std::collections::{BTreeMap, BTreeSet};
 

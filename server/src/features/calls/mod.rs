@@ -15,8 +15,8 @@
 //! or copies the Call-ID of another call neither rides free nor hides one. The live row's removal is what makes an end
 //! count once. A call that was closed by guess leaves an open end, and what is told late settles it.
 //!
-//! Rows are locked in one order, so that nobody waits in a circle: live calls and open ends by token; then account by account its days,
-//! trunks, zones, holds, balance, and sums.
+//! Rows are locked in one order, so that nobody waits in a circle: live calls and open ends by token; then account by
+//! account its days, trunks, zones, holds, balance, and sums.
 
 mod alarms;
 mod authorize;

@@ -64,16 +64,16 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
 - **Numbers.** The same service with a stock of 1,000,000 numbers and with one of 100,000: whoever looks at it or orders
   from it should not notice. The numbers come in over `POST /admin/did-inventory/import`, as the team's would.
 - **Calls.** A decision is a durable transaction: a part of the day's spend, a channel of the trunk and of the zone,
-  money held, a live call. Those that ask at the same time on one trunk share one; 32 clients on eight trunks make two
-  to four. The echo keeps nothing and waits for no disk: the limit says how far that would have to be hidden. On SQLite
-  all decisions go through the one writer, which is busy all the time: each puts rows into eleven indexes. On PostgreSQL
-  the server does the same, on the cores it shares with the service and the clients. Calls that are over come from one
-  client, so that reading, pricing and writing a batch follow each other; keeping the indexes of the records costs as
-  much as all else, as the two procedures show. The bare rows go into a table with the same indexes, through COPY or
-  prepared inserts; the procedures take one call after another. A page is what `GET /v1/cdrs` answers: besides what the
-  bare statement does, whose rows go nowhere, the caller's token is looked up and 50 rows are made JSON. Summaries are
-  read from sums that are kept with each call, so that it does not matter how many there are. The calls themselves are
-  made by the database.
+  the account's calls at once, money held, a live call. Those that ask at the same time on one trunk share one; 32
+  clients on eight trunks make two to four. The echo keeps nothing and waits for no disk: the limit says how far that
+  would have to be hidden. On SQLite all decisions go through the one writer, which is busy all the time: each puts
+  rows into eleven indexes. On PostgreSQL the server does the same, on the cores it shares with the service and the
+  clients. Calls that are over come from one client, so that reading, pricing and writing a batch follow each other;
+  keeping the indexes of the records costs as much as all else, as the two procedures show. The bare rows go into a
+  table with the same indexes, through COPY or prepared inserts; the procedures take one call after another. A page is
+  what `GET /v1/cdrs` answers: besides what the bare statement does, whose rows go nowhere, the caller's token is
+  looked up and 50 rows are made JSON; a profile shows nothing that stands out. Summaries are read from sums that are
+  kept with each call, so that it does not matter how many there are. The calls themselves are made by the database.
 - **Start and memory.** Each round starts anew on an empty folder, so it includes making the database. Hashing a password
   takes 19 MiB, which the thread that did it keeps for a second.
 - **Slow clients.** Half of 2,000 connections send a byte of a header each second, half send nothing; two more send
@@ -84,8 +84,8 @@ so a limit is set on the ratio wherever there is a yardstick. `make bench` fails
   of the answer and the end. What the caller's messages say counts, from INVITE to 180; the medians lie so far apart as the
   edge and the service take.
 
-`bench/run requests` (or `commits`, `decks`, `numbers`, `decisions`, `intake`, `records`, `start`, `slow`, `timing`, `rating`, `edge`)
-measures one of them and leaves this page alone.
+`bench/run requests` (or `commits`, `decks`, `numbers`, `decisions`, `intake`, `records`, `start`, `slow`, `timing`,
+`rating`, `edge`) measures one of them and leaves this page alone.
 "
     ))
 }

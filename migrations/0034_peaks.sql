@@ -3,7 +3,7 @@ CREATE TABLE peaks_due (
     account_id UUID NOT NULL,
     hour       BIGINT NOT NULL,
     arrivals   BIGINT NOT NULL,
-    PRIMARY KEY (account_id, hour)
+    PRIMARY KEY (hour, account_id)
 );
 
 -- All zones together, which have no name. Of the past only the peaks of each are known, and their sum is no less.

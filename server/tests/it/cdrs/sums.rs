@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
+use trunkline::db::DbError;
+use trunkline::params;
+use uuid::Uuid;
 
 use super::{line, moment, take_in, vain};
 use crate::switch::{Scene, trunk};
@@ -96,6 +99,26 @@ both! {
         assert_eq!((points.len(), &points[28]["peak_concurrent"]), (30, &json!(4)));
         assert_eq!(points[28]["bucket_start"], json!(moment(hour * 3_600_000)));
         assert_eq!(customer.get("/quotas").await.ok()["data"][0]["peak_today"], 0);
+        scene.end().await;
+    }
+
+    async fn hours_that_go_on_keep_no_hour_that_is_over_from_being_counted(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance_to_next(86_400).await;
+        let hour = scene.now() / 3_600_000;
+        let crowd = db.tx(hour, |conn, hour| Box::pin(async move {
+            for account in 1..=1000_u128 {
+                let sql = "INSERT INTO peaks_due (account_id, hour, arrivals) VALUES ($1, $2, 1)";
+                conn.exec(sql, params![Uuid::from_u128(account), *hour]).await?;
+            }
+            Ok::<_, DbError>(())
+        }));
+        crowd.await.unwrap();
+        take_in(&scene.world, &[line(&scene, "a", scene.now() - 3_600_000, 40, json!({}))]).await;
+        scene.world.advance(60).await;
+        assert_eq!(signed_in(&scene).await.get("/capacity").await.ok()["points"][166]["peak_concurrent"], 1);
+        scene.world.advance(3600).await;
+        assert_eq!(scene.number("SELECT COUNT(*) FROM peaks_due").await, 0);
         scene.end().await;
     }
 

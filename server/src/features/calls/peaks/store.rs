@@ -18,7 +18,7 @@ pub async fn note(conn: &mut Conn, account: AccountId, hour: i64) -> Result<(), 
     conn.exec(
         sql!(
             "INSERT INTO peaks_due (account_id, hour, arrivals) VALUES ($1, $2, 1)
-             ON CONFLICT (account_id, hour) DO UPDATE SET arrivals = peaks_due.arrivals + 1"
+             ON CONFLICT (hour, account_id) DO UPDATE SET arrivals = peaks_due.arrivals + 1"
         ),
         params![account, hour],
     )
@@ -26,8 +26,9 @@ pub async fn note(conn: &mut Conn, account: AccountId, hour: i64) -> Result<(), 
     Ok(())
 }
 
+/// The oldest hours first: those that go on stay due, and whoever comes after them would never have its turn.
 pub async fn due(conn: &mut Conn, limit: i64) -> Result<Vec<Due>, DbError> {
-    conn.all(sql!("SELECT ", Due::COLS, " FROM peaks_due ORDER BY account_id, hour LIMIT $1"), params![limit]).await
+    conn.all(sql!("SELECT ", Due::COLS, " FROM peaks_due ORDER BY hour, account_id LIMIT $1"), params![limit]).await
 }
 
 /// An hour was counted, unless more lines of it have come since.

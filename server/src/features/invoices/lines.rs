@@ -127,9 +127,14 @@ fn describe_calls(charge: &Charge) -> String {
 
 /// How many calls, and the minutes that were paid for.
 fn describe_volume(place: &str, calls: i64, seconds: i64) -> String {
-    let what = if calls == 1 { "call" } else { "calls" };
     let hundredths = (seconds * 100 + 30) / 60;
-    format!("{place}: {calls} {what}, {}.{:02} minutes", hundredths / 100, hundredths % 100)
+    let minutes = format!("{}.{:02}", hundredths / 100, hundredths % 100);
+    match calls {
+        // Calls that were invoiced before, of which more was heard later.
+        0 => format!("{place}: {minutes} more minutes of earlier calls"),
+        1 => format!("{place}: 1 call, {minutes} minutes"),
+        calls => format!("{place}: {calls} calls, {minutes} minutes"),
+    }
 }
 
 fn describe(item: Item, entries: i64) -> String {
@@ -232,13 +237,15 @@ mod tests {
     #[test]
     fn calls_have_a_line_for_each_destination_and_what_has_no_record_comes_last() {
         let sums = [sum(Kind::Call, Book::Calls, 100, 2), sum(Kind::NumberOrder, Book::NumberSetup, 7, 1)];
-        let charges = [charge("NL", "Netherlands mobile", 3, 90, 70), charge("", "", 1, 60, 20)];
+        let charges =
+            [charge("NL", "Netherlands mobile", 3, 90, 70), charge("", "", 1, 60, 20), charge("", "Sweden", 0, 30, 4)];
         let shown: Vec<(String, i64)> =
             lines(&sums, &charges, &[]).unwrap().into_iter().map(|line| (line.description, line.net.nanos())).collect();
         let expected = [
             ("Calls to Netherlands mobile (NL): 3 calls, 1.50 minutes", 70),
             ("Calls: 1 call, 1.00 minutes", 20),
-            ("Other calls", 10),
+            ("Calls to Sweden: 0.50 more minutes of earlier calls", 4),
+            ("Other calls", 6),
             ("1 number set up", 7),
         ];
         assert_eq!(shown, expected.map(|(text, nanos)| (text.to_owned(), nanos)));

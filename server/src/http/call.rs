@@ -150,6 +150,13 @@ impl Call {
         lock(&self.notes).meta.insert(name.to_owned(), value.into());
     }
 
+    /// Adds what each of these fields was and what it has become, where that is not the same.
+    pub fn note_changes<const N: usize>(&self, before: [(&str, Value); N], after: [(&str, Value); N]) {
+        for ((name, from), (_, to)) in before.into_iter().zip(after) {
+            self.note_change(name, from, to);
+        }
+    }
+
     /// Adds what a field was and what it has become, if that is not the same.
     pub fn note_change(&self, name: &str, from: impl Into<Value>, to: impl Into<Value>) {
         let (from, to) = (from.into(), to.into());

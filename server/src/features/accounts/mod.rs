@@ -13,7 +13,7 @@ pub use store::{
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
 pub use words::words_of;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::db::Conn;
 use crate::http::answer::Json;
@@ -47,7 +47,7 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
             tx.expect_version(&Account::from(account.clone()))?;
             let before = account.clone();
             changes.apply(&mut account);
-            note_changes(tx.call, &before, &account);
+            tx.call.note_changes(facts(&before), facts(&account));
             account.updated_at = tx.call.now;
             store::update(tx, &account).await?;
             if account.company_name != before.company_name {
@@ -59,19 +59,14 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
     .await
 }
 
-/// Writes down what is another than it was.
-fn note_changes(call: &Call, before: &AccountRow, after: &AccountRow) {
-    let facts = |row: &AccountRow| {
-        [
-            ("company_name", json!(row.company_name)),
-            ("locale", json!(row.locale)),
-            ("postal_address", json!(row.postal_address)),
-            ("invoice_address", json!(row.invoice_address)),
-            ("vat_id", json!(row.vat_id)),
-            ("vat_status", json!(row.vat_status)),
-        ]
-    };
-    for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
-        call.note_change(name, from, to);
-    }
+/// What the audit log tells of a change.
+fn facts(row: &AccountRow) -> [(&'static str, Value); 6] {
+    [
+        ("company_name", json!(row.company_name)),
+        ("locale", json!(row.locale)),
+        ("postal_address", json!(row.postal_address)),
+        ("invoice_address", json!(row.invoice_address)),
+        ("vat_id", json!(row.vat_id)),
+        ("vat_status", json!(row.vat_status)),
+    ]
 }

@@ -13,7 +13,7 @@ mod types;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::db::Conn;
@@ -131,7 +131,7 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, wanted: &AdminCustomerUpdate) -> 
         move_to(tx, &before, status, wanted.reason.as_deref()).await?;
     }
     let after = find(tx, id).await?;
-    note_changes(call, &before, &after);
+    call.note_changes(facts(&before), facts(&after));
     Ok(Json(seen(tx, after, now).await?))
 }
 
@@ -197,19 +197,14 @@ fn event(before: &CustomerRow, wanted: OnboardingStatus) -> Result<Option<Event>
     }
 }
 
-/// Writes down what is another than it was.
-fn note_changes(call: &Call, before: &CustomerRow, after: &CustomerRow) {
-    let facts = |row: &CustomerRow| {
-        [
-            ("onboarding_status", json!(row.onboarding_status)),
-            ("suspension_reason", json!(row.suspension_reason)),
-            ("account_manager_id", json!(row.account_manager_id)),
-            ("vat_status", json!(row.vat_status)),
-            ("vat_treatment", json!(row.vat_treatment)),
-            ("telecom_reseller", json!(row.telecom_reseller)),
-        ]
-    };
-    for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
-        call.note_change(name, from, to);
-    }
+/// What the audit log tells of a change.
+fn facts(row: &CustomerRow) -> [(&'static str, Value); 6] {
+    [
+        ("onboarding_status", json!(row.onboarding_status)),
+        ("suspension_reason", json!(row.suspension_reason)),
+        ("account_manager_id", json!(row.account_manager_id)),
+        ("vat_status", json!(row.vat_status)),
+        ("vat_treatment", json!(row.vat_treatment)),
+        ("telecom_reseller", json!(row.telecom_reseller)),
+    ]
 }

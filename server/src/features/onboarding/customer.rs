@@ -1,6 +1,6 @@
 //! What a prospect sees and says of itself.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::store::{self, Prospect};
 use super::types::{
@@ -66,7 +66,7 @@ async fn apply(
         rules::may_move_country(before.country, known.standing().onboarding)
             .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
     }
-    note_changes(tx.call, &before, &after);
+    tx.call.note_changes(facts(&before), facts(&after));
     let details = Details {
         trading_name: after.trading_name.as_deref(),
         country: after.country,
@@ -80,19 +80,14 @@ async fn apply(
     Ok(Json(view(tx, after).await?))
 }
 
-/// Writes down what is another than it was.
-fn note_changes(call: &Call, before: &Prospect, after: &Prospect) {
-    let facts = |of: &Prospect| {
-        [
-            ("trading_name", json!(of.trading_name)),
-            ("country", json!(of.country)),
-            ("contact_name", json!(of.contact_name)),
-            ("contact_phone", json!(of.contact_phone)),
-        ]
-    };
-    for ((name, from), (_, to)) in facts(before).into_iter().zip(facts(after)) {
-        call.note_change(name, from, to);
-    }
+/// What the audit log tells of a change.
+fn facts(of: &Prospect) -> [(&'static str, Value); 4] {
+    [
+        ("trading_name", json!(of.trading_name)),
+        ("country", json!(of.country)),
+        ("contact_name", json!(of.contact_name)),
+        ("contact_phone", json!(of.contact_phone)),
+    ]
 }
 
 /// The prospect's place, if it waits.

@@ -110,16 +110,13 @@ impl App {
             "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
             url => MailSettings::Smtp { url: url.to_owned() },
         };
-        let files = open_files(&settings, entropy, clock.now()).await?;
-        let fx = match settings.fx_url.clone() {
-            Some(url) => Some(Feed { http: http_client()?, url }),
-            None => None,
-        };
+        let roots = trusted_roots();
+        let http = http_client(&roots)?;
+        let files = open_files(&settings, &http, entropy, clock.now()).await?;
+        let fx = settings.fx_url.clone().map(|url| Feed { http: http.clone(), url });
         let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
         let payments = match (settings.payments, &settings.revolut) {
-            (Provider::Revolut, Some(revolut)) => {
-                Payments::Revolut(Revolut::new(revolut, http_client()?, clock.clone()))
-            }
+            (Provider::Revolut, Some(revolut)) => Payments::Revolut(Revolut::new(revolut, http.clone(), clock.clone())),
             (Provider::Revolut, None) => return Err("Revolut needs its key and webhook secret".into()),
             (Provider::Sandbox, _) => Payments::Sandbox(Sandbox {
                 db: db.clone(),
@@ -127,7 +124,7 @@ impl App {
                 entropy,
                 keys: keys.clone(),
                 jobs_waker: Arc::clone(&jobs_waker),
-                http: http_client()?,
+                http: http.clone(),
                 public_url: public_url.clone(),
                 callbacks: settings.sandbox_callbacks,
             }),
@@ -135,25 +132,21 @@ impl App {
         Ok(App(Arc::new(Inner {
             public_url,
             payments,
-            carriers: open_carriers(&settings)?,
-            vies: open_vies(&settings)?,
+            carriers: open_carriers(&settings, &http),
+            vies: open_vies(&settings, &http),
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
             passwords: Passwords::new(entropy, settings.password_cost),
             mailer: Mailer::open(&mail, &settings.mail_from)?,
             files,
             links: Links::new(keys.clone()),
-            fetcher: Fetcher {
-                resolver: system_resolver(),
-                roots: trusted_roots(),
-                is_lab: settings.allow_private_ips,
-            },
+            fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,
             tariff: Snapshot::default(),
             addresses: Snapshot::default(),
             gateways: Snapshot::default(),
             metrics: db.metrics().clone(),
-            traces: open_traces(&settings, entropy, &db)?,
+            traces: open_traces(&settings, &http, entropy, &db),
             traffic: Traffic::default(),
             jobs_waker,
             switch_secret: secrets.switch,
@@ -167,50 +160,55 @@ impl App {
     }
 }
 
-/// Goes where it is told and nowhere else: neither a redirect nor a proxy of the environment leads it astray. It trusts
-/// whom the system trusts; a system that trusts nobody, such as a bare container, still starts.
-fn http_client() -> Result<reqwest::Client, StartError> {
+/// Goes where it is told and nowhere else: neither a redirect nor a proxy of the environment leads it astray.
+fn http_client(roots: &[reqwest::Certificate]) -> reqwest::Result<reqwest::Client> {
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    Ok(client.tls_certs_only(trusted_roots()).connect_timeout(CONNECT_TIMEOUT).build()?)
+    client.tls_certs_only(roots.iter().cloned()).connect_timeout(CONNECT_TIMEOUT).build()
 }
 
+/// Whom the system trusts; one that trusts nobody, such as a bare container, still starts.
 fn trusted_roots() -> Vec<reqwest::Certificate> {
     let trusted = rustls_native_certs::load_native_certs().certs;
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
 }
 
-fn open_carriers(settings: &Settings) -> Result<Carriers, StartError> {
-    Ok(match &settings.carrier {
+fn open_carriers(settings: &Settings, http: &reqwest::Client) -> Carriers {
+    match &settings.carrier {
         None => Carriers::Stock,
-        Some(carrier) => Carriers::Http(HttpCarrier { http: http_client()?, settings: carrier.clone() }),
-    })
+        Some(carrier) => Carriers::Http(HttpCarrier { http: http.clone(), settings: carrier.clone() }),
+    }
 }
 
-fn open_vies(settings: &Settings) -> Result<Vies, StartError> {
+fn open_vies(settings: &Settings, http: &reqwest::Client) -> Vies {
     let tax = &settings.tax;
-    Ok(match tax.checks {
+    match tax.checks {
         VatChecks::Offline => Vies::Offline,
         VatChecks::Vies => Vies::Online(Rest {
-            http: http_client()?,
+            http: http.clone(),
             url: tax.vies_url.clone(),
             requester: tax.seller.vat_id.clone(),
             timeout: VIES_TIMEOUT,
         }),
-    })
+    }
 }
 
-fn open_traces(settings: &Settings, entropy: Entropy, db: &Db) -> Result<Traces, StartError> {
-    Ok(match &settings.traces {
+fn open_traces(settings: &Settings, http: &reqwest::Client, entropy: Entropy, db: &Db) -> Traces {
+    match &settings.traces {
         None => Traces::off(),
-        Some(traces) => Traces::to(traces, http_client()?, entropy, db.metrics()),
-    })
+        Some(traces) => Traces::to(traces, http.clone(), entropy, db.metrics()),
+    }
 }
 
-async fn open_files(settings: &Settings, entropy: Entropy, now: Time) -> Result<Files, StartError> {
+async fn open_files(
+    settings: &Settings,
+    http: &reqwest::Client,
+    entropy: Entropy,
+    now: Time,
+) -> Result<Files, StartError> {
     let folder = settings.data_dir.join("files");
     Ok(match &settings.bucket {
         None => Files::in_folder(&folder, entropy, now)?,
-        Some(bucket) => Files::in_bucket(bucket, http_client()?, &folder, entropy, now).await?,
+        Some(bucket) => Files::in_bucket(bucket, http.clone(), &folder, entropy, now).await?,
     })
 }
 

@@ -3,6 +3,8 @@
 //! The table holds when each schedule ticks next. Whoever moves that time on enqueues the tick's job in the same
 //! transaction. Ticks missed while no node ran are made up for by one job, not by many.
 
+use std::sync::{Mutex, PoisonError};
+
 use uuid::Uuid;
 
 use super::queue::{Kind, NewJob, enqueue};
@@ -25,6 +27,8 @@ pub struct Schedule {
 pub(super) struct Planned {
     pub(super) schedule: Schedule,
     cron: Cron,
+    /// The pattern's last answer: when it was asked, and the tick that comes next until that has come.
+    known: Mutex<Option<(Time, Time)>>,
 }
 
 struct Move {
@@ -39,12 +43,25 @@ struct Move {
 impl Planned {
     pub(super) fn new(schedule: Schedule) -> Result<Planned, String> {
         let cron = schedule.cron.parse().map_err(|error| format!("schedule {}: {error}", schedule.name))?;
-        Ok(Planned { schedule, cron })
+        Ok(Planned { schedule, cron, known: Mutex::default() })
+    }
+
+    /// The first tick after this moment. It is asked for every second, and a pattern takes its time to answer.
+    fn next(&self, now: Time) -> Option<Time> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match *known {
+            Some((asked, next)) if asked <= now && now < next => Some(next),
+            _ => {
+                let next = self.cron.after(now)?;
+                *known = Some((now, next));
+                Some(next)
+            }
+        }
     }
 
     /// What is to change in the table at this moment, if anything.
     fn due_move(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<Move> {
-        let next = self.cron.after(now)?;
+        let next = self.next(now)?;
         let job = stored.filter(|tick| *tick <= now).map(|tick| NewJob {
             id,
             kind: self.schedule.kind,
@@ -65,15 +82,27 @@ pub(super) async fn tick(db: &Db, clock: &Clock, entropy: Entropy, planned: &[Pl
     let stored: Vec<(String, Time)> =
         db.read().await?.all(sql!("SELECT name, next_run_at FROM schedules"), &[]).await?;
     let now = clock.now();
-    let mut ticked = 0;
-    for plan in planned {
-        let stored = stored.iter().find(|(name, _)| name == plan.schedule.name).map(|(_, at)| *at);
-        let Some(change) = plan.due_move(stored, now, entropy.uuid(now)) else { continue };
-        if db.tx(change, |conn, change| Box::pin(apply(conn, change))).await? {
-            ticked += 1;
-        }
+    let moves: Vec<Move> = planned
+        .iter()
+        .filter_map(|plan| {
+            let stored = stored.iter().find(|(name, _)| name == plan.schedule.name).map(|(_, at)| *at);
+            plan.due_move(stored, now, entropy.uuid(now))
+        })
+        .collect();
+    if moves.is_empty() {
+        return Ok(0);
     }
-    Ok(ticked)
+    // In the same order on every node, so that two that tick together wait for each other and no more.
+    db.tx(moves, |conn, moves| {
+        Box::pin(async move {
+            let mut ticked = 0;
+            for change in moves {
+                ticked += usize::from(apply(conn, change).await?);
+            }
+            Ok(ticked)
+        })
+    })
+    .await
 }
 
 /// Moves the schedule on unless another node did, and answers whether a job was enqueued.
@@ -128,6 +157,14 @@ mod tests {
     fn a_pattern_that_became_more_frequent_counts_at_once() {
         let change = hourly().due_move(Some(at(900 * HOUR)), at(1), Uuid::nil()).unwrap();
         assert_eq!((change.to, change.job.is_some()), (at(HOUR), false));
+    }
+
+    #[test]
+    fn the_next_tick_follows_the_time_wherever_it_goes() {
+        let hourly = hourly();
+        for (now, next) in [(1, 1), (HOUR - 1, 1), (HOUR, 2), (HOUR + 1, 2), (7 * HOUR, 8), (5, 1)] {
+            assert_eq!(hourly.next(at(now)), Some(at(next * HOUR)), "at {now}");
+        }
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub struct TestDb {
 
 enum Place {
     Folder(TempDir),
-    Server(String),
+    /// The name of the database, and a connection to the server it is on.
+    Server(String, tokio_postgres::Client),
 }
 
 impl Deref for TestDb {
@@ -78,12 +79,14 @@ impl TestDb {
     }
 
     pub async fn postgres() -> TestDb {
-        let template = postgres_template().await;
+        let server = postgres_client(&postgres_url("postgres")).await;
+        let template = postgres_template(&server).await;
         let name = format!("trunkline_test_{}", uuid().simple());
         // Written as files: what a test throws away need not be in the log as well.
-        admin(&format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")).await;
+        let create = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
+        server.batch_execute(&create).await.unwrap();
         let url = postgres_url(&name);
-        TestDb { db: open(&url).await, url, place: Place::Server(name) }
+        TestDb { db: open(&url).await, url, place: Place::Server(name, server) }
     }
 
     pub fn options(&self) -> DbOptions {
@@ -94,7 +97,7 @@ impl TestDb {
     pub fn file(&self) -> PathBuf {
         match &self.place {
             Place::Folder(folder) => folder.path().join("test.db"),
-            Place::Server(_) => panic!("only SQLite is a file"),
+            Place::Server(..) => panic!("only SQLite is a file"),
         }
     }
 
@@ -115,21 +118,29 @@ impl TestDb {
 
     /// Ends every connection to the database and lets nobody in: only for one that is somewhere else.
     pub async fn take_away(&self) {
-        let Place::Server(name) = &self.place else { panic!("a file cannot be away") };
-        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await;
-        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")).await;
+        let (name, server) = self.server();
+        server.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await.unwrap();
+        let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        server.batch_execute(&end).await.unwrap();
     }
 
     pub async fn bring_back(&self) {
-        let Place::Server(name) = &self.place else { panic!("a file cannot be away") };
-        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await;
+        let (name, server) = self.server();
+        server.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await.unwrap();
+    }
+
+    fn server(&self) -> (&str, &tokio_postgres::Client) {
+        match &self.place {
+            Place::Server(name, server) => (name, server),
+            Place::Folder(_) => panic!("a file is on no server"),
+        }
     }
 
     /// Runs a test and removes the database, whether it passed or not.
     pub async fn run(self, test: impl AsyncFnOnce(&TestDb)) {
         let outcome = AssertUnwindSafe(test(&self)).catch_unwind().await;
-        if let Place::Server(name) = &self.place {
-            admin(&format!("DROP DATABASE {name} WITH (FORCE)")).await;
+        if let Place::Server(name, server) = &self.place {
+            server.batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).await.unwrap();
         }
         if let Err(panic) = outcome {
             resume_unwind(panic);
@@ -183,15 +194,10 @@ pub async fn postgres_client(url: &str) -> tokio_postgres::Client {
     client
 }
 
-async fn admin(sql: &str) {
-    postgres_client(&postgres_url("postgres")).await.batch_execute(sql).await.unwrap();
-}
-
 /// Test processes run side by side: one builds the template while the others wait, and it appears under its name only
 /// when it is complete.
-async fn postgres_template() -> String {
+async fn postgres_template(client: &tokio_postgres::Client) -> String {
     let template = template_name();
-    let client = postgres_client(&postgres_url("postgres")).await;
     client.batch_execute("SELECT pg_advisory_lock(7310589422)").await.unwrap();
     let found = client.query_opt("SELECT 1 FROM pg_database WHERE datname = $1", &[&template]).await.unwrap();
     if found.is_none() {
@@ -201,5 +207,6 @@ async fn postgres_template() -> String {
         open(&postgres_url(&building)).await.migrate().await.unwrap();
         client.batch_execute(&format!("ALTER DATABASE {building} RENAME TO {template}")).await.unwrap();
     }
+    client.batch_execute("SELECT pg_advisory_unlock(7310589422)").await.unwrap();
     template
 }

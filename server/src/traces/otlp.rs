@@ -16,7 +16,7 @@ pub(super) fn body(service: &str, spans: &[Span]) -> Value {
         "resourceSpans": [{
             "resource": { "attributes": resource },
             "scopeSpans": [{
-                "scope": { "name": env!("CARGO_PKG_NAME") },
+                "scope": { "name": env!("CARGO_CRATE_NAME") },
                 "spans": spans.iter().map(span).collect::<Vec<_>>(),
             }],
         }],

@@ -87,7 +87,7 @@ fn sqlite_text(text: &str) -> String {
 
 /// Every `sql!(…)` of the source, with the columns of rows put in.
 fn statements() -> Vec<Statement> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src");
     let mut found = Vec::new();
     for file in rust_files(&source) {
         let text = std::fs::read_to_string(&file).unwrap();

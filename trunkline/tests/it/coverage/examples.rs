@@ -163,7 +163,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(team::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
-        panic!("{method} {path} has no example: add a line to EXAMPLES in server/tests/it/coverage/examples.rs that prepares a request which succeeds")
+        panic!("{method} {path} has no example: add a line to EXAMPLES in trunkline/tests/it/coverage/examples.rs that prepares a request which succeeds")
     });
     prepare(world).await
 }
@@ -190,7 +190,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(team::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);
     let (_, prepare) = found.unwrap_or_else(|| {
-        panic!("{} names a resource: add a line to STRANGERS in server/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)
+        panic!("{} names a resource: add a line to STRANGERS in trunkline/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)
     });
     prepare(world).await
 }

@@ -4,7 +4,7 @@ use crate::source::Source;
 use crate::{File, Finding, demand, has_word, repository, sample};
 
 /// Where a database engine may be named, inside `server/src`.
-const ENGINE_ROOMS: &[&str] = &["db/", "config.rs", "main.rs"];
+const ENGINE_ROOMS: &[&str] = &["db/", "config.rs"];
 const ENGINES: &[&str] = &["sqlite", "postgres"];
 
 /// Where SQL may be written, inside `server/src`, beside each feature's `store.rs` and features of one file.

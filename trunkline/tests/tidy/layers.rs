@@ -32,7 +32,7 @@ const LAYERS: &[&[&str]] = &[
     &["serve"],
     &["demo"],
     &["cli"],
-    &["lib", "main"],
+    &["lib"],
 ];
 
 fn layer(module: &str) -> Option<usize> {

@@ -42,13 +42,14 @@ pub struct Passwords(Arc<Inner>);
 struct Inner {
     entropy: Entropy,
     cost: Cost,
-    running: Semaphore,
-    waiting: AtomicUsize,
+    running: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
 }
 
 impl Passwords {
     pub fn new(entropy: Entropy, cost: Cost) -> Passwords {
-        Passwords(Arc::new(Inner { entropy, cost, running: Semaphore::new(AT_ONCE), waiting: AtomicUsize::new(0) }))
+        let running = Arc::new(Semaphore::new(AT_ONCE));
+        Passwords(Arc::new(Inner { entropy, cost, running, waiting: Arc::default() }))
     }
 
     /// The hash to store, in PHC form.
@@ -83,26 +84,31 @@ impl Passwords {
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let _place = Place::take(&self.0.waiting)?;
-        let _permit = self.0.running.acquire().await.map_err(broken)?;
-        tokio::task::spawn_blocking(work).await.map_err(broken)?
+        let place = Place::take(Arc::clone(&self.0.waiting))?;
+        let permit = Arc::clone(&self.0.running).acquire_owned().await.map_err(broken)?;
+        // A hash that has begun runs to its end, whether or not somebody still waits for it, and counts until then.
+        let counted = move || {
+            let _held = (place, permit);
+            work()
+        };
+        tokio::task::spawn_blocking(counted).await.map_err(broken)?
     }
 }
 
 /// A place in the queue, given back when dropped, also by a caller that went away.
-struct Place<'a>(&'a AtomicUsize);
+struct Place(Arc<AtomicUsize>);
 
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Result<Place<'a>, PasswordError> {
+impl Place {
+    fn take(waiting: Arc<AtomicUsize>) -> Result<Place, PasswordError> {
         let place = Place(waiting);
-        if waiting.fetch_add(1, Ordering::AcqRel) >= AT_ONCE + WAITING_AT_MOST {
+        if place.0.fetch_add(1, Ordering::AcqRel) >= AT_ONCE + WAITING_AT_MOST {
             return Err(PasswordError::Busy);
         }
         Ok(place)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -155,5 +161,30 @@ mod tests {
         while queue.join_next().await.is_some() {}
         drop(held);
         assert!(passwords.verify("x", None).await.is_ok());
+    }
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_hash_that_nobody_waits_for_any_more_counts_until_it_is_done() {
+        let passwords = Passwords::new(Entropy, Cost::Little);
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (finish, may_finish) = std::sync::mpsc::channel::<()>();
+        let hashing = {
+            let passwords = passwords.clone();
+            tokio::spawn(async move {
+                let work = move || {
+                    let _ = begun.send(());
+                    may_finish.recv().map_err(broken)
+                };
+                passwords.on_a_thread(work).await
+            })
+        };
+        has_begun.await.unwrap();
+        hashing.abort();
+        assert!(hashing.await.is_err());
+        assert_eq!(passwords.0.running.available_permits(), AT_ONCE - 1);
+        finish.send(()).unwrap();
+        while passwords.0.running.available_permits() < AT_ONCE {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(passwords.0.waiting.load(Ordering::Acquire), 0);
     }
 }

@@ -32,6 +32,7 @@ mod impersonation;
 mod invoices;
 mod jwt;
 mod kyb;
+mod late_commits;
 mod ledger;
 mod lockout;
 mod mail;

@@ -20,7 +20,7 @@ async fn forgot(world: &World, email: &str) -> Answer {
 }
 
 /// The token of the reset link that was mailed last.
-async fn reset_token(world: &World) -> String {
+pub async fn reset_token(world: &World) -> String {
     forgot(world, CORA).await.expect(202);
     world.letters().await.pop().unwrap().token()
 }

@@ -49,10 +49,10 @@ pub async fn reset_password(call: Call, Body(request): Body<ResetPasswordRequest
             let user = spend(tx, hash, LinkPurpose::Reset).await?;
             let (call, now) = (tx.call.clone(), tx.call.now);
             users::set_password(tx, user.id, password_hash, now).await?;
-            // In this order: a code that is being verified meanwhile is waited for, and the session it opens ends too.
+            // In this order: a code or link that is being used meanwhile is waited for, and the session it opens ends too.
             two_factor::void_challenges(tx, user.id, now).await?;
-            store::end_everything(tx, user.id, now).await?;
             void_links(tx, user.id, now).await?;
+            store::end_everything(tx, user.id, now).await?;
             // Whoever guessed the old one from here has proved to be its owner; from elsewhere guessing stays slow.
             store::clear_failures(tx, failing_pair(&user.email, call.ip)).await?;
             let told = PasswordChanged { at: Moment(now), ip: call.ip };

@@ -47,8 +47,10 @@ async fn end_family(call: &Call, token: RefreshToken) -> Result<(), Problem> {
         .db
         .tx((call.clone(), token, user), |conn, (call, token, user)| {
             Box::pin(async move {
+                // In this order: a refresh of the family that goes on meanwhile is waited for, and its token dies too.
+                let has_ended = store::end_session(conn, token.session_id, call.now).await?;
                 store::revoke_access_of_session(conn, token.session_id, call.now).await?;
-                if store::end_session(conn, token.session_id, call.now).await? {
+                if has_ended {
                     let told = SessionEnded { at: Moment(call.now), ip: call.ip };
                     letters::send(conn, &call.app, &Addressee::new(&user.email, &user.name), &told, call.now).await?;
                     call.record(conn, "session.token_reuse").await?;

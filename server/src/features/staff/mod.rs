@@ -20,7 +20,7 @@ use crate::http::call::{Call, Done, Read, Tx};
 use crate::http::input::{Body, Path};
 use crate::http::page::{Listing, Page, Unfiltered};
 use crate::http::problem::Problem;
-use crate::values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, Time, UserId};
+use crate::values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 use store::MemberRow;
 
 /// A member of the team, or a user of a customer.
@@ -149,20 +149,16 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<
         return Err(Problem::state_conflict("This is the last admin; make another one first."));
     }
     store::update(tx, id, roles, is_active, now).await?;
-    sign_out_everywhere(tx, id, now).await?;
+    // In this order: a code or link that is being used meanwhile is waited for, and the session it opens ends too.
+    two_factor::void_challenges(tx, id, now).await?;
     if !is_active {
         // Whoever comes back asks for a new one.
         sessions::void_links(tx, id, now).await?;
     }
+    sessions::end_everything(tx, id, now).await?;
     tx.call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.call.note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
-}
-
-/// In this order: a code that is being verified meanwhile is waited for, and the session it opens ends too.
-async fn sign_out_everywhere(conn: &mut Conn, id: UserId, now: Time) -> Result<(), Problem> {
-    two_factor::void_challenges(conn, id, now).await?;
-    Ok(sessions::end_everything(conn, id, now).await?)
 }
 
 /// For a colleague or a customer who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.

@@ -129,6 +129,17 @@ impl TestDb {
         server.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await.unwrap();
     }
 
+    /// Waits until a statement in the database waits for a lock, and answers whose it is.
+    pub async fn until_one_waits(&self) -> i32 {
+        let (name, server) = self.server();
+        let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'";
+        loop {
+            if let Some(row) = server.query_opt(waiting, &[&name]).await.unwrap() {
+                return row.get(0);
+            }
+        }
+    }
+
     fn server(&self) -> (&str, &tokio_postgres::Client) {
         match &self.place {
             Place::Server(name, server) => (name, server),

@@ -4,7 +4,7 @@
 //! holds across nodes; a node then leases a small block of a large quota at a time instead of asking for each request.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -92,12 +92,19 @@ impl Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(u128);
 
+/// What counts as one address: an IPv6 customer owns a whole /64.
+pub fn network_of(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
+        v4 => v4,
+    }
+}
+
 impl Subject {
-    /// An IPv6 customer owns a whole /64, so that is what counts.
     pub fn ip(ip: IpAddr) -> Subject {
-        match ip.to_canonical() {
+        match network_of(ip) {
             IpAddr::V4(v4) => Subject(u128::from(v4.to_bits())),
-            IpAddr::V6(v6) => Subject(v6.to_bits() >> 64 << 64),
+            IpAddr::V6(v6) => Subject(v6.to_bits()),
         }
     }
 

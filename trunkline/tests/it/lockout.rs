@@ -71,6 +71,18 @@ both! {
         world.end().await;
     }
 
+    async fn a_whole_ipv6_network_is_one_address(db) {
+        let world = World::with(db, GENEROUS).await;
+        world.customer(CORA).await;
+        for n in 1..=5 {
+            let from = format!("2001:db8:1:2::{n}");
+            sign_in_from(&world, &from, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
+        }
+        sign_in_from(&world, "2001:db8:1:2:ffff::1", CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
+        sign_in_from(&world, "2001:db8:1:3::1", CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
     async fn the_wait_doubles_and_a_success_forgets_it(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;

@@ -14,7 +14,7 @@ use crate::http::answer::Json;
 use crate::http::call::{Call, Done, Tx};
 use crate::http::input::{Body, sha256};
 use crate::http::problem::Problem;
-use crate::limits::{Limit, Subject};
+use crate::limits::{self, Limit, Subject};
 use crate::tokens::{CHALLENGE_LIFETIME, ChallengeAudience, ChallengeClaims, TokenError};
 use crate::traffic::Count;
 use crate::values::{Email, UserId};
@@ -83,9 +83,9 @@ async fn remember_failure(call: &Call, pair: Uuid, user: Option<UserId>) -> Resu
         .await
 }
 
-/// Whoever fails from one address must not lock the owner out at another.
+/// Whoever fails from one network must not lock the owner out at another.
 pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
-    let hash = sha256(format!("{email} {ip}").as_bytes());
+    let hash = sha256(format!("{email} {}", limits::network_of(ip)).as_bytes());
     let mut first = [0; 16];
     first.copy_from_slice(&hash[..16]);
     Uuid::from_bytes(first)

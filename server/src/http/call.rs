@@ -323,6 +323,12 @@ impl Tx<'_> {
             _ => Ok(()),
         }
     }
+
+    /// The same where nothing is there yet, which is no version at all.
+    pub fn expect_no_version(&mut self) -> Result<(), Problem> {
+        self.matched = true;
+        if self.call.if_match.is_some() { Err(Problem::precondition_failed()) } else { Ok(()) }
+    }
 }
 
 impl Deref for Tx<'_> {

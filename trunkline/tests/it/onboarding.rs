@@ -179,7 +179,12 @@ both! {
             failing,
             ["colour", "estimated_minutes_per_month", "notes", "target_countries.2", "traffic_types.0"]
         );
+        // Nothing is there that could be meant.
+        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&profile());
+        petra.send(any).await.problem(412, "precondition.failed");
         assert_eq!(put(profile()).await.ok()["notes"], Value::Null);
+        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&profile());
+        petra.send(any).await.expect(200);
         assert_eq!(petra.get("/me/traffic-profile").await.ok()["target_countries"], json!(["NL", "DE"]));
         world.end().await;
     }

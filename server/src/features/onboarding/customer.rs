@@ -121,8 +121,10 @@ pub async fn put_traffic_profile(
         Box::pin(async move {
             let now = tx.call.now;
             must_be_active(tx, *account).await?;
-            let current = store::traffic_profile(tx, *account).await?.map(TrafficProfileResponse::from);
-            tx.expect_version(&current)?;
+            match store::traffic_profile(tx, *account).await? {
+                Some(current) => tx.expect_version(&TrafficProfileResponse::from(current))?,
+                None => tx.expect_no_version()?,
+            }
             store::keep_traffic_profile(tx, *account, request, now).await?;
             happened(tx, *account, Event::Profiled, now).await?;
             let kept = store::traffic_profile(tx, *account).await?.ok_or_else(Problem::not_found)?;

@@ -27,8 +27,18 @@ pub struct Schedule {
 pub(super) struct Planned {
     pub(super) schedule: Schedule,
     cron: Cron,
-    /// The pattern's last answer: when it was asked, and the tick that comes next until that has come.
-    known: Mutex<Option<(Time, Time)>>,
+    /// The pattern's last answer, which holds until the first of its ticks has come.
+    known: Mutex<Option<Ahead>>,
+}
+
+/// What a pattern says of the time after a moment.
+#[derive(Clone, Copy)]
+struct Ahead {
+    asked_at: Time,
+    /// The next tick.
+    next: Time,
+    /// The one after that.
+    following: Time,
 }
 
 struct Move {
@@ -46,30 +56,31 @@ impl Planned {
         Ok(Planned { schedule, cron, known: Mutex::default() })
     }
 
-    /// The first tick after this moment. It is asked for every second, and a pattern takes its time to answer.
-    fn next(&self, now: Time) -> Option<Time> {
+    /// The ticks after this moment. They are asked for every second, and a pattern takes its time to answer.
+    fn ahead(&self, now: Time) -> Option<Ahead> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match *known {
-            Some((asked, next)) if asked <= now && now < next => Some(next),
+            Some(ahead) if ahead.asked_at <= now && now < ahead.next => Some(ahead),
             _ => {
                 let next = self.cron.after(now)?;
-                *known = Some((now, next));
-                Some(next)
+                *known = Some(Ahead { asked_at: now, next, following: self.cron.after(next)? });
+                *known
             }
         }
     }
 
     /// What is to change in the table at this moment, if anything.
     fn due_move(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<Move> {
-        let next = self.next(now)?;
+        let Ahead { next, following, .. } = self.ahead(now)?;
         let job = stored.filter(|tick| *tick <= now).map(|tick| NewJob {
             id,
             kind: self.schedule.kind,
             payload: serde_json::json!({}),
             run_at: tick,
         });
-        // Later than the pattern's next tick means that the pattern has changed.
-        let stale = stored.is_none_or(|stored| stored > next);
+        // A node whose clock is ahead may have had the next tick already. Later than the one after that means that the
+        // pattern has changed.
+        let stale = stored.is_none_or(|stored| stored > following);
         (job.is_some() || stale).then_some(Move { schedule: self.schedule, from: stored, to: next, job })
     }
 }
@@ -148,6 +159,11 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_that_a_node_with_a_faster_clock_has_had_is_left_to_it() {
+        assert!(hourly().due_move(Some(at(2 * HOUR)), at(HOUR - 5), Uuid::nil()).is_none());
+    }
+
+    #[test]
     fn missed_ticks_are_one_job() {
         let change = hourly().due_move(Some(at(HOUR)), at(5 * HOUR + 1), Uuid::nil()).unwrap();
         assert_eq!((change.to, change.job.unwrap().run_at), (at(6 * HOUR), at(HOUR)));
@@ -163,7 +179,7 @@ mod tests {
     fn the_next_tick_follows_the_time_wherever_it_goes() {
         let hourly = hourly();
         for (now, next) in [(1, 1), (HOUR - 1, 1), (HOUR, 2), (HOUR + 1, 2), (7 * HOUR, 8), (5, 1)] {
-            assert_eq!(hourly.next(at(now)), Some(at(next * HOUR)), "at {now}");
+            assert_eq!(hourly.ahead(at(now)).unwrap().next, at(next * HOUR), "at {now}");
         }
     }
 

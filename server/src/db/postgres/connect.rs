@@ -19,16 +19,27 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::db::error::{DbError, Result};
 use crate::db::options::DbOptions;
 
+/// How long a transaction may rest between two statements. One whose node lost its power or its network would hold its
+/// locks until then.
+const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
+/// How long the server may leave unanswered what the network alone should answer.
+const SILENCE: Duration = Duration::from_secs(15);
+const PROBES: u32 = 3;
+
 pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
     let Tls { url, root_certificate } = split_tls(url)?;
     let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL cannot be understood"))?;
     let limits = format!(
-        "{} -c lock_timeout={} -c statement_timeout={}",
+        "{} -c lock_timeout={} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
         config.get_options().unwrap_or_default(),
         options.lock_timeout.as_millis(),
         options.statement_timeout.as_millis(),
+        IDLE_IN_TRANSACTION.as_millis(),
     );
-    config.options(limits.trim_start()).connect_timeout(options.wait).keepalives_idle(Duration::from_secs(60));
+    config.options(limits.trim_start()).connect_timeout(options.wait);
+    // A server that vanished is noticed by whoever waits for it, whether or not it had taken the statement.
+    config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+    config.keepalives_interval(SILENCE / PROBES).keepalives_retries(PROBES);
     if config.get_application_name().is_none() {
         config.application_name("trunkline");
     }
@@ -113,6 +124,7 @@ mod tests {
     fn the_limits_join_the_options_of_the_url() {
         let options: DbOptions = "postgres://h/db".parse().unwrap();
         let (config, _) = configure("postgres://h/db?sslmode=disable&options=-c%20a%3Db", &options).unwrap();
-        assert_eq!(config.get_options(), Some("-c a=b -c lock_timeout=5000 -c statement_timeout=30000"));
+        let limits = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000";
+        assert_eq!(config.get_options(), Some(format!("-c a=b {limits}").as_str()));
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime};
 use futures_util::{FutureExt, TryStreamExt, future};
 use prometheus::Histogram;
+use tokio::runtime::Handle;
 use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
@@ -100,8 +101,8 @@ impl Postgres {
 
     /// A connection whose statements stand alone.
     pub(super) async fn read(&self) -> Result<Conn> {
-        let client = Some(self.client(&self.metrics.database.read_wait).await?);
-        Ok(Conn::postgres(Session { client, transaction: State::None }, Purpose::Reading, &self.metrics))
+        let client = self.client(&self.metrics.database.read_wait).await?;
+        Ok(Conn::postgres(Session::new(client, State::None), Purpose::Reading, &self.metrics))
     }
 
     /// Runs `body` on a connection whose statements all see the same moment.
@@ -109,8 +110,8 @@ impl Postgres {
     where
         E: From<DbError>,
     {
-        let client = Some(self.client(&self.metrics.database.read_wait).await?);
-        let session = Session { client, transaction: State::Asked(Isolation::Snapshot) };
+        let client = self.client(&self.metrics.database.read_wait).await?;
+        let session = Session::new(client, State::Asked(Isolation::Snapshot));
         let mut conn = Conn::postgres(session, Purpose::Reading, &self.metrics);
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
@@ -141,13 +142,13 @@ impl Postgres {
 
     async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
         let client = match self.client(&self.metrics.database.transaction_wait).await {
-            Ok(client) => Some(client),
+            Ok(client) => client,
             Err(error) => {
                 job.fail(error);
                 return Attempt::Failed;
             }
         };
-        let session = Session { client, transaction: State::Asked(isolation) };
+        let session = Session::new(client, State::Asked(isolation));
         let mut conn = Conn::postgres(session, Purpose::Transaction, &self.metrics);
         let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
         let stays = ran.unwrap_or_else(|_| {
@@ -204,6 +205,8 @@ pub(super) struct Session {
     /// Absent only while being dropped.
     client: Option<Object>,
     transaction: State,
+    /// Whether a statement has been sent whose end was not seen.
+    is_busy: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -215,7 +218,23 @@ enum State {
 }
 
 impl Session {
+    fn new(client: Object, transaction: State) -> Session {
+        Session { client: Some(client), transaction, is_busy: false }
+    }
+
     pub(super) async fn run(
+        &mut self,
+        sql: &str,
+        params: &[Value<'_>],
+        visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<u64> {
+        self.is_busy = true;
+        let outcome = self.run_through(sql, params, visit).await;
+        self.is_busy = false;
+        outcome
+    }
+
+    async fn run_through(
         &mut self,
         sql: &str,
         params: &[Value<'_>],
@@ -307,10 +326,15 @@ async fn prepare(client: &Object, sql: &str, params: &[Value<'_>]) -> Result<Sta
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.transaction == State::Open
-            && let Some(client) = self.client.take()
-        {
+        let Some(client) = self.client.take() else { return };
+        if self.transaction == State::Open {
             drop(Object::take(client));
+        } else if self.is_busy
+            && let Ok(runtime) = Handle::try_current()
+        {
+            // The server goes on with a read that its caller gave up, and whoever had this connection next would wait
+            // for that. So it is not in the pool before the server answers again.
+            runtime.spawn(async move { client.batch_execute("").await });
         }
     }
 }

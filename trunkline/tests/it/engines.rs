@@ -265,6 +265,34 @@ async fn a_lost_connection_is_unavailable_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_behind_a_read_that_was_given_up() {
+    let test = async |db: &TestDb| {
+        let pool = open_with(db, |options| options.connections = 2).await;
+        let other = postgres_client(&db.url).await;
+        other.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
+        let slow = {
+            let pool = pool.clone();
+            tokio::spawn(async move {
+                let mut reader = pool.read().await.unwrap();
+                reader.one::<(i64,)>("SELECT 1::bigint FROM pg_advisory_lock(1)", &[]).await
+            })
+        };
+        let busy = db.until_one_waits().await;
+        slow.abort();
+        assert!(slow.await.is_err());
+        let mine = "SELECT pg_backend_pid()::bigint";
+        let (mine,) = pool.read().await.unwrap().one::<(i64,)>(mine, &[]).await.unwrap();
+        assert_ne!(mine, i64::from(busy));
+        assert_eq!(pool.load().connections_in_use, 1);
+        other.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
+        while pool.load().connections_in_use > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    TestDb::postgres().await.run(test).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_may_forget_commits_is_refused() {
     let test = async |db: &TestDb| {
         let url = format!("{}&options=-c%20synchronous_commit%3Doff", db.url);

@@ -23,6 +23,7 @@ use crate::values::Time;
 const SIGNED_FOR: Duration = Duration::from_secs(5 * 60);
 /// For a small request, and for the next piece of a large answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// For a body, and as many seconds more as it has MiB.
 const PUT_TIMEOUT: Duration = Duration::from_secs(120);
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -156,10 +157,11 @@ impl S3 {
         action.headers_mut().insert(CHECKSUM, &*checksum);
         let length = arrived.stored.size_bytes.to_string();
         let headers = [(CONTENT_LENGTH.as_str(), length), (CHECKSUM, checksum.clone())];
+        let limit = PUT_TIMEOUT + Duration::from_secs(arrived.stored.size_bytes >> 20);
         let mut attempt = 1;
         loop {
             let body = Body::from(arrived.open().await?);
-            match self.try_once(&action, &headers, body, PUT_TIMEOUT).await {
+            match self.try_once(&action, &headers, body, limit).await {
                 Ok(_) => return Ok(()),
                 Err(error) => pause_or_give_up(error, attempt).await?,
             }

@@ -18,6 +18,8 @@ use super::MailError;
 
 /// How long any step of the conversation may take.
 const STEP: Duration = Duration::from_secs(10);
+/// How long a server may look at a letter before it takes it. Whoever does not wait for that sends it twice.
+const HANDING_OVER: Duration = Duration::from_secs(60);
 
 const URL_FORM: &str =
     "a mail URL reads smtp://user:password@host:port (?tls=required) or smtps://user:password@host:port";
@@ -70,16 +72,16 @@ impl Smtp {
         let mut connection = self.connect().await?;
         self.encrypt(&mut connection).await?;
         self.sign_in(&mut connection).await?;
-        within_a_step(connection.send(message.envelope(), &message.formatted())).await?.map_err(refused)?;
+        within(HANDING_OVER, connection.send(message.envelope(), &message.formatted())).await?.map_err(refused)?;
         // The letter is the server's now, whatever becomes of the goodbye.
-        let _ = within_a_step(connection.quit()).await;
+        let _ = within(STEP, connection.quit()).await;
         Ok(())
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
         let tls = (self.encryption == Encryption::FromTheFirstByte).then(|| self.tls.clone());
         let server = (self.host.as_str(), self.port);
-        within_a_step(AsyncSmtpConnection::connect_tokio1(server, Some(STEP), &self.hello, tls, None))
+        within(STEP, AsyncSmtpConnection::connect_tokio1(server, Some(STEP), &self.hello, tls, None))
             .await?
             .map_err(|error| MailError::Temporary(format!("the mail server cannot be reached: {error}")))
     }
@@ -93,7 +95,7 @@ impl Smtp {
         if !upgrade {
             return Ok(());
         }
-        within_a_step(connection.starttls(self.tls.clone(), &self.hello))
+        within(STEP, connection.starttls(self.tls.clone(), &self.hello))
             .await?
             .map_err(|error| MailError::Temporary(format!("the mail server's connection cannot be encrypted: {error}")))
     }
@@ -102,7 +104,7 @@ impl Smtp {
     /// servers quote the line they refuse, and the password is on it.
     async fn sign_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        match within_a_step(connection.auth(DEFAULT_MECHANISMS, credentials)).await? {
+        match within(STEP, connection.auth(DEFAULT_MECHANISMS, credentials)).await? {
             Ok(_) => Ok(()),
             Err(error) => {
                 let code = error.status().map_or_else(|| "no code".to_owned(), |code| code.to_string());
@@ -112,9 +114,9 @@ impl Smtp {
     }
 }
 
-async fn within_a_step<T>(step: impl Future<Output = T>) -> Result<T, MailError> {
-    let late = |_| MailError::Temporary(format!("the mail server did not answer within {} s", STEP.as_secs()));
-    tokio::time::timeout(STEP, step).await.map_err(late)
+async fn within<T>(limit: Duration, step: impl Future<Output = T>) -> Result<T, MailError> {
+    let late = |_| MailError::Temporary(format!("the mail server did not answer within {} s", limit.as_secs()));
+    tokio::time::timeout(limit, step).await.map_err(late)
 }
 
 /// What went wrong once the letter itself was on the table.

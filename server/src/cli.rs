@@ -1,6 +1,10 @@
 //! What the commands do.
 #![expect(clippy::print_stderr, reason = "a command line speaks to a person")]
 
+mod jobs;
+
+pub use jobs::{Revived, dead_jobs, rerun_jobs};
+
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

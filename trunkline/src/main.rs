@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use trunkline::app::StartError;
-use trunkline::cli;
+use trunkline::cli::{self, Revived};
 use trunkline::config::Settings;
 use trunkline::demo::{FEWEST_DAYS, MOST_DAYS, Options, PASSWORD};
+use uuid::Uuid;
 
 /// Requests allocate much and briefly, on several threads.
 #[global_allocator]
@@ -51,6 +52,9 @@ enum Command {
     /// Take records of calls in, and prove them.
     #[command(subcommand)]
     Cdrs(Cdrs),
+    /// Look at work that was given up, and have it tried again.
+    #[command(subcommand)]
+    Jobs(Jobs),
     /// Keep the files of a switch on this machine in step with the service. The switch secret is
     /// TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
     #[command(subcommand)]
@@ -162,6 +166,20 @@ enum Cdrs {
 }
 
 #[derive(Subcommand)]
+enum Jobs {
+    /// List the jobs that failed too often, newest first.
+    Dead,
+    /// Try dead jobs again: those with these ids, or all of a kind.
+    #[command(group = clap::ArgGroup::new("which").required(true))]
+    Rerun {
+        #[arg(group = "which", value_name = "ID")]
+        ids: Vec<Uuid>,
+        #[arg(long, group = "which")]
+        kind: Option<String>,
+    },
+}
+
+#[derive(Subcommand)]
 enum Switch {
     /// Write dispatcher.list and address.list once.
     Render {
@@ -231,6 +249,10 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
             Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
                 cli::import_rates(settings, &upstream, &file, merge, dry_run).await
+            }
+            Command::Jobs(Jobs::Dead) => cli::dead_jobs(settings).await,
+            Command::Jobs(Jobs::Rerun { ids, kind }) => {
+                cli::rerun_jobs(settings, kind.map_or(Revived::These(ids), Revived::Kind)).await
             }
             Command::Switch(Switch::Render { place }) => cli::render_switch(settings, place.service, place.out).await,
             Command::Switch(Switch::Sync { place, control }) => {

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::db::{Conn, DbError};
-use crate::features::{calls, cdrs, dashboards, notifications, sessions, two_factor, webhooks};
+use crate::features::{calls, cdrs, dashboards, letters, notifications, sessions, two_factor, webhooks};
 use crate::http::idempotency;
-use crate::jobs::{JobContext, JobError, Kind};
+use crate::jobs::{self, JobContext, JobError, Kind};
 use crate::values::Time;
 use crate::{audit, ledger, limits};
 
@@ -32,7 +32,7 @@ struct Rule {
     forget: for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>,
 }
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     Rule {
         kept_for: idempotency::KEPT_FOR,
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
@@ -71,6 +71,11 @@ const RULES: [Rule; 15] = [
     Rule {
         kept_for: DAY.saturating_mul(90),
         forget: |conn, cutoff, batch| Box::pin(cdrs::forget_exports(conn, cutoff, batch)),
+    },
+    // Nobody would want to read it any more. Other dead jobs stay until somebody has looked at them.
+    Rule {
+        kept_for: DAY.saturating_mul(90),
+        forget: |conn, cutoff, batch| Box::pin(jobs::forget_dead(conn, letters::SEND, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(400),

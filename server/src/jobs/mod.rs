@@ -17,7 +17,7 @@ mod schedule;
 mod standing;
 
 pub use context::{JobContext, JobError};
-pub use queue::{Claimed, DeadJob, Kind, NewJob, dead, enqueue, rerun};
+pub use queue::{Claimed, DeadJob, Kind, NewJob, dead, enqueue, forget_dead, rerun, rerun_kind};
 pub use runner::{Ending, JobKind, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
 pub use standing::{Standing, lag, standing};

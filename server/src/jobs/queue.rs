@@ -192,3 +192,18 @@ pub async fn rerun(conn: &mut Conn, id: Uuid, now: Time) -> Result<bool> {
     let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE id = $1 AND dead_at IS NOT NULL");
     Ok(conn.exec(sql, params![id, now]).await? == 1)
 }
+
+/// The same for all dead jobs of a kind; answers how many there were.
+pub async fn rerun_kind(conn: &mut Conn, kind: &str, now: Time) -> Result<u64> {
+    let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE kind = $1 AND dead_at IS NOT NULL");
+    conn.exec(sql, params![kind, now]).await
+}
+
+/// Removes jobs of a kind that have been dead for longest, since before this moment.
+pub async fn forget_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
+    let sql = sql!(
+        "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE dead_at IS NOT NULL AND dead_at < $2 AND kind = $1
+             ORDER BY dead_at, id LIMIT $3)"
+    );
+    conn.exec(sql, params![kind.name, cutoff, limit]).await
+}

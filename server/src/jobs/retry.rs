@@ -24,6 +24,12 @@ mod tests {
         assert_eq!(longest, [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]);
     }
 
+    #[test]
+    fn sixty_attempts_span_more_than_a_day() {
+        let shortest: Duration = (1..60).map(|attempts| pause(attempts, 0)).sum();
+        assert!(shortest > Duration::from_secs(24 * 60 * 60), "{shortest:?}");
+    }
+
     proptest! {
         #[test]
         fn a_pause_is_never_shorter_than_half_nor_longer_than_the_whole(attempts: i64, random: u32) {

@@ -12,8 +12,9 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use trunkline::params;
+use uuid::Uuid;
 
-use crate::world::engines::both;
+use crate::world::engines::{both, uuid};
 
 const MASTER_SECRET: &str = "master-secret-of-a-command-line-0123456789";
 
@@ -74,6 +75,40 @@ both! {
         std::fs::write(&file, "<html>").unwrap();
         assert!(refused(&run(&file)).contains("no file of the European Central Bank"));
         assert!(refused(&run(&folder.path().join("absent"))).contains("absent"));
+    }
+
+    async fn work_that_was_given_up_is_shown_and_tried_again(db) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str]| trunkline(&db.url, folder.path(), arguments, "");
+        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No job is dead.\n");
+
+        let ids = [uuid(), uuid(), uuid()];
+        for (id, kind, dead_at) in [(ids[0], "letter.send", 1), (ids[1], "invoice.issue", 2), (ids[2], "letter.send", 3)] {
+            let job = (id, kind, dead_at);
+            db.tx(job, |conn, (id, kind, dead_at): &(Uuid, &str, i64)| Box::pin(async move {
+                conn.exec(
+                    "INSERT INTO jobs (id, kind, payload, run_at, attempts, max_attempts, lease_until, last_error, dead_at, created_at)
+                     VALUES ($1, $2, '\"sealed\"', 0, 20, 20, 0, 'no answer', $3, 0)",
+                    params![*id, *kind, *dead_at],
+                ).await
+            })).await.unwrap();
+        }
+        let told = succeeded(&run(&["jobs", "dead"]));
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[1], format!("{}  1970-01-01T00:00:00.002Z  invoice.issue, after 20 attempts: no answer", ids[1]));
+        assert_eq!(lines[3], "3 jobs are dead; trunkline jobs rerun gives them another chance.");
+        assert!(!told.contains("sealed"), "{told}");
+
+        let unknown = uuid().to_string();
+        let told = refused(&run(&["jobs", "rerun", &ids[1].to_string(), &unknown]));
+        assert!(told.contains(&format!("no dead job is {unknown}; nothing has changed")), "{told}");
+        assert_eq!(succeeded(&run(&["jobs", "rerun", "--kind", "letter.send"])), "2 jobs are tried again.\n");
+        assert!(refused(&run(&["jobs", "rerun", "--kind", "letter.send"])).contains("no dead job is of this kind"));
+        assert_eq!(succeeded(&run(&["jobs", "rerun", &ids[1].to_string()])), "1 job is tried again.\n");
+        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No job is dead.\n");
+        assert!(refused(&run(&["jobs", "rerun"])).contains("required"));
+        let audited = "SELECT COUNT(*) FROM audit_log WHERE action = 'jobs.rerun'";
+        assert_eq!(db.read().await.unwrap().one::<(i64,)>(audited, &[]).await.unwrap(), (2,));
     }
 
     async fn migrating_twice_is_migrating_once(db) {

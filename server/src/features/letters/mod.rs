@@ -33,8 +33,8 @@ use crate::keys::Purpose;
 use crate::outside::mail::{Letter, sender_name};
 use crate::values::{Email, Time};
 
-/// Mail servers may be away for a day; backing off, twenty tries span more than that.
-pub const SEND: Kind = Kind::new("letter.send").attempts(20);
+/// Mail servers may be away for a day; backing off, as many tries span more than that.
+pub const SEND: Kind = Kind::new("letter.send").attempts(60);
 
 /// What every letter says about its sender.
 pub struct Letterhead {

@@ -6,7 +6,8 @@
 //! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
 //! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
 //! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
-//! - [`server`][]: connections; [`alarm`]: their timers; [`arriving`]: the bodies that come over them
+//! - [`server`][]: connections; [`alarm`]: their timers; [`arriving`]: the bodies that come over them; `shares`: how many
+//!   requests are in work
 
 pub mod alarm;
 pub mod answer;
@@ -31,4 +32,5 @@ pub mod router;
 pub mod schema;
 pub mod screen;
 pub mod server;
+mod shares;
 pub mod upload;

@@ -21,6 +21,7 @@ use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
 use super::router::{BASE, Found, Router};
 use super::screen::{self, Form, Visit};
+use super::shares::{Full, Shares};
 use super::{conditional, headers};
 use crate::app::App;
 use crate::audit::{self, Outcome};
@@ -35,8 +36,8 @@ pub struct Service {
     router: Router,
     cors: headers::Cors,
     request_ids: headers::RequestIds,
-    /// One permit a request; none left means the request is turned away at once.
-    running: tokio::sync::Semaphore,
+    /// A place for each request; without one it is turned away at once.
+    shares: Shares,
 }
 
 /// What is learnt of a request on its way.
@@ -51,9 +52,9 @@ struct Seen {
 impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
-        let running = tokio::sync::Semaphore::new(app.settings.requests_at_once);
+        let shares = Shares::of(app.settings.requests_at_once);
         let request_ids = headers::RequestIds::new(app.entropy);
-        Arc::new(Service { app, router, cors, request_ids, running })
+        Arc::new(Service { app, router, cors, request_ids, shares })
     }
 
     /// Answers one request. Never fails and never panics: whatever goes wrong becomes a problem.
@@ -133,9 +134,11 @@ impl Service {
         request_id: &str,
         seen: &mut Seen,
     ) -> Result<Response, Problem> {
-        let Ok(_running) = self.running.try_acquire() else {
-            return Err(Problem::unavailable("The service is at its limit; try again."));
-        };
+        let ip = self.caller_ip(&head.headers, peer);
+        let _place = self.shares.take(ip).map_err(|full| match full {
+            Full::All => Problem::unavailable("The service is at its limit; try again."),
+            Full::Share => Problem::unavailable("Too many of your requests are in work; let some of them end."),
+        })?;
         match found {
             Found::Nothing => Err(Problem::not_found()),
             Found::OtherMethods(allow) => Err(Problem::method_not_allowed(allow)),
@@ -159,7 +162,7 @@ impl Service {
                     now,
                     request_id: request_id.to_owned(),
                     path: head.uri.path().to_owned(),
-                    ip: self.caller_ip(&head.headers, peer),
+                    ip,
                     user_agent: head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned),
                     if_match: endpoint.is_conditional().then(|| if_match(&head.headers)).flatten(),
                     endpoint: endpoint.clone(),

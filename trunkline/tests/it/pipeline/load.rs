@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -27,6 +28,33 @@ both! {
             assert_eq!(answer.unwrap().ok()["text"], "let go");
         }
         world.anyone().get("/questions?number=1").await.expect(200);
+        world.end().await;
+    }
+
+    async fn whoever_keeps_many_requests_waiting_is_turned_away_and_nobody_else(db) {
+        let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")];
+        let world = world_with(db, &settings).await;
+        let head = "POST /v1/open-marks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                    X-Forwarded-For: 203.0.113.7\r\nContent-Length: 100\r\n\r\n{";
+        let mut slow = Vec::new();
+        for _ in 0..256 {
+            let mut stream = TcpStream::connect(world.node.public).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            slow.push(stream);
+        }
+        let from = |address: &str| world.anyone().header("X-Forwarded-For", address);
+        // Until the last of them has been read that far.
+        let refused = loop {
+            let answer = from("203.0.113.7").get("/questions?number=1").await;
+            if answer.status != 200 {
+                break answer;
+            }
+        };
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(503, "service.unavailable");
+        from("203.0.113.8").get("/questions?number=1").await.expect(200);
+        drop(slow);
+        while from("203.0.113.7").get("/questions?number=1").await.status != 200 {}
         world.end().await;
     }
 

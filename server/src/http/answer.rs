@@ -57,6 +57,9 @@ pub trait Answer: Send + 'static {
     /// Whether a GET of it carries an ETag: single resources do, lists and streams do not.
     const TAGGED: bool = false;
 
+    /// Headers of its own that a success may carry; OpenAPI knows them by these names.
+    const HEADERS: &'static [&'static str] = &[];
+
     /// The status of a refusal that has this same form instead of being a problem.
     const REFUSAL: Option<StatusCode> = None;
 
@@ -148,6 +151,7 @@ impl Answer for NoContent {
 
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
     const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
         json_content::<Page<T>>(schemas)
@@ -160,6 +164,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
 
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Items<T> {
     const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
         json_content::<Items<T>>(schemas)
@@ -172,6 +177,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Items<T> {
 
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Rows<T> {
     const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Link"];
 
     fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
         json_content::<Rows<T>>(schemas)
@@ -201,6 +207,7 @@ pub struct Attachment {
 
 impl Answer for Attachment {
     const STATUS: StatusCode = StatusCode::OK;
+    const HEADERS: &'static [&'static str] = &["Content-Disposition"];
 
     fn content(_: &mut SchemaGenerator) -> Option<Value> {
         Some(json!({"*/*": {"schema": {"type": "string", "format": "binary"}}}))

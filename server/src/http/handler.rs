@@ -111,6 +111,7 @@ pub trait AnyHandler: Send + Sync {
     fn status(&self) -> StatusCode;
     fn refusal(&self) -> Option<StatusCode>;
     fn is_tagged(&self) -> bool;
+    fn headers(&self) -> &'static [&'static str];
 }
 
 pub struct Reading<H, Args>(pub H, pub PhantomData<fn(Args)>);
@@ -150,6 +151,10 @@ impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
     fn is_tagged(&self) -> bool {
         H::Answer::TAGGED
     }
+
+    fn headers(&self) -> &'static [&'static str] {
+        H::Answer::HEADERS
+    }
 }
 
 impl<Args: 'static, H: WriteHandler<Args>> AnyHandler for Writing<H, Args> {
@@ -177,5 +182,9 @@ impl<Args: 'static, H: WriteHandler<Args>> AnyHandler for Writing<H, Args> {
 
     fn is_tagged(&self) -> bool {
         false
+    }
+
+    fn headers(&self) -> &'static [&'static str] {
+        H::Answer::HEADERS
     }
 }

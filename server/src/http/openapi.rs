@@ -10,8 +10,26 @@ use super::auth::Who;
 use super::endpoint::{Endpoint, Idempotency};
 use super::problem::{Code, ProblemBody, URN_PREFIX};
 use super::router::BASE;
+use crate::limits::Limit;
 
 const UUID_V4: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$";
+
+/// Headers of responses, what they say, and an example.
+const HEADERS: [(&str, &str, &str); 9] = [
+    (
+        "X-Request-Id",
+        "Names the request in our log: the one that was sent, or one of ours.",
+        "0198c3c27f5e7d2a9d0c5b8f",
+    ),
+    ("RateLimit-Policy", "How many requests a window of seconds allows.", "\"reads\";q=600;w=60"),
+    ("RateLimit", "How many of them are left, and in how many seconds all are again.", "\"reads\";r=599;t=60"),
+    ("ETag", "The version of the resource, for `If-None-Match` and `If-Match`.", "\"c2FtcGxl\""),
+    ("Link", "Where the next page is, unless this is the last.", "</v1/trunks?cursor=…>; rel=\"next\""),
+    ("Content-Disposition", "The name to keep the file under.", "attachment; filename=\"invoice.pdf\""),
+    ("Idempotent-Replayed", "This was answered before to the same `Idempotency-Key`.", "true"),
+    ("Retry-After", "In how many seconds to try again.", "1"),
+    ("WWW-Authenticate", "The scheme that is asked for.", "Bearer"),
+];
 
 /// How request types are described: as they are read.
 pub fn request_schemas() -> SchemaGenerator {
@@ -56,6 +74,9 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
         "paths": paths,
         "components": {
             "schemas": merged(requests, responses),
+            "headers": HEADERS.map(|(name, description, example)| {
+                (name.to_owned(), json!({"description": description, "schema": {"type": "string"}, "example": example}))
+            }).into_iter().collect::<Map<String, Value>>(),
             "securitySchemes": {
                 "bearer": {
                     "type": "http",
@@ -63,6 +84,13 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                     "bearerFormat": "JWT",
                     "description": "The access token of a sign-in, as `Authorization: Bearer …`. It lasts 15 minutes; \
                                     `POST /auth/refresh` gives the next.",
+                },
+                "adminBearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "JWT",
+                    "description": "The same token, of one of the carrier's team: its `roles` name `admin`, or `support` \
+                                    where that may do it too.",
                 },
             },
         },
@@ -94,7 +122,11 @@ fn operation(
         "summary": endpoint.summary,
         "tags": [endpoint.tag],
         "x-roles": endpoint.who.roles(),
-        "security": if endpoint.who == Who::Anyone { json!([]) } else { json!([{"bearer": []}]) },
+        "security": match endpoint.who {
+            Who::Anyone => json!([]),
+            Who::SignedIn | Who::Holder | Who::Customer => json!([{"bearer": []}]),
+            Who::Team | Who::Admin => json!([{"adminBearer": []}]),
+        },
         "responses": answers(endpoint, &description.problems, responses, problem),
     });
     if !description.parameters.is_empty() {
@@ -131,7 +163,10 @@ fn header_parameters(endpoint: &Endpoint, parameters: &mut Vec<Value>) {
 fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenerator, problem: &Value) -> Value {
     let mut answers: BTreeMap<String, Value> = BTreeMap::new();
     let status = endpoint.handler.status();
-    let mut success = json!({"description": status.canonical_reason().unwrap_or("Success")});
+    let mut success = json!({
+        "description": status.canonical_reason().unwrap_or("Success"),
+        "headers": headers(&headers_of_success(endpoint)),
+    });
     if let Some(content) = endpoint.handler.content(responses) {
         success["content"] = content;
     }
@@ -142,7 +177,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     }
     answers.insert(status.as_str().to_owned(), success);
     if endpoint.handler.is_tagged() {
-        answers.insert("304".to_owned(), json!({"description": "Not Modified"}));
+        answers.insert("304".to_owned(), json!({"description": "Not Modified", "headers": headers(&["ETag"])}));
     }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in endpoint.problems(of_inputs) {
@@ -151,18 +186,42 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     for (status, codes) in by_status {
         let titles: Vec<&str> = codes.iter().map(|code| code.title()).collect();
         let urns: Vec<String> = codes.iter().map(|code| format!("{URN_PREFIX}{}", code.as_str())).collect();
-        answers.insert(
-            status.to_string(),
-            json!({
-                "description": titles.join("; "),
-                "x-problem-codes": codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
-                "content": {"application/problem+json": {"schema": {
-                    "allOf": [problem, {"properties": {"type": {"enum": urns}}}],
-                }}},
-            }),
-        );
+        let mut answer = json!({
+            "description": titles.join("; "),
+            "x-problem-codes": codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
+            "content": {"application/problem+json": {"schema": {
+                "allOf": [problem, {"properties": {"type": {"enum": urns}}}],
+            }}},
+        });
+        match status {
+            401 => answer["headers"] = headers(&["WWW-Authenticate"]),
+            429 | 503 => answer["headers"] = headers(&["Retry-After"]),
+            _ => {}
+        }
+        answers.insert(status.to_string(), answer);
     }
     json!(answers)
+}
+
+/// A problem names its request in its body; what else every response carries is told with the success.
+fn headers_of_success(endpoint: &Endpoint) -> Vec<&'static str> {
+    let mut names = vec!["X-Request-Id"];
+    if endpoint.limit != Limit::None {
+        names.extend(["RateLimit-Policy", "RateLimit"]);
+    }
+    if endpoint.handler.is_tagged() {
+        names.push("ETag");
+    }
+    if endpoint.idempotency != Idempotency::None {
+        names.push("Idempotent-Replayed");
+    }
+    names.extend(endpoint.handler.headers());
+    names
+}
+
+fn headers(names: &[&str]) -> Value {
+    let reference = |name: &&str| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")}));
+    Value::Object(names.iter().map(reference).collect())
 }
 
 /// `POST /auth/sign-in` is `postAuthSignIn`.

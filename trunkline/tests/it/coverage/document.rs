@@ -9,11 +9,12 @@ use serde_json::Value;
 use trunkline::http::endpoint::{Endpoint, Idempotency};
 use trunkline::http::openapi;
 use trunkline::http::problem::Code;
+use trunkline::limits::Limit;
 use trunkline::routes;
 
 use super::name;
 
-fn description() -> Value {
+pub fn description() -> Value {
     openapi::describe(&routes::table())
 }
 
@@ -21,6 +22,44 @@ fn operation<'d>(description: &'d Value, endpoint: &Endpoint) -> &'d Value {
     let operation = &description["paths"][endpoint.path][endpoint.method.as_str().to_lowercase()];
     assert!(operation.is_object(), "{} is not described", name(endpoint));
     operation
+}
+
+/// What HTTP itself says, and what protects any response in a browser.
+pub const COMMON_HEADERS: [&str; 10] = [
+    "content-type",
+    "content-length",
+    "transfer-encoding",
+    "date",
+    "cache-control",
+    "content-security-policy",
+    "referrer-policy",
+    "strict-transport-security",
+    "x-content-type-options",
+    "x-frame-options",
+];
+
+/// The headers that a response is said to carry, in lower case.
+pub fn described_headers(description: &Value, endpoint: &Endpoint, status: u16) -> BTreeSet<String> {
+    let headers = &operation(description, endpoint)["responses"][status.to_string()]["headers"];
+    headers.as_object().into_iter().flatten().map(|(name, _)| name.to_lowercase()).collect()
+}
+
+#[test]
+fn every_row_tells_of_its_limit_its_way_to_wait_and_its_scheme() {
+    let description = description();
+    for endpoint in routes::table() {
+        let headers = |status: u16| described_headers(&description, &endpoint, status);
+        let success = headers(endpoint.handler.status().as_u16());
+        assert_eq!(success.contains("ratelimit"), endpoint.limit != Limit::None, "{}", name(&endpoint));
+        assert_eq!(headers(429).contains("retry-after"), endpoint.limit != Limit::None, "{}", name(&endpoint));
+        assert!(headers(503).contains("retry-after"), "{}", name(&endpoint));
+        let scheme = match endpoint.who.roles() {
+            [] => serde_json::json!([]),
+            roles if roles.contains(&"customer") => serde_json::json!([{"bearer": []}]),
+            _ => serde_json::json!([{"adminBearer": []}]),
+        };
+        assert_eq!(operation(&description, &endpoint)["security"], scheme, "{}", name(&endpoint));
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use trunkline::params;
 use trunkline::routes;
 use trunkline::values::{AccountId, Role, UserId};
 
+use super::document::{COMMON_HEADERS, described_headers, description};
 use super::examples::{example, key, needs_example, send};
 use super::name;
 use crate::world::World;
@@ -17,10 +18,15 @@ use crate::world::engines::{both, uuid};
 both! {
     async fn every_example_succeeds_with_the_status_its_row_documents(db) {
         let world = World::unlimited(db).await;
+        let description = description();
         for endpoint in routes::table().iter().filter(|endpoint| needs_example(endpoint)) {
             let answer = send(&example(&world, endpoint).await, &endpoint.method).await;
             let text = String::from_utf8_lossy(&answer.bytes).into_owned();
             assert_eq!(answer.status, endpoint.handler.status().as_u16(), "{}: {text}", name(endpoint));
+            let described = described_headers(&description, endpoint, answer.status);
+            for header in answer.headers.keys().filter(|header| !COMMON_HEADERS.contains(&header.as_str())) {
+                assert!(described.contains(header.as_str()), "{} does not tell of {header}", name(endpoint));
+            }
         }
         world.end().await;
     }

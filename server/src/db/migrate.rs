@@ -76,6 +76,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0033_late_words",
     "0034_peaks",
     "0035_undone_orders",
+    "0036_charges_under_way",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

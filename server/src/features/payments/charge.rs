@@ -9,6 +9,8 @@
 //!
 //! A charge that a crash or a silent provider leaves undone is finished by the poller; [`outcome`] tells how.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use super::methods;
@@ -25,6 +27,12 @@ use crate::http::input::sha256;
 use crate::http::problem::Problem;
 use crate::outside::payments::{ChargeRequest, Order, ProviderError};
 use crate::values::{AccountId, Money, PaymentId, PaymentMethodId, Time};
+
+/// The longest that asking for a charge may take, which is a handful of requests.
+const LONGEST: Duration = Duration::from_secs(90);
+
+/// How long a charge is ours. It outlasts the longest, though another node's clock may be ahead.
+const OURS: Duration = Duration::from_secs(180);
 
 /// A charge to be.
 #[derive(Clone, Debug)]
@@ -89,17 +97,20 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
 }
 
 /// Charges the card of a claimed payment and settles it. Safe to repeat; a provider that does not answer is 503, and
-/// the payment is then finished by the poller. Where the account may not be charged now, the payment waits.
+/// the payment is then finished by the poller. Where the account may not be charged now, the payment waits; where
+/// somebody else is charging the card, it is theirs to settle.
 pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
     let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
     if payment.status != PaymentStatus::Pending || !may_be_sent(app, &payment).await? {
         return Ok(payment.into());
     }
-    let order = send(app, &payment).await.map_err(|error| {
+    let sent = send(app, &payment).await.map_err(|error| {
         tracing::warn!(%error, payment = %id, "the payment provider charged no card");
         Problem::unavailable("The payment provider does not answer.")
     })?;
-    settle(app, order, Actor::System).await?;
+    if let Some(order) = sent {
+        settle(app, order, Actor::System).await?;
+    }
     outcome(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)
 }
 
@@ -114,8 +125,22 @@ pub(super) async fn may_be_sent(app: &App, payment: &PaymentRow) -> Result<bool,
     onboarding::may_be_charged(&mut *app.db.read().await?, payment.account_id).await
 }
 
-/// Asks the provider to charge the card of a payment, which it does once.
-pub(super) async fn send(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {
+/// Asks the provider to charge the card of a payment, unless somebody else is at it. No provider promises that two who
+/// ask at the same moment lead to one charge.
+pub(super) async fn send(app: &App, payment: &PaymentRow) -> Result<Option<Order>, ProviderError> {
+    let (id, now) = (payment.id, app.clock.now());
+    let until = now.plus(OURS);
+    let take =
+        app.db.tx((id, until, now), |conn, (id, until, now)| Box::pin(store::take_charge(conn, *id, *until, *now)));
+    if !take.await? {
+        return Ok(None);
+    }
+    let sent = tokio::time::timeout(LONGEST, ask(app, payment)).await;
+    app.db.tx((id, until), |conn, (id, until)| Box::pin(store::leave_charge(conn, *id, *until))).await?;
+    sent.map_err(|_| ProviderError("the charge takes too long".into()))?.map(Some)
+}
+
+async fn ask(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {
     let mut reader = app.db.read().await?;
     let (Some(method), Some(amount)) = (payment.method_id, payment.money()) else {
         return Err(ProviderError(format!("{} charges no card", payment.id)));

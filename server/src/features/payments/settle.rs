@@ -165,11 +165,10 @@ async fn ask(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>
     match order {
         // The charge that a crash cut off. A late one is not made up for: nobody expects it any more.
         order if unpaid && payment.purpose == Purpose::Recharge && !late => {
-            if charge::may_be_sent(app, payment).await? {
-                charge::send(app, payment).await.map(Some)
-            } else {
-                Ok(order)
+            if !charge::may_be_sent(app, payment).await? {
+                return Ok(order);
             }
+            Ok(charge::send(app, payment).await?.or(order))
         }
         // The checkout is closed first, so that whoever pays at the last moment either has paid or cannot.
         Some(order) if late && order.state == OrderState::Pending => {

@@ -142,6 +142,27 @@ pub async fn keep_order(conn: &mut Conn, id: PaymentId, order_id: &str, now: Tim
     Ok(())
 }
 
+/// Takes the charge of a payment for ourselves until then; false while it is somebody else's, or no longer waits.
+pub async fn take_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time) -> Result<bool, DbError> {
+    let taken = conn
+        .exec(
+            sql!(
+                "UPDATE payments SET sending_until = $2
+                 WHERE id = $1 AND status = 'pending' AND sending_until <= $3"
+            ),
+            params![id, until, now],
+        )
+        .await?;
+    Ok(taken == 1)
+}
+
+/// Leaves a charge that we took until then to others.
+pub async fn leave_charge(conn: &mut Conn, id: PaymentId, until: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE payments SET sending_until = 0 WHERE id = $1 AND sending_until = $2"), params![id, until])
+        .await?;
+    Ok(())
+}
+
 /// Writes where a payment stands.
 pub async fn move_to(
     conn: &mut Conn,

@@ -4,7 +4,7 @@
 //! checkout. The provider then calls back, perhaps twice, late or never, and says little; so a callback is only a
 //! reason to fetch the order, which is the truth, and whoever waits for an order also asks now and then by itself.
 //! Whatever we ask for carries a reference of ours, and asking again under the same one leads to the same order, charge
-//! or refund; so a crash in between costs nothing.
+//! or refund; so a crash in between costs nothing. Only for a charge nobody may ask twice at the same moment.
 //!
 //! `sandbox` is the default: a provider of our own, in this process, for trying everything out without money. `revolut`
 //! is the Revolut Merchant API.
@@ -223,7 +223,8 @@ impl Payments {
         }
     }
 
-    /// Charges a saved card, once for each reference. A card that is declined is a failed order, not an error.
+    /// Charges a saved card, once for each reference, if one at a time asks for it. A card that is declined is a failed
+    /// order, not an error.
     pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.charge(request).await,

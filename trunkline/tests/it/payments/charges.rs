@@ -34,7 +34,9 @@ both! {
         let app = &world.node.app;
         let charged = join_all((0..10).map(|_| payments::charge(app, charge.clone()))).await;
         let charged: Vec<_> = charged.into_iter().map(Result::unwrap).collect();
-        assert!(charged.iter().all(|one| *one == charged[0] && one.status == PaymentStatus::Completed), "{charged:?}");
+        // One at a time asks the provider; to the others the outcome may not be known yet.
+        assert!(charged.iter().all(|one| one.payment == charged[0].payment && one.decline.is_none()), "{charged:?}");
+        assert!(charged.iter().any(|one| one.status == PaymentStatus::Completed), "{charged:?}");
         world.settle().await;
         assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 1);

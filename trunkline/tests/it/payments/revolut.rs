@@ -142,6 +142,28 @@ both! {
         world.end().await;
     }
 
+    async fn a_card_is_charged_once_though_two_nodes_are_at_it(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let method = save_card(&world, &revolut, &cora).await;
+        // SQLite has one node, which polls beside its own charge.
+        let other = if db.is_shared() { Some(world.another_node().await) } else { None };
+        let held_back = revolut.hold_back();
+        let (app, charge) = (world.node.app.clone(), charge(&cora, &method));
+        let charging = tokio::spawn(async move { payments::charge(&app, charge).await });
+        held_back.arrived().await;
+        other.as_ref().unwrap_or(&world).advance(61).await;
+        held_back.let_go();
+        assert_eq!(charging.await.unwrap().unwrap().status, PaymentStatus::Completed);
+        let paid = revolut.orders("payment").iter().filter(|order| order["amount"] == 5_000).count();
+        assert_eq!((paid, balance(db, &cora).await, posted(db).await), (1, 5_000, 1));
+        if let Some(other) = other {
+            other.end().await;
+        }
+        world.end().await;
+    }
+
     async fn a_charge_whose_answer_was_lost_or_late_is_settled_by_the_poller(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;

@@ -21,6 +21,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 use trunkline::values::Time;
 
@@ -44,6 +45,25 @@ pub enum Trouble {
     LosesAnswer,
     /// It is not done: too many requests.
     AsksToWait(u32),
+    /// It is not done before it is let go.
+    HoldsBack(Arc<HeldBack>),
+}
+
+/// A request that is on its way for as long as the test wants.
+#[derive(Default)]
+pub struct HeldBack {
+    arrived: Notify,
+    let_go: Notify,
+}
+
+impl HeldBack {
+    pub async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    pub fn let_go(&self) {
+        self.let_go.notify_one();
+    }
 }
 
 #[derive(Default)]
@@ -94,6 +114,13 @@ impl RevolutServer {
 
     pub fn trouble(&self, trouble: Trouble) {
         self.books.lock().unwrap().troubles.push_back(trouble);
+    }
+
+    /// Holds back the next request that changes something.
+    pub fn hold_back(&self) -> Arc<HeldBack> {
+        let held_back = Arc::new(HeldBack::default());
+        self.trouble(Trouble::HoldsBack(held_back.clone()));
+        held_back
     }
 
     /// Decides what the next charge of a saved card comes to; by default it goes through.
@@ -185,10 +212,15 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
     let (head, body) = request.into_parts();
     let body: Value = serde_json::from_slice(&body.collect().await.unwrap().to_bytes()).unwrap_or(Value::Null);
     let header = |name: &str| head.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
-    let mut books = books.lock().unwrap();
-    books.requests += 1;
-    let changes = head.method == Method::POST;
-    let trouble = if changes { books.troubles.pop_front() } else { None };
+    let trouble = {
+        let mut books = books.lock().unwrap();
+        books.requests += 1;
+        if head.method == Method::POST { books.troubles.pop_front() } else { None }
+    };
+    if let Some(Trouble::HoldsBack(held_back)) = &trouble {
+        held_back.arrived.notify_one();
+        held_back.let_go.notified().await;
+    }
     if let Some(Trouble::AsksToWait(seconds)) = trouble {
         let response = Response::builder().status(429).header("Retry-After", seconds);
         return response.body(Full::from(refusal(429, "too_many_requests").1.to_string())).unwrap();
@@ -201,7 +233,7 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
         let path: Vec<&str> = head.uri.path().split('/').skip(1).collect();
         let query = head.uri.query().unwrap_or_default().as_bytes();
         let query: BTreeMap<String, String> = form_urlencoded::parse(query).into_owned().collect();
-        books.handle(url, &head.method, &path, &query, &body, header("idempotency-key"))
+        books.lock().unwrap().handle(url, &head.method, &path, &query, &body, header("idempotency-key"))
     };
     if let Some(Trouble::LosesAnswer) = trouble {
         (status, said) = refusal(502, "bad_gateway");

@@ -1,9 +1,9 @@
 //! The Revolut Merchant API.
 //!
 //! Orders and payments take no idempotency key, so everything carries our reference and is looked for under it before
-//! it is made (`find`). Charges and refunds of this node take turns, so that two never look at the same moment; a
-//! second checkout under one reference would do no harm, since nobody is told of it. `api` speaks HTTP, `wire` knows
-//! the shapes.
+//! it is made (`find`). Whoever asks for a charge sees to it that nobody else does at the same moment. Refunds have a
+//! key, which is enough between nodes; those of one node take turns. A second checkout under one reference would do no
+//! harm, since nobody is told of it. `api` speaks HTTP, `wire` knows the shapes.
 //!
 //! A saved card is charged by an order of its own. An order whose payment was declined waits for another, which will
 //! not come while the holder is away: it is cancelled, and the charge has failed. The same goes for a bank that wants
@@ -53,7 +53,7 @@ impl std::fmt::Debug for RevolutSettings {
 pub struct Revolut {
     api: Api,
     webhook_key: Arc<hmac::Key>,
-    /// Whoever moves money holds it from looking to making.
+    /// Whoever sends money back holds it from looking to making.
     turn: Arc<Mutex<()>>,
 }
 
@@ -94,7 +94,6 @@ impl Revolut {
     }
 
     pub(super) async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
-        let _turn = self.turn.lock().await;
         let order = match self.body_of(&request.reference).await? {
             Some(order) => order,
             None => self.create(&order_of(&request.reference, Some(request.amount), &request.payer)).await?,

@@ -39,6 +39,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(watch::moved_job(context, payload)) },
         JobKind { kind: watch::RECHECK, run: |context, payload| Box::pin(watch::recheck_job(context, payload)) },
         JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
+        JobKind { kind: payments::CHARGED, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
         JobKind { kind: payments::POLL, run: |context, payload| Box::pin(payments::poll_job(context, payload)) },
         JobKind { kind: vat::CHECK, run: |context, payload| Box::pin(vat::check_job(context, payload)) },

@@ -7,7 +7,8 @@
 //! let charged = payments::run_charge(&app, payment).await?;
 //! ```
 //!
-//! A charge that a crash or a silent provider leaves undone is finished by the poller; [`outcome`] tells how.
+//! A charge that a crash or a silent provider leaves undone is finished by the poller. Its end leaves a job
+//! ([`CHARGED`](super::CHARGED)), and [`find_charge`] tells how it stands.
 
 use std::time::Duration;
 
@@ -96,22 +97,24 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
     Ok(payment.id)
 }
 
-/// Charges the card of a claimed payment and settles it. Safe to repeat; a provider that does not answer is 503, and
-/// the payment is then finished by the poller. Where the account may not be charged now, the payment waits; where
-/// somebody else is charging the card, it is theirs to settle.
+/// Charges the card of a claimed payment and settles it. Safe to repeat. Where the provider does not answer, the account
+/// may not be charged now, or somebody else is charging the card, the payment waits for the poller.
 pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
     let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
     if payment.status != PaymentStatus::Pending || !may_be_sent(app, &payment).await? {
         return Ok(payment.into());
     }
-    let sent = send(app, &payment).await.map_err(|error| {
-        tracing::warn!(%error, payment = %id, "the payment provider charged no card");
-        Problem::unavailable("The payment provider does not answer.")
-    })?;
-    if let Some(order) = sent {
-        settle(app, order, Actor::System).await?;
+    match send(app, &payment).await {
+        Ok(Some(order)) => settle(app, order, Actor::System).await?,
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, payment = %id, "the payment provider charged no card"),
     }
     outcome(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)
+}
+
+/// How the charge of this key stands, if it was claimed.
+pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Result<Option<Charged>, DbError> {
+    Ok(store::find_by_key(conn, account, Purpose::Recharge, key).await?.map(Charged::from))
 }
 
 /// How a charge stands.

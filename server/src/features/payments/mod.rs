@@ -17,12 +17,12 @@ mod store;
 mod topups;
 mod types;
 
-pub use charge::{Charged, NewCharge, charge, claim_charge, outcome, run_charge};
+pub use charge::{Charged, NewCharge, charge, claim_charge, find_charge, outcome, run_charge};
 pub use methods::{
     create as add_method, find as find_method, list as list_methods, remove as remove_method, save as save_card,
     update as update_method,
 };
 pub use refunds::{create as refund, list as list_payments};
 pub use rules::{PATIENCE, PaymentStatus, next_poll};
-pub use settle::{POLL, poll_job, settle};
+pub use settle::{CHARGED, POLL, poll_job, settle};
 pub use topups::{create as top_up, list as list_topups, payer, show as show_topup};

@@ -1,7 +1,7 @@
 //! What became of a payment: by callback, by asking or by the answer to a charge, it ends once, and its money lands in
 //! the ledger once.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::charge;
 use super::methods;
@@ -14,13 +14,16 @@ use crate::db::Conn;
 use crate::features::notifications::{TopupCompleted, TopupFailed, notify};
 use crate::features::onboarding::{Event, happened};
 use crate::http::problem::Problem;
-use crate::jobs::{JobContext, JobError, Kind};
+use crate::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
 use crate::ledger::{self, Book, Entry};
 use crate::outside::payments::{Order, OrderState, ProviderError};
 use crate::values::{PaymentId, Time};
 
 /// The next tick makes up for one that failed.
 pub const POLL: Kind = Kind::new("payment.poll").attempts(3);
+
+/// A charge of a saved card has ended, for whoever asked for it.
+pub const CHARGED: Kind = Kind::new("payment.charged");
 
 /// Payments asked for in one run; the others are next.
 const BATCH: i64 = 100;
@@ -66,6 +69,10 @@ async fn apply(conn: &mut Conn, word: &Word) -> Result<(), Problem> {
         (PaymentStatus::Completed, Some(order)) => complete(conn, word, &payment, order).await?,
         (PaymentStatus::Failed | PaymentStatus::Expired, _) => tell_of_failure(conn, word, &payment, decline).await?,
         _ => {}
+    }
+    if payment.purpose == Purpose::Recharge {
+        let (id, payload) = (word.app.entropy.uuid(word.now), json!({ "account_id": payment.account_id }));
+        enqueue(conn, &NewJob { id, kind: CHARGED, payload, run_at: word.now }).await?;
     }
     let entry = audit_entry(word, &payment, status);
     audit::append(conn, &word.app.keys, word.app.entropy, word.now, &entry).await?;

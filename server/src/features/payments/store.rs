@@ -50,11 +50,12 @@ pub struct NewPayment {
 
 /// Begins a payment, or finds the one that the same request began before.
 pub async fn begin(conn: &mut Conn, new: &NewPayment) -> Result<PaymentRow, DbError> {
-    // A key is good for as long as a checkout: after that it begins another.
+    // A key is good for as long as a checkout: after that it begins another. A card is charged once for each key.
     conn.exec(
         sql!(
             "UPDATE payments SET request_key = NULL
-             WHERE account_id = $1 AND purpose = $2 AND request_key = $3 AND created_at <= $4"
+             WHERE account_id = $1 AND purpose = $2 AND request_key = $3 AND created_at <= $4
+               AND purpose <> 'recharge'"
         ),
         params![new.account_id, new.purpose, new.mark.key, new.now.minus(PATIENCE)],
     )
@@ -82,9 +83,19 @@ pub async fn begin(conn: &mut Conn, new: &NewPayment) -> Result<PaymentRow, DbEr
         ],
     )
     .await?;
-    conn.one(
+    find_by_key(conn, new.account_id, new.purpose, new.mark.key).await?.ok_or(DbError::NotFound)
+}
+
+/// What the request of this key began.
+pub async fn find_by_key(
+    conn: &mut Conn,
+    account: AccountId,
+    purpose: Purpose,
+    request_key: Uuid,
+) -> Result<Option<PaymentRow>, DbError> {
+    conn.opt(
         sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE account_id = $1 AND purpose = $2 AND request_key = $3"),
-        params![new.account_id, new.purpose, new.mark.key],
+        params![account, purpose, request_key],
     )
     .await
 }

@@ -1,11 +1,12 @@
 //! One attempt: decide and write it down, charge the card, write down what came of it.
 //!
 //! The card is charged under the attempt's id, outside of any transaction, so whoever finds an attempt that was never
-//! ended asks again and hears of the same payment.
+//! ended asks again and hears of the same payment. A payment that waits is the poller's to finish. Its end leaves a job,
+//! which ends the attempt with it and decides anew.
 
 use serde_json::{Value, json};
 
-use super::cards::{Cards, Charge, Outcome, SavedCards};
+use super::cards::{self, Cards, Charge, Outcome, SavedCards};
 use super::rules::{self, Decision, Situation};
 use super::store::{self, Attempt, AttemptStatus, Settings};
 use crate::app::App;
@@ -51,6 +52,10 @@ pub async fn attempt(app: &App, cards: &impl Cards, account: AccountId) -> Resul
 
 /// The attempt to go on with: a new one, or one that nobody has ended.
 async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<Option<Attempt>, JobError> {
+    if let Some(attempt) = store::open(conn, account).await? {
+        let outcome = cards::outcome(conn, account, attempt.id).await?;
+        finish(conn, app, &attempt, &outcome, now).await?;
+    }
     let Some(settings) = store::lock(conn, account).await? else { return Ok(None) };
     let open = store::open(conn, account).await?;
     let situation = Situation {
@@ -83,7 +88,7 @@ async fn finish(conn: &mut Conn, app: &App, attempt: &Attempt, outcome: &Outcome
     let account = attempt.account_id;
     let Some(mut settings) = store::lock(conn, account).await? else { return Ok(()) };
     match outcome {
-        Outcome::Pending => begin(conn, app, account, now.plus(rules::PATIENCE)).await?,
+        Outcome::Pending => {}
         Outcome::Paid => {
             if store::end(conn, attempt.id, AttemptStatus::Paid, now).await? {
                 (settings.declines, settings.declined_at) = (0, None);
@@ -118,11 +123,7 @@ async fn declined(
     let payment_method_id = attempt.payment_method_id;
     let news = RechargeFailed { payment_method_id, amount, reason, disabled };
     notify(conn, app.entropy, account, &news, now).await?;
-    if !disabled {
-        // It decides that the card needs a rest first.
-        return begin(conn, app, account, now).await;
-    }
-    if let Some(contact) = accounts::contact(conn, account).await? {
+    if disabled && let Some(contact) = accounts::contact(conn, account).await? {
         let to = Addressee::new(&contact.contact_email, &contact.contact_name);
         letters::send(conn, app, &to, &letters::RechargeOff { amount }, now).await?;
     }

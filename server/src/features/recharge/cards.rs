@@ -32,6 +32,16 @@ pub enum Outcome {
     Pending,
 }
 
+impl From<Charged> for Outcome {
+    fn from(charged: Charged) -> Self {
+        match charged.status {
+            PaymentStatus::Completed => Outcome::Paid,
+            PaymentStatus::Pending => Outcome::Pending,
+            PaymentStatus::Failed | PaymentStatus::Expired => Outcome::Declined { reason: charged.decline },
+        }
+    }
+}
+
 pub trait Cards: Sync {
     fn charge(&self, app: &App, charge: &Charge) -> impl Future<Output = Result<Outcome, JobError>> + Send;
 }
@@ -44,15 +54,18 @@ impl Cards for SavedCards {
         let Charge { id: key, account, payment_method, amount } = charge.clone();
         let new = NewCharge { account, method: PaymentMethodId::new(payment_method), amount, key };
         match payments::charge(app, new).await {
-            Ok(Charged { status: PaymentStatus::Completed, .. }) => Ok(Outcome::Paid),
-            Ok(Charged { status: PaymentStatus::Pending, .. }) => Ok(Outcome::Pending),
-            Ok(Charged { decline, .. }) => Ok(Outcome::Declined { reason: decline }),
+            Ok(charged) => Ok(charged.into()),
             Err(problem) if problem.code() == Code::NotFound => {
                 Ok(Outcome::Declined { reason: Some("the card was taken away".into()) })
             }
             Err(problem) => Err(JobError::Failed(format!("{problem:?}"))),
         }
     }
+}
+
+/// What became of the charge of this id.
+pub async fn outcome(conn: &mut Conn, account: AccountId, id: Uuid) -> Result<Outcome, DbError> {
+    Ok(payments::find_charge(conn, account, id).await?.map_or(Outcome::Pending, Outcome::from))
 }
 
 /// Whether the account has saved this card.

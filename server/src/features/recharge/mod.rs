@@ -2,6 +2,7 @@
 //!
 //! `GET` and `PUT /account/auto-recharge` hold the settings. The watch over balances calls [`begin`] when one falls
 //! below; a job then decides by `rules`, charges the card behind `cards`, and writes down what came of it (`attempt`).
+//! The end of a charge decides anew.
 //! Only an account that was let in and is not suspended is charged. Attempts go one at a time, three a day at most, and
 //! a card that is declined twice in a row is not tried again until the customer says so.
 

@@ -6,6 +6,7 @@ mod callbacks;
 mod charges;
 mod killed;
 mod methods;
+mod recharges;
 mod refunds;
 mod revolut;
 mod topups;

@@ -74,6 +74,8 @@ struct Books {
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
     troubles: VecDeque<Trouble>,
+    /// Nothing is answered.
+    is_away: bool,
     requests: usize,
 }
 
@@ -121,6 +123,14 @@ impl RevolutServer {
         let held_back = Arc::new(HeldBack::default());
         self.trouble(Trouble::HoldsBack(held_back.clone()));
         held_back
+    }
+
+    pub fn goes_away(&self) {
+        self.books.lock().unwrap().is_away = true;
+    }
+
+    pub fn comes_back(&self) {
+        self.books.lock().unwrap().is_away = false;
     }
 
     /// Decides what the next charge of a saved card comes to; by default it goes through.
@@ -217,6 +227,9 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
         books.requests += 1;
         if head.method == Method::POST { books.troubles.pop_front() } else { None }
     };
+    if books.lock().unwrap().is_away {
+        return Response::builder().status(503).body(Full::default()).unwrap();
+    }
     if let Some(Trouble::HoldsBack(held_back)) = &trouble {
         held_back.arrived.notify_one();
         held_back.let_go.notified().await;

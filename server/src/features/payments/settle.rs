@@ -168,10 +168,11 @@ async fn ask(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>
         Some(id) => app.payments.order(id).await?,
         None => app.payments.find(&payment.id.to_string()).await?,
     };
-    let unpaid = order.as_ref().is_none_or(|order| order.state == OrderState::Pending);
+    let is_open = order.as_ref().is_none_or(|order| !order.state.is_final());
     match order {
-        // The charge that a crash cut off. A late one is not made up for: nobody expects it any more.
-        order if unpaid && payment.purpose == Purpose::Recharge && !late => {
+        // The charge that was cut off, before it was made or before it was given up. A late one is not made up for:
+        // nobody expects it any more.
+        order if is_open && payment.purpose == Purpose::Recharge && !late => {
             if !charge::may_be_sent(app, payment).await? {
                 return Ok(order);
             }

@@ -188,6 +188,43 @@ both! {
         world.end().await;
     }
 
+    async fn a_charge_that_the_banks_are_at_is_waited_for(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let method = save_card(&world, &revolut, &cora).await;
+        // The holder is asked, and says yes before the order is cancelled.
+        revolut.is_firm();
+        revolut.next_charge("authentication_challenge", None);
+        let charged = payments::charge(&world.node.app, charge(&cora, &method)).await.unwrap();
+        assert_eq!(charged.status, PaymentStatus::Pending);
+        for order in revolut.orders("payment").iter().filter(|order| order["state"] == "processing") {
+            revolut.set_state(order["id"].as_str().unwrap(), "completed");
+        }
+        world.advance(120).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        world.end().await;
+    }
+
+    async fn a_charge_that_wants_its_holder_is_given_up_though_the_first_try_was_not_heard(db) {
+        let revolut = RevolutServer::start().await;
+        let world = revolut.world(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let method = save_card(&world, &revolut, &cora).await;
+        // The order and its payment are made; then it cannot be cancelled for a while.
+        for trouble in [Trouble::Passes, Trouble::Passes, Trouble::AsksToWait(5)] {
+            revolut.trouble(trouble);
+        }
+        revolut.next_charge("authentication_challenge", None);
+        let _ = payments::charge(&world.node.app, charge(&cora, &method)).await;
+        world.advance(120).await;
+        let listed = cora.get("/payments/topups").await.ok();
+        assert_eq!(listed["data"][0]["status"], "failed");
+        let cancelled = revolut.orders("payment").iter().filter(|order| order["state"] == "cancelled").count();
+        assert_eq!((cancelled, balance(db, &cora).await), (1, 0));
+        world.end().await;
+    }
+
     async fn a_refund_that_was_refused_is_not_sent_by_a_retry_of_another_day(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;

@@ -41,6 +41,8 @@ pub struct RevolutServer {
 
 /// What goes wrong with the next request that changes something.
 pub enum Trouble {
+    /// Nothing.
+    Passes,
     /// It is done, and the answer is lost.
     LosesAnswer,
     /// It is not done: too many requests.
@@ -76,6 +78,8 @@ struct Books {
     troubles: VecDeque<Trouble>,
     /// Nothing is answered.
     is_away: bool,
+    /// Orders that the banks are at cannot be cancelled.
+    is_firm: bool,
     requests: usize,
 }
 
@@ -131,6 +135,11 @@ impl RevolutServer {
 
     pub fn comes_back(&self) {
         self.books.lock().unwrap().is_away = false;
+    }
+
+    /// Cancels no order that the banks are at.
+    pub fn is_firm(&self) {
+        self.books.lock().unwrap().is_firm = true;
     }
 
     /// Decides what the next charge of a saved card comes to; by default it goes through.
@@ -343,7 +352,8 @@ impl Books {
 
     fn cancel(&mut self, id: &str) -> Said {
         let Some(order) = self.orders.get_mut(id) else { return refusal(404, "not_found") };
-        if order["state"] == "completed" || order["state"] == "cancelled" {
+        let is_over = order["state"] == "completed" || order["state"] == "cancelled";
+        if is_over || (self.is_firm && order["state"] == "processing") {
             return refusal(422, "invalid_state");
         }
         order["state"] = json!("cancelled");

@@ -98,11 +98,11 @@ impl Revolut {
             Some(order) => order,
             None => self.create(&order_of(&request.reference, Some(request.amount), &request.payer)).await?,
         };
-        if order.order_state()? != OrderState::Pending {
-            return self.known(order).await;
-        }
+        let state = order.order_state()?;
         let payment = match order.last_payment() {
+            _ if state.is_final() => return self.known(order).await,
             Some(payment) => payment.clone(),
+            None if state == OrderState::Processing => return self.known(order).await,
             None => match self.pay(&order.id, &request.card_token).await? {
                 Ok(payment) => payment,
                 Err(refused) => return self.give_up(&order.id, refused.code).await,
@@ -120,13 +120,15 @@ impl Revolut {
         self.api.post(&format!("/api/orders/{order_id}/payments"), &body, None).await
     }
 
-    /// Ends a charge that was declined, so that nobody can pay its order later.
+    /// Ends a charge that was declined, so that nobody can pay its order later. One that went through at the last moment,
+    /// or still may, is no failure.
     async fn give_up(&self, order_id: &str, reason: String) -> Result<Order, ProviderError> {
         self.cancel(order_id).await?;
         let order = self.order(order_id).await?.ok_or_else(|| gone(order_id))?;
-        // A payment that went through at the last moment is no failure.
-        let state = if order.state == OrderState::Completed { order.state } else { OrderState::Failed };
-        Ok(Order { state, decline: Some(reason).filter(|_| state == OrderState::Failed), ..order })
+        match order.state {
+            OrderState::Completed | OrderState::Processing => Ok(order),
+            _ => Ok(Order { state: OrderState::Failed, decline: Some(reason), ..order }),
+        }
     }
 
     pub(super) async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {

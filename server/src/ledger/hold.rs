@@ -147,6 +147,12 @@ pub async fn renew(
     Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.shown(false))
 }
 
+/// How much an open hold sets aside; nothing if it has ended, for then its money is available again.
+pub async fn held_for(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
+    let open = find(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open);
+    Ok(open.map(|hold| Money::from_nanos(hold.amount, hold.currency)))
+}
+
 /// Charges what it came to, more or less than was held, and ends the hold of the same name. It has been used, so it is
 /// charged whatever the balance is, and even when the hold is gone.
 pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {

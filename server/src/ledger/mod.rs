@@ -36,7 +36,7 @@ pub use book::{Book, Kind};
 pub use entry::Entry;
 pub use error::LedgerError;
 pub use hold::{
-    Hold, HoldState, NewHold, capture, capture_together, expire, forget_holds, hold, holding, release, renew,
+    Hold, HoldState, NewHold, capture, capture_together, expire, forget_holds, held_for, hold, holding, release, renew,
 };
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
 pub use read::{Balance, Line, Sum, balance, book_total, customers_between, find, first_day, lines, spend, sums};

@@ -25,7 +25,7 @@ use crate::gateways::{self, UpstreamHealth};
 use crate::http::problem::Problem;
 use crate::http::schema;
 use crate::ledger::{self, Kind, LedgerError};
-use crate::values::{CallId, Text, Time, UpstreamId};
+use crate::values::{CallId, Money, Text, Time, UpstreamId};
 
 /// A call whose money lasts for less than this is given more.
 const RENEW_BELOW_SECONDS: i64 = 240;
@@ -344,7 +344,9 @@ async fn renew(conn: &mut Conn, watched: &Watched, stage: Stage) -> Result<Optio
         return Ok(Some(capped));
     }
     let available = ledger::balance_held_still(conn, call.account_id, call.currency).await?.available().nanos();
-    let funds = held.saturating_add(available.max(0)).min(capped.amount);
+    // What was let go of is available by now.
+    let still_held = ledger::held_for(conn, Kind::Call, &call.reference()).await?.map_or(0, Money::nanos);
+    let funds = still_held.saturating_add(available.max(0)).min(capped.amount);
     let funded = afford(&rate, capped.seconds, funds).filter(is_more);
     if let Some(funded) = funded
         && raise(conn, call, funded, stage).await?

@@ -189,6 +189,21 @@ both! {
         scene.end().await;
     }
 
+    async fn a_call_whose_money_was_let_go_of_goes_on_for_as_long_as_there_is_some(db) {
+        let scene = Scene::start(db, 60).await;
+        let token = scene.allowed(json!({})).await["call_token"].clone();
+        let began = scene.now();
+        scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
+        scene.world.advance(520).await;
+        assert_eq!(scene.purse().await, (600_000_000, 0));
+        // 60 cents are 600 seconds.
+        let told = scene.tell(json!([scene.event("keepalive", &token, 0, json!({"at": began + 520_000}))])).await;
+        assert_eq!((&told["extend"], &told["hang_up"]), (&json!([{"call_token": token, "max_seconds": 600}]), &json!([])));
+        assert_eq!(scene.purse().await, (600_000_000, 600_000_000));
+        scene.tell(json!([scene.event("ended", &token, 0, json!({"at": began + 530_000}))])).await;
+        scene.end().await;
+    }
+
     async fn money_is_held_for_as_long_as_a_call_can_last_however_long_it_rang(db) {
         let scene = Scene::start(db, 30).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

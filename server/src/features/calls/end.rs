@@ -69,6 +69,14 @@ fn by_our_clock(call: &LiveCall, answered_at: Option<Time>, ended_at: Time) -> (
     (answered_at.map(moved), moved(ended_at))
 }
 
+/// The last that was said of a call, by the switch's clock. Before the first word there is only ours, which may be ahead.
+pub fn last_said(call: &LiveCall) -> Time {
+    if call.seen_at == call.started_at {
+        return Time::from_millis(call.started_at.millis() - SKEW_MILLIS);
+    }
+    call.seen_at
+}
+
 /// The last that is known of a call, within what one can have lasted.
 pub fn last_heard(call: &LiveCall) -> Time {
     let answered_at = call.answered_at.unwrap_or(call.seen_at);

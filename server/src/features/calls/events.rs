@@ -269,7 +269,7 @@ async fn go_on(
     answer: &mut EventsAnswer,
 ) -> Result<(), Problem> {
     let call = &watched.call;
-    let seen_at = seen(call, word);
+    let seen_at = word.seen_at.max(end::last_said(call));
     let used = answered_at.map_or(Ok(0), |at| seconds_between(at, seen_at.max(at))).map_or(i64::MAX, i64::from);
     let mut slice = (call.reserved, call.reserved_seconds, call.expires_at);
     let may_go_on = watched.is_account_active && !call.hang_up;
@@ -293,16 +293,6 @@ async fn go_on(
     let progress = Progress { answered_at, upstream_id, seen_at, reserved, reserved_seconds, expires_at };
     live::progress(conn, call.token, &progress).await?;
     Ok(())
-}
-
-/// The last that was heard of a call, by the switch's clock. Before the first word there is only ours, which may be ahead.
-fn seen(call: &LiveCall, word: &Word) -> Time {
-    let known = if call.seen_at == call.started_at {
-        Time::from_millis(call.started_at.millis() - SKEW_MILLIS)
-    } else {
-        call.seen_at
-    };
-    word.seen_at.max(known)
 }
 
 /// How far a call has come.

@@ -71,6 +71,17 @@ both! {
         scene.end().await;
     }
 
+    async fn a_short_call_is_short_though_all_is_told_late_by_a_clock_that_is_behind(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let (token, began) = vanished(&scene, &[]).await;
+        scene.tell(json!([scene.event("answered", &token, 0, json!({"at": began - 235_000}))])).await;
+        assert_eq!(scene.record(&token).await, Some(("answered".to_owned(), 0, 1_000_000, 1_000_000, true)));
+        scene.tell(json!([scene.event("ended", &token, 0, json!({"at": began - 230_000}))])).await;
+        assert_eq!(scene.record(&token).await, answered(5, 5_000_000));
+        assert_eq!(scene.purse().await, (100_000_000_000 - 5_000_000, 0));
+        scene.end().await;
+    }
+
     async fn an_end_may_overtake_the_answer(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();

@@ -48,7 +48,9 @@ async fn close(conn: &mut Conn, app: &App, now: Time) -> Result<usize, LedgerErr
         };
         records.push(end::record(call, &ending, now).map_err(DbError::other)?);
         live::remove(conn, call.token).await?;
-        late::open(conn, call, ending.ended_at, false, now).await?;
+        // Whoever tells of an answer later may have a clock that is behind.
+        let open_from = if call.answered_at.is_some() { ending.ended_at } else { end::last_said(call) };
+        late::open(conn, call, open_from, false, now).await?;
     }
     records::keep(conn, app.entropy, &vanished, &mut records, &mut [], now).await?;
     if !vanished.is_empty() {

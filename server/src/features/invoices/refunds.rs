@@ -4,8 +4,10 @@
 //! An order is invoiced in the month it was placed in. Should it fail later, its refund is part of the invoice of that
 //! later month, at the rate of the first invoice. If that one was credited before, the money went back with it and there
 //! is no refund; if it is credited afterwards, the credit note is for the rest. If it is void, its VAT went back with
-//! that, and no invoice speaks of the refund.
+//! that, and no invoice speaks of the refund. If it becomes void after the later one gave that VAT back, there is nothing
+//! left to give, until the later one is void or credited too.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use uuid::Uuid;
@@ -52,16 +54,41 @@ pub async fn since(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Money, Probl
     total(refunds.iter(), invoice.currency)
 }
 
-/// What of it an invoice of a later month has given the VAT back for.
+/// What of it an invoice of a later month that is in force has given the VAT back for.
 pub async fn invoiced_since(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Money, Problem> {
     let mut invoiced = Vec::new();
     for refund in of_invoice(conn, invoice).await? {
-        let month = Month::of(refund.ended_at);
-        if store::find_month(conn, invoice.account_id, invoice.currency, month).await?.is_some() {
+        let (account, month) = (invoice.account_id, Month::of(refund.ended_at));
+        let later = store::find_month_to_change(conn, account, invoice.currency, month).await?;
+        if later.is_some_and(|later| later.status.is_in_force()) {
             invoiced.push(refund);
         }
     }
     total(invoiced.iter(), invoice.currency)
+}
+
+/// The VAT that an invoice gave back for orders of earlier months whose invoices became void afterwards. Once it is taken
+/// back itself, nothing else gives this VAT back.
+pub async fn vat_of_void(conn: &mut Conn, invoice: &InvoiceRow) -> Result<Money, Problem> {
+    let InvoiceRow { account_id, currency, month, .. } = *invoice;
+    let mut nets: BTreeMap<Month, Money> = BTreeMap::new();
+    for Refund { net, ordered_at, .. } in
+        refunds(conn, account_id, currency, BEGINNING..month.start(), month.start()..month.end()).await?
+    {
+        let sum = nets.entry(Month::of(ordered_at)).or_insert(Money::zero(currency));
+        *sum = sum.add(net).map_err(Problem::internal)?;
+    }
+    let mut vat = Money::zero(currency);
+    for (ordered, net) in nets {
+        let first = store::find_month_to_change(conn, account_id, currency, ordered).await?;
+        let Some(first) = first.filter(|first| first.status == InvoiceStatus::Void) else { continue };
+        // Where nothing went back with the void invoice, all of it had gone back before.
+        let voided = ledger::find(conn, Kind::InvoiceVoid, &first.id.to_string()).await?;
+        if voided.is_none_or(|line| line.at > invoice.created_at) {
+            vat = first.facts.rate.on(net).and_then(|more| vat.add(more)).map_err(Problem::internal)?;
+        }
+    }
+    Ok(vat)
 }
 
 /// The refunds of a month for orders of earlier ones that were charged at another rate than this, or are not invoiced.

@@ -67,7 +67,8 @@ pub async fn void(
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
             let given = refunds::invoiced_since(tx, &invoice).await?;
             let given = invoice.facts.rate.on(given).map_err(Problem::internal)?;
-            let vat = invoice.vat.saturating_sub(given.nanos()).max(0);
+            let of_void = refunds::vat_of_void(tx, &invoice).await?;
+            let vat = invoice.vat.saturating_sub(given.nanos()).saturating_add(of_void.nanos()).max(0);
             give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, vat)], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
             store::say_void(tx, *id, &invoice.facts.voided(Date::from(now), &action.reason)).await?;
@@ -98,6 +99,9 @@ pub async fn credit(
             let left = left_of(tx, &invoice).await?;
             let parts = [(Book::Refunds, left.net.nanos()), (Book::Vat, left.vat.nanos())];
             give_back(tx, &invoice, Kind::CreditNote, &parts, &action.reason).await?;
+            // It is no part of what the credit note takes back.
+            let of_void = refunds::vat_of_void(tx, &invoice).await?;
+            give_back(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, of_void.nanos())], &action.reason).await?;
             store::end(tx, *id, status, &action.reason).await?;
             remind(tx, &invoice, now).await?;
             insert_note(tx, &invoice, &action.reason, left).await?;

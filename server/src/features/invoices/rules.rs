@@ -17,6 +17,13 @@ text_enum! {
     }
 }
 
+impl InvoiceStatus {
+    /// Whether what it says still holds: it was neither declared void nor taken back.
+    pub fn is_in_force(self) -> bool {
+        matches!(self, InvoiceStatus::Issued | InvoiceStatus::Paid)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Move {
     /// Given a number, with the balance covering it or not.

@@ -53,6 +53,18 @@ async fn take_back(world: &World, invoice: &Value, how: &str) -> Value {
     admin.post(&path, json!({"reason": "a mistake"})).await.ok()
 }
 
+/// An account with an unpaid invoice of a number order and calls of 100, and one of the next month, with the refund and
+/// as many calls.
+async fn invoiced_twice(world: &World) -> AccountId {
+    let waiting = waiting(world, 650, 100).await;
+    next_month(world).await;
+    reject(world, &waiting).await;
+    post(world, call(waiting.account, euros(100)), now(world)).await;
+    next_month(world).await;
+    assert_eq!(balance(world, waiting.account).await, cents(650 - 20_000 - 2_237 - 1_964));
+    waiting.account
+}
+
 fn cents(cents: i64) -> Money {
     eur(cents * 10_000_000)
 }
@@ -141,6 +153,60 @@ both! {
         take_back(&world, &invoices(&world).await[0], "void").await;
         next_month(&world).await;
         assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(650), 1));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_refund_goes_back_once_both_of_its_invoices_are_void(db) {
+        let world = World::unlimited(db).await;
+        let account = invoiced_twice(&world).await;
+        take_back(&world, &invoices(&world).await[1], "void").await;
+        // The later one has given it back.
+        assert_eq!(balance(&world, account).await, cents(650 - 20_000 - 1_964 - 137));
+        take_back(&world, &invoices(&world).await[0], "void").await;
+        assert_eq!(balance(&world, account).await, cents(650 - 20_000));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_void(db) {
+        let world = World::unlimited(db).await;
+        let account = invoiced_twice(&world).await;
+        for invoice in invoices(&world).await {
+            take_back(&world, &invoice, "void").await;
+        }
+        assert_eq!(balance(&world, account).await, cents(650 - 20_000));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_refund_goes_back_once_its_first_invoice_is_void_and_the_later_one_credited(db) {
+        let world = World::unlimited(db).await;
+        let account = invoiced_twice(&world).await;
+        let listed = invoices(&world).await;
+        take_back(&world, &listed[1], "void").await;
+        take_back(&world, &listed[0], "credit").await;
+        assert_eq!(balance(&world, account).await, cents(650 - 20_000 + 9_350));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_credited(db) {
+        let world = World::unlimited(db).await;
+        let account = invoiced_twice(&world).await;
+        let listed = invoices(&world).await;
+        take_back(&world, &listed[0], "credit").await;
+        take_back(&world, &listed[1], "void").await;
+        assert_eq!(balance(&world, account).await, cents(650 - 20_000 + 9_350));
+        world.end().await;
+    }
+
+    async fn the_vat_of_a_void_invoice_goes_back_once_though_a_later_one_is_void_too(db) {
+        let world = World::unlimited(db).await;
+        let waiting = waiting(&world, 650, 0).await;
+        next_month(&world).await;
+        take_back(&world, &invoices(&world).await[0], "void").await;
+        reject(&world, &waiting).await;
+        post(&world, call(waiting.account, euros(100)), now(&world)).await;
+        next_month(&world).await;
+        take_back(&world, &invoices(&world).await[0], "void").await;
+        assert_eq!(balance(&world, waiting.account).await, cents(650 - 10_000));
         world.end().await;
     }
 }

@@ -35,6 +35,9 @@ const LONGEST: Duration = Duration::from_secs(90);
 /// How long a charge is ours. It outlasts the longest, though another node's clock may be ahead.
 const OURS: Duration = Duration::from_secs(180);
 
+/// How long a provider that did not answer may still be at it: nobody asks again before.
+const AFTERMATH: Duration = Duration::from_secs(30);
+
 /// A charge to be.
 #[derive(Clone, Debug)]
 pub struct NewCharge {
@@ -139,8 +142,11 @@ pub(super) async fn send(app: &App, payment: &PaymentRow) -> Result<Option<Order
         return Ok(None);
     }
     let sent = tokio::time::timeout(LONGEST, ask(app, payment)).await;
-    app.db.tx((id, until), |conn, (id, until)| Box::pin(store::leave_charge(conn, *id, *until))).await?;
-    sent.map_err(|_| ProviderError("the charge takes too long".into()))?.map(Some)
+    let sent = sent.unwrap_or_else(|_| Err(ProviderError("the charge takes too long".into())));
+    let rest = if sent.is_ok() { Duration::ZERO } else { AFTERMATH };
+    let leave = (id, until, app.clock.now().plus(rest));
+    app.db.tx(leave, |conn, (id, until, free)| Box::pin(store::leave_charge(conn, *id, *until, *free))).await?;
+    sent.map(Some)
 }
 
 async fn ask(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {

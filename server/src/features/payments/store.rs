@@ -167,10 +167,10 @@ pub async fn take_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time)
     Ok(taken == 1)
 }
 
-/// Leaves a charge that we took until then to others.
-pub async fn leave_charge(conn: &mut Conn, id: PaymentId, until: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE payments SET sending_until = 0 WHERE id = $1 AND sending_until = $2"), params![id, until])
-        .await?;
+/// Leaves a charge that we took until then to others, from this moment on.
+pub async fn leave_charge(conn: &mut Conn, id: PaymentId, until: Time, free: Time) -> Result<(), DbError> {
+    let sql = sql!("UPDATE payments SET sending_until = $3 WHERE id = $1 AND sending_until = $2");
+    conn.exec(sql, params![id, until, free]).await?;
     Ok(())
 }
 

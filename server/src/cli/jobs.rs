@@ -68,12 +68,13 @@ pub async fn rerun_jobs(settings: Settings, wanted: Revived) -> Result<(), Start
         })
     });
     match revived.await {
-        Ok(0) => Err("no dead job is of this kind; trunkline jobs dead shows all".into()),
-        Ok(1) => Ok(say("1 job is tried again.")),
-        Ok(count) => Ok(say(&format!("{count} jobs are tried again."))),
-        Err(Refused::Unknown(id)) => Err(format!("no dead job is {id}; nothing has changed").into()),
-        Err(Refused::Failed(error)) => Err(error.into()),
+        Ok(0) => return Err("no dead job is of this kind; trunkline jobs dead shows all".into()),
+        Ok(1) => say("1 job is tried again."),
+        Ok(count) => say(&format!("{count} jobs are tried again.")),
+        Err(Refused::Unknown(id)) => return Err(format!("no dead job is {id}; nothing has changed").into()),
+        Err(Refused::Failed(error)) => return Err(error.into()),
     }
+    Ok(())
 }
 
 enum Refused {

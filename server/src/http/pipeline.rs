@@ -52,7 +52,7 @@ struct Seen {
 impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
-        let shares = Shares::of(app.settings.requests_at_once);
+        let shares = Shares::of(app.settings.requests_at_once, u64::from_be_bytes(app.entropy.bytes()));
         let request_ids = headers::RequestIds::new(app.entropy);
         Arc::new(Service { app, router, cors, request_ids, shares })
     }

@@ -8,7 +8,7 @@ use crate::world::engines::both;
 /// How many talk when something is killed.
 const LIVE: usize = 100;
 /// Long enough for all of them to be on the line at once on a busy machine.
-const TALK_MILLIS: u64 = 10_000;
+const TALK_MILLIS: u64 = 15_000;
 /// What a second to the Netherlands costs.
 const A_SECOND: i64 = NANOS_PER_CENT / 10;
 const CENTS: i64 = 10_000;

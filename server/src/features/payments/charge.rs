@@ -112,17 +112,13 @@ pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
         Ok(None) => {}
         Err(error) => tracing::warn!(%error, payment = %id, "the payment provider charged no card"),
     }
-    outcome(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)
+    let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(payment.into())
 }
 
 /// How the charge of this key stands, if it was claimed.
 pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Result<Option<Charged>, DbError> {
     Ok(store::find_by_key(conn, account, Purpose::Recharge, key).await?.map(Charged::from))
-}
-
-/// How a charge stands.
-pub async fn outcome(conn: &mut Conn, id: PaymentId) -> Result<Option<Charged>, DbError> {
-    Ok(store::find(conn, id).await?.map(Charged::from))
 }
 
 /// Whether the card may be charged now. An account that was suspended since it was decided is left alone; a payment

@@ -17,7 +17,7 @@ mod store;
 mod topups;
 mod types;
 
-pub use charge::{Charged, NewCharge, charge, claim_charge, find_charge, outcome, run_charge};
+pub use charge::{Charged, NewCharge, charge, claim_charge, find_charge, run_charge};
 pub use methods::{
     create as add_method, find as find_method, list as list_methods, remove as remove_method, save as save_card,
     update as update_method,

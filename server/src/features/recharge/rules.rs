@@ -14,7 +14,7 @@ pub const DECLINES_MOST: i64 = 2;
 const PAUSE: Duration = Duration::from_secs(3600);
 
 /// How long whoever began an attempt may take before another asks what became of it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const DAY_MILLIS: i64 = 24 * 3600 * 1000;
 

@@ -80,15 +80,17 @@ both! {
             }
         };
         // Before the provider heard of it, and after it had charged the card.
-        let (unheard, unanswered) = (claim(charge(&cora, &method)).await, claim(charge(&cora, &method)).await);
+        let charges = [charge(&cora, &method), charge(&cora, &method)];
+        claim(charges[0].clone()).await;
+        let unanswered = claim(charges[1].clone()).await;
         let busy = cora.with_key(fresh_key()).delete(&format!("/payments/methods/{}", method["id"].as_str().unwrap())).await;
         busy.problem(409, "resource.in_use");
         payments::run_charge(&app, unanswered).await.unwrap();
         exec(db, "UPDATE payments SET status = 'pending', provider_order_id = NULL, poll_at = 0 WHERE status = 'completed' AND purpose = 'recharge'").await;
         world.advance(120).await;
-        for payment in [unheard, unanswered] {
-            let outcome = payments::outcome(&mut app.db.read().await.unwrap(), payment).await.unwrap().unwrap();
-            assert_eq!(outcome.status, PaymentStatus::Completed);
+        for NewCharge { account, key, .. } in charges {
+            let charged = payments::find_charge(&mut app.db.read().await.unwrap(), account, key).await.unwrap().unwrap();
+            assert_eq!(charged.status, PaymentStatus::Completed);
         }
         assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 2);

@@ -62,6 +62,25 @@ both! {
         world.end().await;
     }
 
+    async fn a_charge_whose_node_died_amid_it_is_made_by_another_once_it_can_no_longer_be_under_way(db) {
+        let world = World::start(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let work = (world.node.app.clone(), charge(&cora, &save_card(&world, &cora, VISA).await));
+        let claim = world.node.app.db.tx(work, |conn, (app, charge)| {
+            Box::pin(payments::claim_charge(conn, app, charge, app.clock.now()))
+        });
+        let payment = claim.await.unwrap();
+        exec(db, "UPDATE payments SET sending_until = created_at + 180000 WHERE purpose = 'recharge'").await;
+
+        let charged = payments::run_charge(&world.node.app, payment).await.unwrap();
+        assert_eq!(charged.status, PaymentStatus::Pending);
+        world.advance(120).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (0, 0));
+        world.advance(3600).await;
+        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        world.end().await;
+    }
+
     async fn a_charge_that_a_crash_cut_off_is_finished_by_the_poller(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
         let cora = world.customer("cora@customer.example").await;

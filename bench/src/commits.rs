@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
+use db::{Conn, Db, DbError, DbOptions, params};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
-use trunkline::db::{Conn, Db, DbError, DbOptions, params};
 
 use crate::report::{Limit, Line};
 use crate::{Outcome, ROUNDS};

@@ -1,13 +1,13 @@
 //! Customers that may do everything, put straight into the database before the service first runs.
 
-use trunkline::clock::Clock;
-use trunkline::db::{Conn, Db, DbError, DbOptions};
-use trunkline::entropy::Entropy;
-use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
-use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
-use trunkline::features::users::{self, NewUser};
-use trunkline::passwords::{Cost, Passwords};
-use trunkline::values::{AccountId, Role, Time, UserId};
+use db::{Conn, Db, DbError, DbOptions};
+use identity::accounts::{self, NewAccount, OnboardingStatus};
+use identity::onboarding::{self, AccountStatus, Beginning, Standing};
+use identity::users::{self, NewUser};
+use platform::clock::Clock;
+use platform::crypto::passwords::{Cost, Passwords};
+use platform::entropy::Entropy;
+use values::{AccountId, Role, Time, UserId};
 
 use crate::Outcome;
 use crate::service::PASSWORD;

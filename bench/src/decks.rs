@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use db::{Conn, Db, DbError, DbOptions, params};
+use platform::clock::Clock;
+use platform::entropy::Entropy;
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::db::{Conn, Db, DbError, DbOptions, params};
-use trunkline::entropy::Entropy;
-use trunkline::values::UpstreamId;
+use values::UpstreamId;
 
 use crate::postgres::Database;
 use crate::report::{Limit, Line, Spread};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use platform::entropy::Entropy;
 use serde_json::{Value, json};
-use trunkline::entropy::Entropy;
 
 use crate::Outcome;
 use crate::http::{Answer, Client, get, post, send};

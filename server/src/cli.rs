@@ -12,24 +12,27 @@ use std::time::Duration;
 use serde_json::Map;
 use tracing_subscriber::EnvFilter;
 
-use crate::app::{App, StartError, open_database};
-use crate::audit::{self, Actor, Outcome};
-use crate::clock::Clock;
-use crate::config::{LogFormat, Settings};
-use crate::db::{Db, DbError, DbOptions};
 use crate::demo::{self, Filled, Live, Options, Turn};
-use crate::edge::{self, Edge};
-use crate::features::decks::{self, DeckImport, ImportMode};
-use crate::features::imports::ImportStatus;
-use crate::features::{bootstrap, calls, fx, letters, sessions, users};
-use crate::http::openapi;
-use crate::http::problem::Code;
-use crate::keys::Keys;
-use crate::ledger::{self, Verified};
-use crate::outside;
-use crate::passwords::PasswordError;
-use crate::secrets::Secrets;
-use crate::{entropy, routes, serve, work};
+use crate::{routes, serve, work};
+use api::openapi;
+use api::problem::Code;
+use db::{Db, DbError, DbOptions};
+use identity::imports::ImportStatus;
+use identity::{bootstrap, sessions, users};
+use platform::app::{App, StartError, open_database};
+use platform::audit::{self, Actor, Outcome};
+use platform::clock::Clock;
+use platform::config::{LogFormat, Settings};
+use platform::crypto::keys::Keys;
+use platform::crypto::passwords::PasswordError;
+use platform::crypto::secrets::Secrets;
+use platform::edge::{self, Edge};
+use platform::entropy;
+use platform::ledger::{self, Verified};
+use platform::letters;
+use platform::outside;
+use voice::decks::{self, DeckImport, ImportMode};
+use voice::{calls, fx};
 
 /// The last word of a command that failed.
 pub fn complain(error: &(dyn std::error::Error + 'static)) {
@@ -101,7 +104,7 @@ pub async fn migrate(settings: Settings) -> Result<(), StartError> {
 pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: &str) -> Result<(), StartError> {
     let mut password = String::new();
     std::io::stdin().take(1024).read_to_string(&mut password)?;
-    let wrong = |field: &'static str| move |error: crate::values::Invalid| format!("{field} {error}");
+    let wrong = |field: &'static str| move |error: values::Invalid| format!("{field} {error}");
     let request = bootstrap::AdminBootstrapRequest {
         legal_name: legal_name.parse().map_err(wrong("--legal-name"))?,
         contact_name: name.parse().map_err(wrong("--name"))?,
@@ -138,7 +141,7 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
 }
 
 pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
-    let email: crate::values::Email = email.parse()?;
+    let email: values::Email = email.parse()?;
     let app = App::open(settings).await?;
     let db = app.db.clone();
     let link = db
@@ -158,10 +161,10 @@ pub async fn link(settings: Settings, email: &str) -> Result<(), StartError> {
 
 /// What an operator does at the console is audited like everything else.
 async fn record(
-    conn: &mut crate::db::Conn,
+    conn: &mut db::Conn,
     app: &App,
     action: &'static str,
-    of: Option<(crate::values::AccountId, crate::values::UserId)>,
+    of: Option<(values::AccountId, values::UserId)>,
 ) -> Result<(), DbError> {
     let mut meta = Map::new();
     meta.insert("by".into(), "console".into());

@@ -15,19 +15,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
-use crate::app::App;
-use crate::features::calls;
-use crate::http::answer::Rendered;
-use crate::http::arriving::Arriving;
-use crate::http::headers;
-use crate::http::input::whole_body;
-use crate::http::problem::Problem;
-use crate::http::response::{Response, full, without_body};
-use crate::http::schema;
-use crate::jobs::{self, Runner};
-use crate::metrics::{Requests, Successes};
-use crate::traces::Answered;
-use crate::values::Rfc3339;
+use api::answer::Rendered;
+use api::arriving::Arriving;
+use api::headers;
+use api::input::whole_body;
+use api::problem::Problem;
+use api::response::{Response, full, without_body};
+use api::schema;
+use db::metrics::{Requests, Successes};
+use platform::app::App;
+use platform::jobs::{self, Runner};
+use platform::traces::Answered;
+use values::Rfc3339;
+use voice::calls;
 
 /// How many files of calls are taken in at once.
 pub const IMPORTS_AT_ONCE: usize = 2;

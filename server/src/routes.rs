@@ -1,18 +1,22 @@
 //! Every endpoint, in the order of the API reference.
 
-use crate::features::{
-    account_managers, accounts, audit_log, balance, beta, bootstrap, calls, cards, cdrs, compliance, customers,
-    dashboards, decks, downloads, dunning, fraud_caps, fx, invoices, kyb, notes, notices, notifications, numbers,
-    onboarding, orders, payments, rates, recharge, sessions, staff, stock, tickets, trunks, two_factor, upstreams, vat,
-    watch, webhooks,
-};
-use crate::http::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
-use crate::http::endpoint::{Endpoint, delete, get, patch, post, put};
-use crate::http::problem::Code::{
+use api::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
+use api::endpoint::{Endpoint, delete, get, patch, post, put};
+use api::problem::Code::{
     AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, InventoryExhausted, NotFound, ResourceInUse,
     StateConflict, TokenExpired, TokenInvalid, UpstreamUnavailable, ValidationFailed,
 };
-use crate::limits::Limit;
+use backoffice::{account_managers, audit_log, beta, customers, dashboards, notes, notices, staff, tickets};
+use billing::card_check;
+use billing::low_balance;
+use billing::{dunning, invoices, payments, recharge, vat, webhooks};
+use identity::{
+    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, sessions, two_factor,
+};
+use numbers::rented;
+use numbers::{inventory, orders, trunks};
+use platform::limits::Limit;
+use voice::{calls, cdrs, decks, fraud_caps, fx, rates, upstreams};
 
 #[rustfmt::skip]
 pub fn table() -> Vec<Endpoint> {
@@ -67,10 +71,10 @@ pub fn table() -> Vec<Endpoint> {
         post("/me/kyb/submit", kyb::submit, "Submit your business verification")
             .who(Customer).limit(Limit::Writes).audit("kyb.submit")
             .problems(&[NotFound, AccountNotActive, StateConflict, ValidationFailed]).under("Onboarding"),
-        post("/me/card-setup", cards::set_up, "Begin to verify a card")
+        post("/me/card-setup", card_check::set_up, "Begin to verify a card")
             .who(Customer).limit(Limit::Writes).audit("card.setup").idempotent()
             .problems(&[NotFound, AccountNotActive, StateConflict]).under("Onboarding"),
-        get("/me/payment-method", cards::payment_method, "Your card and how far its verification is")
+        get("/me/payment-method", card_check::payment_method, "Your card and how far its verification is")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under("Onboarding"),
 
         // Compliance
@@ -124,9 +128,9 @@ pub fn table() -> Vec<Endpoint> {
         put("/account/auto-recharge", recharge::change, "Let your balance refill itself, or not")
             .who(Customer).limit(Limit::Writes).audit("auto_recharge.update").idempotent()
             .problems(&[NotFound, AccountNotActive]).under("Money"),
-        get("/account/low-balance-notify", watch::show, "When you hear of a low balance")
+        get("/account/low-balance-notify", low_balance::show, "When you hear of a low balance")
             .who(Customer).limit(Limit::Reads).under("Money"),
-        put("/account/low-balance-notify", watch::change, "Choose when you hear of a low balance")
+        put("/account/low-balance-notify", low_balance::change, "Choose when you hear of a low balance")
             .who(Customer).limit(Limit::Writes).audit("low_balance_notify.update").under("Money"),
 
         // Notifications
@@ -223,21 +227,21 @@ pub fn table() -> Vec<Endpoint> {
             .problems(&[NotFound, AccountNotActive]).under("Trunks"),
 
         // Numbers
-        get("/numbers", numbers::list, "Your numbers")
+        get("/numbers", rented::list, "Your numbers")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
-        get("/numbers/{id}", numbers::show, "A number")
+        get("/numbers/{id}", rented::show, "A number")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
-        patch("/numbers/{id}", numbers::change, "Send a number's calls to another trunk")
+        patch("/numbers/{id}", rented::change, "Send a number's calls to another trunk")
             .who(Customer).limit(Limit::Writes).audit("number.update").idempotent()
             .problems(&[AccountNotActive]).under("Numbers"),
-        delete("/numbers/{id}", numbers::remove, "Give a number back")
+        delete("/numbers/{id}", rented::remove, "Give a number back")
             .who(Customer).limit(Limit::Writes).audit("number.release").idempotent()
             .problems(&[AccountNotActive]).under("Numbers"),
-        get("/trunks/{id}/dids", numbers::list_of_trunk, "The numbers of a trunk")
+        get("/trunks/{id}/dids", rented::list_of_trunk, "The numbers of a trunk")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
-        get("/numbers/inventory", stock::list, "Numbers you can order, in groups")
+        get("/numbers/inventory", inventory::list, "Numbers you can order, in groups")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
-        get("/numbers/inventory/{id}", stock::show, "A group of numbers")
+        get("/numbers/inventory/{id}", inventory::show, "A group of numbers")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
         get("/numbers/orders", orders::list, "Your orders of numbers")
             .who(Customer).limit(Limit::Reads).under("Numbers"),
@@ -423,14 +427,14 @@ pub fn table() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under("Upstreams"),
         get("/admin/upstreams/{id}/imports/{import_id}", decks::show, "An import and what it found")
             .who(Team).limit(Limit::Reads).under("Upstreams"),
-        get("/admin/did-inventory", stock::list_all, "Every number we may let")
+        get("/admin/did-inventory", inventory::list_all, "Every number we may let")
             .who(Team).limit(Limit::Reads).under("Number stock"),
-        post("/admin/did-inventory/import", stock::import, "Import numbers")
+        post("/admin/did-inventory/import", inventory::import, "Import numbers")
             .who(Admin).limit(Limit::Writes).audit("did_inventory.import").idempotent().problems(&[StateConflict])
             .under("Number stock"),
-        get("/admin/did-inventory/imports/{import_id}", stock::show_import, "An import of numbers and what it found")
+        get("/admin/did-inventory/imports/{import_id}", inventory::show_import, "An import of numbers and what it found")
             .who(Team).limit(Limit::Reads).under("Number stock"),
-        patch("/admin/did-inventory/{id}", stock::change, "Withdraw a number, or say whether it needs documents")
+        patch("/admin/did-inventory/{id}", inventory::change, "Withdraw a number, or say whether it needs documents")
             .who(Admin).limit(Limit::Writes).audit("did_inventory.update").idempotent().under("Number stock"),
         get("/admin/rates", rates::list_all, "What upstreams charge, by prefix")
             .who(Team).limit(Limit::Reads).under("Upstreams"),

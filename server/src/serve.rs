@@ -10,19 +10,21 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
-use crate::app::{App, StartError};
-use crate::clock::Clock;
-use crate::config::Settings;
-use crate::features::{calls, dashboards, sandbox};
-use crate::http::endpoint::Endpoint;
-use crate::http::headers::RequestIds;
-use crate::http::pipeline::Service;
-use crate::http::router::{BASE, Document, Router};
-use crate::http::{openapi, reference, server};
-use crate::jobs::Runner;
 use crate::ops::{self, Operations, SwitchRoutes};
-use crate::snapshot::{Snapshot, Versioned};
 use crate::{pages, routes, work};
+use api::endpoint::Endpoint;
+use api::headers::RequestIds;
+use api::pipeline::Service;
+use api::router::{BASE, Document, Router};
+use api::{openapi, reference, server};
+use backoffice::dashboards;
+use billing::sandbox;
+use platform::app::{App, StartError};
+use platform::clock::Clock;
+use platform::config::Settings;
+use platform::jobs::Runner;
+use platform::routing::cache::{Snapshot, Versioned};
+use voice::calls;
 
 /// The operations port serves switches and a few other machines.
 const OPS_CONNECTIONS: usize = 1024;

@@ -1,12 +1,17 @@
 //! Every kind of job and every schedule.
 
-use crate::app::App;
-use crate::features::{
-    calls, cards, cdrs, compliance, decks, fx, housekeeping, invoices, letters, numbers, orders, orphans, payments,
-    recharge, sandbox, sessions, stock, vat, watch, webhooks,
-};
-use crate::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
-use crate::ledger;
+use backoffice::{housekeeping, orphans};
+use billing::card_check;
+use billing::low_balance;
+use billing::{invoices, payments, recharge, sandbox, vat, webhooks};
+use identity::{compliance, sessions};
+use numbers::rented;
+use numbers::{inventory, orders};
+use platform::app::App;
+use platform::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
+use platform::ledger;
+use platform::letters;
+use voice::{calls, cdrs, decks, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let registry = Registry::new([
@@ -35,9 +40,12 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: webhooks::FOLLOW_UP,
             run: |context, payload| Box::pin(webhooks::follow_up_job(context, payload)),
         },
-        JobKind { kind: cards::POLL, run: |context, payload| Box::pin(cards::poll_job(context, payload)) },
-        JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(watch::moved_job(context, payload)) },
-        JobKind { kind: watch::RECHECK, run: |context, payload| Box::pin(watch::recheck_job(context, payload)) },
+        JobKind { kind: card_check::POLL, run: |context, payload| Box::pin(card_check::poll_job(context, payload)) },
+        JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(low_balance::moved_job(context, payload)) },
+        JobKind {
+            kind: low_balance::RECHECK,
+            run: |context, payload| Box::pin(low_balance::recheck_job(context, payload)),
+        },
         JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: payments::CHARGED, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
@@ -56,18 +64,15 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: decks::IMPORT, run: |context, payload| Box::pin(decks::import_job(context, payload)) },
         JobKind { kind: decks::PULL_DUE, run: |context, payload| Box::pin(decks::pull_due_job(context, payload)) },
         JobKind { kind: decks::ANNOUNCE, run: |context, payload| Box::pin(decks::announce_job(context, payload)) },
-        JobKind { kind: stock::IMPORT, run: |context, payload| Box::pin(stock::import_job(context, payload)) },
+        JobKind { kind: inventory::IMPORT, run: |context, payload| Box::pin(inventory::import_job(context, payload)) },
         JobKind { kind: orders::PROVISION, run: |context, payload| Box::pin(orders::provision_job(context, payload)) },
         JobKind { kind: orders::EXPIRE, run: |context, payload| Box::pin(orders::expire_job(context, payload)) },
         JobKind { kind: compliance::DECIDED, run: |context, payload| Box::pin(orders::decided_job(context, payload)) },
+        JobKind { kind: rented::HAND_BACK, run: |context, payload| Box::pin(rented::hand_back_job(context, payload)) },
+        JobKind { kind: rented::RENEW, run: |context, payload| Box::pin(rented::renew_job(context, payload)) },
         JobKind {
-            kind: numbers::HAND_BACK,
-            run: |context, payload| Box::pin(numbers::hand_back_job(context, payload)),
-        },
-        JobKind { kind: numbers::RENEW, run: |context, payload| Box::pin(numbers::renew_job(context, payload)) },
-        JobKind {
-            kind: numbers::LOOK_AHEAD,
-            run: |context, payload| Box::pin(numbers::look_ahead_job(context, payload)),
+            kind: rented::LOOK_AHEAD,
+            run: |context, payload| Box::pin(rented::look_ahead_job(context, payload)),
         },
         JobKind {
             kind: calls::CLOSE_VANISHED,
@@ -92,7 +97,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         app.traces.ran(run);
     });
     let schedules = vec![
-        Schedule { name: "poll_cards", cron: "* * * * *", kind: cards::POLL },
+        Schedule { name: "poll_cards", cron: "* * * * *", kind: card_check::POLL },
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
         Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
@@ -100,14 +105,14 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
         Schedule { name: "alarm_about_calls", cron: "*/5 * * * *", kind: calls::ALARM },
         Schedule { name: "forget_numbers_of_calls", cron: "50 2 * * *", kind: calls::FORGET_NUMBERS },
-        Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: watch::RECHECK },
+        Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: low_balance::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
         Schedule { name: "pull_decks", cron: "* * * * *", kind: decks::PULL_DUE },
         Schedule { name: "provision_numbers", cron: "* * * * *", kind: orders::PROVISION },
         Schedule { name: "expire_number_orders", cron: "23 * * * *", kind: orders::EXPIRE },
-        Schedule { name: "renew_numbers", cron: "*/5 * * * *", kind: numbers::RENEW },
-        Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: numbers::LOOK_AHEAD },
+        Schedule { name: "renew_numbers", cron: "*/5 * * * *", kind: rented::RENEW },
+        Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: rented::LOOK_AHEAD },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use trunkline::app::StartError;
-use trunkline::cli::{self, Revived};
-use trunkline::config::Settings;
-use trunkline::demo::{FEWEST_DAYS, MOST_DAYS, Options, PASSWORD};
+use platform::app::StartError;
+use platform::config::Settings;
+use server::cli::{self, Revived};
+use server::demo::{FEWEST_DAYS, MOST_DAYS, Options, PASSWORD};
 use uuid::Uuid;
 
 /// Requests allocate much and briefly, on several threads.

@@ -1,7 +1,7 @@
 //! Millions of calls of the last 30 days, made by the database itself, with the sums that would stand beside them.
 
+use platform::clock::Clock;
 use rusqlite::Connection;
-use trunkline::clock::Clock;
 use uuid::Uuid;
 
 use super::scene::Customer;

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::SinkExt;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
 use rusqlite::{Connection, TransactionBehavior};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
-use trunkline::clock::Clock;
-use trunkline::entropy::Entropy;
 use uuid::Uuid;
 
 use super::scene::{Customer, Scene, lines};

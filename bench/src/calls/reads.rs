@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use platform::clock::Clock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::values::{Date, Rfc3339, Time};
+use values::{Date, Rfc3339, Time};
 
 use super::scene::{Customer, Scene};
 use super::store::Store;

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use db::{Conn, Db, DbError, DbOptions, params};
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::db::{Conn, Db, DbError, DbOptions, params};
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
-use trunkline::values::{AccountId, Currency, Money, UpstreamId};
 use uuid::Uuid;
+use values::{AccountId, Currency, Money, UpstreamId};
 
 use super::store::Store;
 use crate::Outcome;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use trunkline::clock::Clock;
-use trunkline::db::{Conn, Db, DbError};
-use trunkline::entropy::Entropy;
-use trunkline::features::accounts::{self, NewAccount};
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
-use trunkline::values::{AccountId, Currency, Money, Time};
+use db::{Conn, Db, DbError};
+use identity::accounts::{self, NewAccount};
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError};
+use values::{AccountId, Currency, Money, Time};
 
 use super::{WALLETS, wallet_of};
 use crate::Outcome;

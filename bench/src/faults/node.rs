@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use platform::entropy::Entropy;
 use serde_json::json;
 use tempfile::TempDir;
-use trunkline::entropy::Entropy;
 
 use super::carrier;
 use crate::Outcome;

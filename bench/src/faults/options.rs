@@ -1,6 +1,6 @@
 //! What is asked for on the command line: `--kills 20 --seed 7 sqlite`.
 
-use trunkline::entropy::Entropy;
+use platform::entropy::Entropy;
 
 use crate::Outcome;
 

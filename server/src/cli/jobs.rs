@@ -3,11 +3,11 @@
 use uuid::Uuid;
 
 use super::{existing_database, record, say};
-use crate::app::{App, StartError};
-use crate::config::Settings;
-use crate::db::DbError;
-use crate::jobs::{self, DeadJob};
-use crate::values::Rfc3339;
+use db::DbError;
+use platform::app::{App, StartError};
+use platform::config::Settings;
+use platform::jobs::{self, DeadJob};
+use values::Rfc3339;
 
 /// Jobs read at once.
 const PAGE: u16 = 500;

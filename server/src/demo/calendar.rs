@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::values::{Rfc3339, Time};
+use values::{Rfc3339, Time};
 
 pub const HOUR: Duration = Duration::from_secs(3600);
 pub const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -7,8 +7,8 @@ use super::calendar::DAY;
 use super::cast::{ADMIN, Company, Fate};
 use super::stage::{Sent, Stage, paper, text};
 use super::traffic::Caller;
-use crate::app::StartError;
-use crate::values::Rfc3339;
+use platform::app::StartError;
+use values::Rfc3339;
 
 /// A card that pays, and one that pays once and never again.
 const CARD: &str = "4242424242424242";

@@ -10,8 +10,8 @@ use super::house::{self, House, NOTICES};
 use super::market::SUPPLIERS;
 use super::stage::Stage;
 use super::traffic::{Caller, Traffic};
-use crate::app::StartError;
-use crate::values::Time;
+use platform::app::StartError;
+use values::Time;
 
 /// When the switch hands in what was called, after the jobs of the night and twice by day.
 const ROUNDS: [Duration; 3] =

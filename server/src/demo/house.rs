@@ -7,8 +7,8 @@ use super::calendar::{DAY, date};
 use super::cast::{ADMIN, MANAGERS, QUESTIONS, Question, SUPPORT};
 use super::market::{SUPPLIERS, Supplier, deck, stock};
 use super::stage::{Sent, Stage, text};
-use crate::app::StartError;
-use crate::values::{Rfc3339, Time};
+use platform::app::StartError;
+use values::{Rfc3339, Time};
 
 /// Upstreams, by their place among the suppliers.
 pub struct House {

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::cast::{COMPANIES, Company};
 use super::chance::Chance;
 use super::traffic::{Outcome, destination};
-use crate::app::StartError;
-use crate::values::Time;
+use platform::app::StartError;
+use values::Time;
 
 /// How long the service may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chance::Chance;
-use crate::values::{Rfc3339, Time};
+use values::{Rfc3339, Time};
 
 /// A country that is called: its calling code, how many digits its numbers have, what a minute costs in hundred-thousandths of
 /// a euro to fixed lines and to mobiles, how much of the world's traffic goes there, and a few of its codes.
@@ -221,7 +221,7 @@ mod tests {
         for _ in 0..5000 {
             let place = anywhere(&mut chance);
             let number = place.number(&mut chance);
-            assert!(number.parse::<crate::values::E164>().is_ok(), "{number}");
+            assert!(number.parse::<values::E164>().is_ok(), "{number}");
             assert_eq!(number.len(), place.digits + 1, "{number}");
         }
     }

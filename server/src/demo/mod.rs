@@ -23,16 +23,16 @@ mod traffic;
 
 pub use live::{Live, Turn};
 
-use crate::app::{StartError, open_database};
-use crate::clock::Clock;
-use crate::config::Settings;
-use crate::outside::payments::{Provider, sandbox};
-use crate::outside::vies::VatChecks;
-use crate::values::Secret;
 use crate::{routes, serve};
 use calendar::Calendar;
 use chance::Chance;
+use platform::app::{StartError, open_database};
+use platform::clock::Clock;
+use platform::config::Settings;
+use platform::outside::payments::{Provider, sandbox};
+use platform::outside::vies::VatChecks;
 use stage::Stage;
+use values::Secret;
 
 /// Fewer days are not enough for every story to come to its end.
 pub const FEWEST_DAYS: u32 = 7;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::cast::SUPPORT;
 use super::chance::Chance;
-use crate::app::StartError;
-use crate::features::{sessions, users};
 use crate::serve::Running;
-use crate::values::{Email, Time};
+use identity::{sessions, users};
+use platform::app::StartError;
+use values::{Email, Time};
 
 /// How long before its end a token is no longer relied upon.
 const SPARE: Duration = Duration::from_secs(60);
@@ -185,7 +185,7 @@ impl Stage {
                 let now = app.clock.now();
                 match users::find_by_email(conn, email).await? {
                     Some(user) => Ok(Some(sessions::issue_magic_link(conn, app, user.id, now).await?.url)),
-                    None => Ok::<_, crate::db::DbError>(None),
+                    None => Ok::<_, db::DbError>(None),
                 }
             })
         });

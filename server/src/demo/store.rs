@@ -1,6 +1,6 @@
 //! What has to be true of a database before it is filled.
 
-use crate::db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, params, sql};
 
 /// Whether nobody has ever used it: no account, and nothing in the audit log.
 pub async fn is_empty(conn: &mut Conn) -> Result<bool, DbError> {

@@ -8,7 +8,7 @@ use super::calendar::{Calendar, HOUR, hour_of_day, weekday};
 use super::cast::{Company, Fate, Rhythm};
 use super::chance::Chance;
 use super::market::{self, SUPPLIERS};
-use crate::values::Time;
+use values::Time;
 
 /// How many of a hundred calls of a company with numbers are calls to it.
 const INBOUND_PERCENT: i64 = 15;

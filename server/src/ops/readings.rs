@@ -1,11 +1,11 @@
 //! What is looked at when somebody asks for the metrics: in memory, and a few bounded reads.
 
-use crate::app::App;
-use crate::db::DbError;
-use crate::features::calls;
-use crate::jobs;
-use crate::metrics::Reading;
-use crate::snapshot::Versioned;
+use db::DbError;
+use db::metrics::Reading;
+use platform::app::App;
+use platform::jobs;
+use platform::routing::cache::Versioned;
+use voice::calls;
 
 /// Without the database there are fewer, which is telling enough.
 pub async fn readings(app: &App) -> Vec<Reading> {

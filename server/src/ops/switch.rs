@@ -4,14 +4,14 @@ use hyper::{Request, StatusCode};
 use serde::Serialize;
 
 use super::{read_body, read_json};
-use crate::app::App;
-use crate::edge::{Config, Gateway, Source, Whose};
-use crate::features::calls;
-use crate::http::answer::Rendered;
-use crate::http::arriving::Arriving;
-use crate::http::problem::Problem;
-use crate::http::response::Response;
-use crate::snapshot::Versioned;
+use api::answer::Rendered;
+use api::arriving::Arriving;
+use api::problem::Problem;
+use api::response::Response;
+use platform::app::App;
+use platform::edge::{Config, Gateway, Source, Whose};
+use platform::routing::cache::Versioned;
+use voice::calls;
 
 const AUTHORIZE_BYTES: usize = 16 * 1024;
 const EVENTS_BYTES: usize = 1024 * 1024;

@@ -5,9 +5,9 @@
 
 use hyper::header::HeaderValue;
 
-use crate::app::StartError;
-use crate::http::headers::inline_source;
-use crate::http::router::Document;
+use api::headers::inline_source;
+use api::router::Document;
+use platform::app::StartError;
 
 const STYLE: &str = include_str!("page.css");
 

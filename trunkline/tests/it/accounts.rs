@@ -5,7 +5,7 @@
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::World;
 use crate::world::client::Session;

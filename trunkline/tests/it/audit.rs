@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::Db;
 use futures_util::future::join_all;
 use serde_json::json;
 use tempfile::TempDir;
-use trunkline::db::Db;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
-use trunkline::values::{Rfc3339, Role, Time};
+use values::{Rfc3339, Role, Time};
 
 use crate::world::World;
 use crate::world::client::Client;

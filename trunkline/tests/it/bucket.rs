@@ -8,11 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use hyper::Method;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::outside::files::{Addressing, BucketSettings, ContentHash, Files, FilesError, StoredFile};
 use serde_json::json;
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::entropy::Entropy;
-use trunkline::outside::files::{Addressing, BucketSettings, ContentHash, Files, FilesError, StoredFile};
 
 use crate::kyb::prospect;
 use crate::world::client::Session;

@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use trunkline::values::Time;
+use values::Time;
 
 use crate::cards::{VISA, audited, beta_status, call_back, card_status, count, hand_in_papers, webhook};
 use crate::onboarding::{profile, prospect};

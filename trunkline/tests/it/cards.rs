@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::{DbError, params};
 use futures_util::future::join_all;
+use platform::outside::payments::sandbox::sign;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::db::{DbError, params};
-use trunkline::outside::payments::sandbox::sign;
-use trunkline::values::{AccountId, CardVerificationId, Time};
+use values::{AccountId, CardVerificationId, Time};
 
 use crate::onboarding::{profile, prospect};
 use crate::world::World;

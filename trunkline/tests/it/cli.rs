@@ -10,8 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use db::params;
 use serde_json::Value;
-use trunkline::params;
 use uuid::Uuid;
 
 use crate::world::engines::{both, uuid};

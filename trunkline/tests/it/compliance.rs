@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::DbError;
+use identity::compliance::open_regulatory;
 use serde_json::{Value, json};
-use trunkline::db::DbError;
-use trunkline::features::compliance::open_regulatory;
-use trunkline::values::{AccountId, DocKind, IntakeId};
 use uuid::Uuid;
+use values::{AccountId, DocKind, IntakeId};
 
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};

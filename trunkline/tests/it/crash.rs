@@ -7,8 +7,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use trunkline::db::{Db, DbError};
-use trunkline::params;
+use db::params;
+use db::{Db, DbError};
 use uuid::Uuid;
 
 use crate::world::engines::{both, uuid};

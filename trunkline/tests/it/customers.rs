@@ -4,7 +4,7 @@
 
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use crate::allow_lists::allow;
 use crate::numbers::{AMSTERDAM, buyer, numbers, offered, order, told};

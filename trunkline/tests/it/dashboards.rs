@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use backoffice::dashboards::write_down;
 use serde_json::{Value, json};
-use trunkline::features::dashboards::write_down;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::World;
 use crate::world::client::Client;

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
+use platform::config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::config::Settings;
-use trunkline::demo::{self, Live, Options, Turn};
+use server::demo::{self, Live, Options, Turn};
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use trunkline::outside::download::Download;
+use platform::outside::download::Download;
 
 use crate::world::World;
 use crate::world::engines::both;

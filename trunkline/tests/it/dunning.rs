@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use billing::dunning::{self, Reason};
+use db::{Conn, DbError};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use trunkline::db::{Conn, DbError};
-use trunkline::features::dunning::{self, Reason};
-use trunkline::values::{AccountId, Time};
+use values::{AccountId, Time};
 
 use crate::world::World;
 use crate::world::engines::both;

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
+use db::params;
+use db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
-use trunkline::db::{Conn, Db, DbError, DbOptions, MIGRATIONS, Result};
-use trunkline::params;
 
 use crate::world::engines::{TestDb, both, postgres_client, uuid};
 

@@ -9,11 +9,11 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::outside::files::{ContentHash, Files, FilesError};
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::entropy::Entropy;
-use trunkline::outside::files::{ContentHash, Files, FilesError};
-use trunkline::values::Time;
+use values::Time;
 
 use crate::world::s3::{S3Server, age, files_below};
 

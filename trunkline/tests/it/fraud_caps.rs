@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
+use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
-use trunkline::params;
 
 use crate::onboarding::happens;
 use crate::world::World;

@@ -5,11 +5,11 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use platform::outside;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::features::fx;
-use trunkline::outside;
-use trunkline::values::{Currency, Money};
+use values::{Currency, Money};
+use voice::fx;
 
 use crate::coverage::examples::key;
 use crate::world::World;

@@ -8,7 +8,7 @@ use data_encoding::BASE64URL_NOPAD;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::client::{Answer, Session};
 use crate::world::engines::{TestDb, both, uuid};

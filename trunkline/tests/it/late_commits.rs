@@ -16,7 +16,7 @@ const CORA: &str = "cora@customer.example";
 
 async fn is_revoked(db: &TestDb, token: Uuid) -> bool {
     let sql = "SELECT revoked_at IS NOT NULL FROM access_tokens WHERE jti = $1";
-    db.read().await.unwrap().one::<(bool,)>(sql, trunkline::params![token]).await.unwrap().0
+    db.read().await.unwrap().one::<(bool,)>(sql, db::params![token]).await.unwrap().0
 }
 
 #[tokio::test(flavor = "multi_thread")]

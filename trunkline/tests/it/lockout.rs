@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::row;
 use serde_json::json;
-use trunkline::row;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::metrics::Scrape;
 use crate::passwords::magic_token;
@@ -40,7 +40,7 @@ row! {
 }
 
 async fn audited(db: &TestDb, action: &str) -> Vec<Audited> {
-    let sql = trunkline::sql!("SELECT ", Audited::COLS, " FROM audit_log ORDER BY seq");
+    let sql = db::sql!("SELECT ", Audited::COLS, " FROM audit_log ORDER BY seq");
     let mut rows: Vec<Audited> = db.read().await.unwrap().all(sql, &[]).await.unwrap();
     rows.retain(|row| row.action == action);
     rows
@@ -63,7 +63,7 @@ both! {
 
         // The owner elsewhere, and others here, are not concerned.
         sign_in_from(&world, "203.0.113.8", CORA, PASSWORD).await.ok();
-        world.user("carl@customer.example", trunkline::values::Role::Customer).await;
+        world.user("carl@customer.example", values::Role::Customer).await;
         sign_in_from(&world, "203.0.113.7", "carl@customer.example", PASSWORD).await.ok();
 
         world.advance(30).await;
@@ -220,7 +220,7 @@ both! {
 
     async fn the_audit_log_tells_good_and_bad_sign_ins(db) {
         let world = World::with(db, GENEROUS).await;
-        let id = world.user(CORA, trunkline::values::Role::Customer).await;
+        let id = world.user(CORA, values::Role::Customer).await;
         let caller = world.anyone().header("X-Forwarded-For", "203.0.113.7").header("User-Agent", "Browser/2");
         for (email, password) in [(CORA, "not the password"), ("nobody@x.example", PASSWORD), (CORA, PASSWORD)] {
             caller.post("/auth/sign-in", json!({"email": email, "password": password})).await;

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use platform::outside::mail::{Letter, MailSettings, Mailer};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use trunkline::outside::mail::{Letter, MailSettings, Mailer};
-use trunkline::values::Time;
 use uuid::Uuid;
+use values::Time;
 
 const FROM: &str = "Trunkline <noreply@trunkline.example>";
 const AT: Time = Time::from_millis(1_767_225_600_000);

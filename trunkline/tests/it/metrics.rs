@@ -4,12 +4,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use db::metrics::Metrics;
+use db::{Conn, DbError};
+use platform::jobs::{self, Kind, NewJob};
 use reqwest::Method;
 use serde_json::json;
-use trunkline::db::{Conn, DbError};
-use trunkline::features::{decks, fx};
-use trunkline::jobs::{self, Kind, NewJob};
-use trunkline::metrics::Metrics;
+use voice::{decks, fx};
 
 use crate::switch::{DECK, Scene, call};
 use crate::world::World;

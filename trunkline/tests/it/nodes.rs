@@ -4,14 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
+use db::{Db, DbError};
 use futures_util::future::join_all;
+use platform::crypto::passwords::{Cost, Passwords};
+use platform::entropy::Entropy;
 use serde_json::json;
 use tokio::task::JoinSet;
-use trunkline::db::{Db, DbError};
-use trunkline::entropy::Entropy;
-use trunkline::params;
-use trunkline::passwords::{Cost, Passwords};
-use trunkline::values::{Role, Time};
+use values::{Role, Time};
 
 use crate::coverage::examples::{fresh_email, key};
 use crate::world::client::Client;

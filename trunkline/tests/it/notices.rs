@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use identity::notifications::NotificationCode;
 use serde_json::{Value, json};
-use trunkline::features::notifications::NotificationCode;
-use trunkline::values::{Rfc3339, Role, Time};
+use values::{Rfc3339, Role, Time};
 
 use crate::world::World;
 use crate::world::client::Client;

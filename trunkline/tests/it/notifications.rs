@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use identity::notifications::{self, VatValid};
+use platform::entropy::Entropy;
 use serde_json::{Value, json};
-use trunkline::entropy::Entropy;
-use trunkline::features::notifications::{self, VatValid};
-use trunkline::values::AccountId;
+use values::AccountId;
 
 use crate::world::World;
 use crate::world::engines::both;

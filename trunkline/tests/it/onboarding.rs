@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::{DbError, params};
 use futures_util::future::join_all;
+use identity::onboarding::{self, Event};
 use serde_json::{Value, json};
-use trunkline::db::{DbError, params};
-use trunkline::features::onboarding::{self, Event};
-use trunkline::values::AccountId;
+use values::AccountId;
 
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both, uuid};

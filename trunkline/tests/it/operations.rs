@@ -4,14 +4,14 @@
 
 use std::time::Duration;
 
+use db::DbError;
+use platform::jobs::{self, NewJob};
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use trunkline::db::DbError;
-use trunkline::features::fx;
-use trunkline::jobs::{self, NewJob};
-use trunkline::values::Role;
+use values::Role;
+use voice::fx;
 
 use crate::metrics::Scrape;
 use crate::world::World;

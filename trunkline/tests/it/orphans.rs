@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use db::DbError;
+use db::params;
+use platform::crypto::passwords::{Cost, Passwords};
+use platform::entropy::Entropy;
+use platform::outside::files::ContentHash;
 use serde_json::json;
 use tempfile::TempDir;
-use trunkline::db::DbError;
-use trunkline::entropy::Entropy;
-use trunkline::outside::files::ContentHash;
-use trunkline::params;
-use trunkline::passwords::{Cost, Passwords};
-use trunkline::values::{Role, Time};
+use values::{Role, Time};
 
 use crate::world::engines::{TestDb, both, postgres_client};
 use crate::world::form::{Form, pdf};

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::{join, join_all};
+use identity::sessions::issue_magic_link;
 use serde_json::json;
-use trunkline::features::sessions::issue_magic_link;
-use trunkline::values::{Role, UserId};
+use values::{Role, UserId};
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;

@@ -5,13 +5,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use db::{Db, DbError};
 use futures_util::future::BoxFuture;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::jobs::{self, JobContext, JobError, JobKind, Kind, NewJob, Registry, Runner, Schedule};
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
-use trunkline::clock::Clock;
-use trunkline::db::{Db, DbError};
-use trunkline::entropy::Entropy;
-use trunkline::jobs::{self, JobContext, JobError, JobKind, Kind, NewJob, Registry, Runner, Schedule};
 use uuid::Uuid;
 
 use crate::world::engines::{TestDb, both, uuid};
@@ -263,7 +263,7 @@ both! {
         tallies(db).await;
         enqueue(db, &clock, BOOK, json!({})).await;
         let job = claimed_by_someone_who_is_slow(db, &clock).await;
-        db.tx(uuid(), |conn, token| Box::pin(async move { conn.exec("UPDATE jobs SET lease_token = $1", trunkline::params![*token]).await })).await.unwrap();
+        db.tx(uuid(), |conn, token| Box::pin(async move { conn.exec("UPDATE jobs SET lease_token = $1", db::params![*token]).await })).await.unwrap();
         let late = db.tx(job, |conn, ctx| Box::pin(async move {
             conn.exec("UPDATE tallies SET n = n + 1", &[]).await?;
             ctx.finish_in(conn).await

@@ -4,15 +4,15 @@
 
 use std::sync::Mutex;
 
+use billing::recharge::{self, Cards, Charge, Outcome};
+use db::DbError;
+use db::params;
+use platform::app::App;
+use platform::jobs::JobError;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::app::App;
-use trunkline::db::DbError;
-use trunkline::features::recharge::{self, Cards, Charge, Outcome};
-use trunkline::jobs::JobError;
-use trunkline::params;
-use trunkline::values::AccountId;
 use uuid::Uuid;
+use values::AccountId;
 
 use crate::coverage::examples::key;
 use crate::onboarding::prospect;

@@ -4,7 +4,7 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::{Answer, Client};

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use trunkline::db::postgres_text;
+use db::postgres_text;
 
 use crate::world::engines::{TestDb, postgres_client};
 
@@ -29,7 +29,7 @@ async fn every_statement_prepares_alike_on_both_engines() {
             let on_postgres = client.prepare(&postgres_text(&text)).await;
             match (on_sqlite, on_postgres) {
                 (Err(error), _) => wrong.push(format!("{place}: SQLite: {error}")),
-                (_, Err(error)) => wrong.push(format!("{place}: PostgreSQL: {}", trunkline::db::DbError::other(error))),
+                (_, Err(error)) => wrong.push(format!("{place}: PostgreSQL: {}", db::DbError::other(error))),
                 (Ok(shape), Ok(prepared)) => {
                     // What only PostgreSQL reads may have parameters of its own, and no others may differ.
                     let all = parameters(&postgres_text(&text));
@@ -87,7 +87,7 @@ fn sqlite_text(text: &str) -> String {
 
 /// Every `sql!(…)` of the source, with the columns of rows put in.
 fn statements() -> Vec<Statement> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let mut found = Vec::new();
     for file in rust_files(&source) {
         let text = std::fs::read_to_string(&file).unwrap();

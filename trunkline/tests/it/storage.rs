@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::row_values;
+use db::{Conn, Db, DbError, Result};
+use db::{params, row};
 use tokio::task::JoinSet;
-use trunkline::db::{Conn, Db, DbError, Result};
-use trunkline::{params, row, values};
 use uuid::Uuid;
 
 use crate::world::engines::{TestDb, both, uuid};
@@ -68,7 +69,7 @@ both! {
             conn.exec(sql, params![*id, "a@x.io", None::<&str>, 7_i64, false, *secret]).await
         })).await.unwrap();
         let mut reader = db.read().await.unwrap();
-        let sql = trunkline::sql!("SELECT ", Specimen::COLS, " FROM specimens WHERE id = $1");
+        let sql = db::sql!("SELECT ", Specimen::COLS, " FROM specimens WHERE id = $1");
         assert_eq!(reader.one::<Specimen>(sql, params![specimen.id]).await.unwrap(), specimen);
         assert_eq!(reader.opt::<Specimen>(sql, params![uuid()]).await.unwrap(), None);
         assert!(matches!(reader.one::<Specimen>(sql, params![uuid()]).await, Err(DbError::NotFound)));
@@ -221,7 +222,7 @@ both! {
         specimens(db).await;
         let mut reader = db.read().await.unwrap();
         assert!(reader.exec("DELETE FROM specimens", &[]).await.is_err());
-        assert!(reader.insert_many("specimens", ["balance"], &[1_i64], |balance| values![*balance]).await.is_err());
+        assert!(reader.insert_many("specimens", ["balance"], &[1_i64], |balance| row_values![*balance]).await.is_err());
         assert_eq!(reader.one::<(i64,)>("SELECT COUNT(*) FROM specimens", &[]).await.unwrap(), (0,));
     }
 
@@ -237,7 +238,7 @@ both! {
             (0..10_000).map(|n| (uuid(), format!("{n}@x.io"), (n % 2 == 0).then(|| format!("name {n}")))).collect();
         const COLUMNS: [&str; 4] = ["id", "email", "name", "balance"];
         let inserted = db.tx(rows, |conn, rows| Box::pin(async move {
-            conn.insert_many("specimens", COLUMNS, rows, |row| values![row.0, row.1, row.2, 1_i64]).await
+            conn.insert_many("specimens", COLUMNS, rows, |row| row_values![row.0, row.1, row.2, 1_i64]).await
         })).await;
         assert_eq!(inserted.unwrap(), 10_000);
         let mut reader = db.read().await.unwrap();
@@ -245,10 +246,10 @@ both! {
         assert_eq!(reader.one::<(i64, i64, i64)>(sql, &[]).await.unwrap(), (10_000, 5_000, 10_000));
         let twice = db.tx((), |conn, ()| Box::pin(async move {
             let rows = [(uuid(), "new@x.io"), (uuid(), "5@x.io")];
-            conn.insert_many("specimens", ["id", "email", "balance"], &rows, |row| values![row.0, row.1, 1_i64]).await
+            conn.insert_many("specimens", ["id", "email", "balance"], &rows, |row| row_values![row.0, row.1, 1_i64]).await
         })).await;
         assert!(twice.as_ref().is_err_and(|error| error.is_unique("specimens_email_key")), "{twice:?}");
-        let none = db.tx((), |conn, ()| Box::pin(conn.insert_many("specimens", ["id"], &[], |id: &Uuid| values![*id]))).await;
+        let none = db.tx((), |conn, ()| Box::pin(conn.insert_many("specimens", ["id"], &[], |id: &Uuid| row_values![*id]))).await;
         assert_eq!(none.unwrap(), 0);
         assert_eq!(count(db).await, 10_000);
     }

@@ -4,7 +4,7 @@
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use crate::coverage::team::ticket;
 use crate::numbers::told;

@@ -12,12 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use platform::app::App;
+use platform::jobs::{self, NewJob};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use trunkline::app::App;
-use trunkline::features::decks;
-use trunkline::jobs::{self, NewJob};
-use trunkline::values::Role;
+use values::Role;
+use voice::decks;
 
 use crate::metrics::Scrape;
 use crate::switch::call;

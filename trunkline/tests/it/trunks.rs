@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::join_all;
+use identity::onboarding::Event;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
 
 use crate::coverage::examples::key;
 use crate::onboarding::{happens, prospect};

@@ -4,7 +4,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use crate::coverage::examples::key;
 use crate::decks::{DECK, import, upstream};

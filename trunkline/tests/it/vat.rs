@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
+use db::Db;
+use db::params;
+use platform::outside::vies::{Rest, Verdict};
 use serde_json::{Value, json};
-use trunkline::db::Db;
-use trunkline::outside::vies::{Rest, Verdict};
-use trunkline::params;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::world::World;
 use crate::world::client::Client;

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::params;
 
 use crate::world::World;
 use crate::world::client::{Client, Session};

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use super::{call_ids, line, moment, take_in, vain};
 use crate::switch::{Scene, trunk};

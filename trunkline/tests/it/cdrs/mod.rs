@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::{Rfc3339, Time};
+use values::{Rfc3339, Time};
 
 use crate::switch::Scene;
 use crate::world::World;

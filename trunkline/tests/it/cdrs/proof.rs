@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use billing::invoices::{self, Month, Order};
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::features::invoices::{self, Month, Order};
-use trunkline::values::{AccountId, Currency, Role};
+use values::{AccountId, Currency, Role};
 
 use super::{call_ids, line, take_in, vain};
 use crate::coverage::examples::key;
@@ -99,7 +99,7 @@ both! {
         let id = invoices::issue(order).await.unwrap().unwrap();
         let sql = "SELECT subtotal, facts FROM invoices WHERE id = $1";
         let (subtotal, facts): (i64, String) =
-            app.db.read().await.unwrap().one(sql, trunkline::params![id]).await.unwrap();
+            app.db.read().await.unwrap().one(sql, db::params![id]).await.unwrap();
         let facts: Value = serde_json::from_str(&facts).unwrap();
         // Two Dutch calls of 97 seconds, and two to mobiles: minutes of 0.06 and connections of 0.05.
         assert_eq!(subtotal, 97_000_000 + (50 + 120) * 1_000_000 + (50 + 60) * 1_000_000);

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::DbError;
+use db::params;
 use serde_json::{Value, json};
-use trunkline::db::DbError;
-use trunkline::params;
 use uuid::Uuid;
 
 use super::{line, moment, take_in, vain};

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use trunkline::http::auth::Who;
-use trunkline::http::endpoint::Endpoint;
-use trunkline::routes;
-use trunkline::values::Role;
+use api::auth::Who;
+use api::endpoint::Endpoint;
+use server::routes;
+use values::Role;
 
 use super::examples::{Request, example, key, keyed, needs_example, prepared, send, stranger};
 use super::{name, rates, unfounded};

@@ -5,11 +5,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use api::auth::Who;
+use api::endpoint::Endpoint;
 use serde_json::json;
-use trunkline::http::auth::Who;
-use trunkline::http::endpoint::Endpoint;
-use trunkline::routes;
-use trunkline::values::Role;
+use server::routes;
+use values::Role;
 
 use super::examples::key;
 use super::{name, unfounded};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::cdrs::take_in;

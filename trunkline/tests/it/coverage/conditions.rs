@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::endpoint::Endpoint;
 use hyper::Method;
-use trunkline::http::endpoint::Endpoint;
-use trunkline::routes;
-use trunkline::values::Role;
+use server::routes;
+use values::Role;
 
 use super::examples::{Request, example, key, needs_example, send};
 use super::{name, unfounded};

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use api::endpoint::{Endpoint, Idempotency};
+use api::openapi;
+use api::problem::Code;
+use platform::limits::Limit;
 use serde_json::Value;
-use trunkline::http::endpoint::{Endpoint, Idempotency};
-use trunkline::http::openapi;
-use trunkline::http::problem::Code;
-use trunkline::limits::Limit;
-use trunkline::routes;
+use server::routes;
 
 use super::name;
 

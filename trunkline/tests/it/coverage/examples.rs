@@ -7,14 +7,14 @@
 
 use std::time::Duration;
 
+use api::endpoint::{Endpoint, Idempotency};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
+use platform::outside::download::Download;
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
-use trunkline::http::endpoint::{Endpoint, Idempotency};
-use trunkline::outside::download::Download;
-use trunkline::values::Role;
+use values::Role;
 
 use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
@@ -208,7 +208,7 @@ pub async fn send(request: &Request, method: &hyper::Method) -> Answer {
 
 /// A key as clients make them.
 pub fn key() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(trunkline::entropy::Entropy.bytes()).into_uuid()
+    uuid::Builder::from_random_bytes(platform::entropy::Entropy.bytes()).into_uuid()
 }
 
 pub fn fresh_email() -> String {
@@ -232,7 +232,7 @@ async fn magic_link(world: &World) -> String {
     let app = world.node.app.clone();
     let db = app.db.clone();
     let issue = db.tx((app, user), |conn, (app, user)| {
-        Box::pin(trunkline::features::sessions::issue_magic_link(conn, app, *user, app.clock.now()))
+        Box::pin(identity::sessions::issue_magic_link(conn, app, *user, app.clock.now()))
     });
     let link = issue.await.unwrap();
     link.url.split_once("#token=").unwrap().1.to_owned()

@@ -19,7 +19,7 @@ mod recorded;
 pub mod team;
 mod voice;
 
-use trunkline::http::endpoint::Endpoint;
+use api::endpoint::Endpoint;
 
 /// The row's path with something in place of its values that names nothing.
 fn unfounded(endpoint: &Endpoint, value: &str) -> String {

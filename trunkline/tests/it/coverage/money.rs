@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
-use trunkline::values::Role;
+use values::Role;
 
 use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
 use crate::notifications::tell;

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use platform::outside::payments::sandbox;
 use reqwest::Method;
 use serde_json::json;
-use trunkline::outside::payments::sandbox;
-use trunkline::values::Role;
+use values::Role;
 
 use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
 use crate::onboarding::{beta_signup, profile, prospect};

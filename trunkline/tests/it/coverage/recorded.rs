@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use trunkline::db::Db;
-use trunkline::http::auth::Who;
-use trunkline::http::endpoint::{Endpoint, Idempotency};
-use trunkline::params;
-use trunkline::routes;
-use trunkline::values::{AccountId, Role, UserId};
+use api::auth::Who;
+use api::endpoint::{Endpoint, Idempotency};
+use db::Db;
+use db::params;
+use server::routes;
+use values::{AccountId, Role, UserId};
 
 use super::document::{COMMON_HEADERS, described_headers, description};
 use super::examples::{example, key, needs_example, send};

@@ -7,10 +7,10 @@ mod pulling;
 
 use std::fmt::Write;
 
+use db::Db;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::db::Db;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::coverage::examples::key;
 use crate::upstreams::{change, wanted};

@@ -120,7 +120,7 @@ both! {
         world.advance(31 * 60).await;
         assert_eq!(carrier.sent(), sent + 1);
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.0209"));
-        let imports = world.minted(trunkline::values::Role::Admin).await;
+        let imports = world.minted(values::Role::Admin).await;
         let imports = imports.get(&format!("/admin/upstreams/{upstream}/imports")).await.ok();
         assert_eq!(imports["data"][0]["status"], "completed");
         world.end().await;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use platform::edge::{ADDRESSES, DISPATCHER, Edge};
 use serde_json::json;
-use trunkline::edge::{ADDRESSES, DISPATCHER, Edge};
 
 use super::lab::Lab;
 use crate::switch::trunk;

@@ -4,13 +4,13 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use platform::edge::Edge;
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use trunkline::edge::Edge;
-use trunkline::entropy::Entropy;
-use trunkline::features::calls;
-use trunkline::ledger::{self, Book, Entry, Kind};
-use trunkline::values::{AccountId, Currency, Money, Role, Time};
+use values::{AccountId, Currency, Money, Role, Time};
+use voice::calls;
 
 use super::messages::Message;
 use super::programs::{Heard, Kamailio, Sipp};
@@ -268,7 +268,7 @@ impl<'a> Lab<'a> {
     pub async fn top_up(&self, cents: i64) {
         let from = [(Book::Clearing, Money::from_minor(cents, Currency::EUR).unwrap())];
         let entry = Entry::credit(self.account, Kind::Topup, uuid().to_string(), &from).unwrap();
-        let now = trunkline::clock::Clock::system().now();
+        let now = platform::clock::Clock::system().now();
         let posted = self.db.tx((entry, now), |conn, (entry, now): &(Entry, Time)| {
             Box::pin(async move { ledger::credit(conn, Entropy, entry, *now).await.map(drop) })
         });

@@ -1,7 +1,7 @@
 //! `trunkline switch sync`, while it runs beside Kamailio.
 
+use platform::edge::POLL;
 use serde_json::json;
-use trunkline::edge::POLL;
 
 use super::lab::Lab;
 use super::programs::Helper;

@@ -1,11 +1,11 @@
 //! The document of an invoice: made once, the same whenever it is made again, and fetched by a signed link.
 
+use billing::invoices::{DOCUMENT, InvoiceId};
+use db::params;
+use platform::jobs::{self, NewJob};
+use platform::ledger::{Book, Entry, Kind};
 use serde_json::{Value, json};
-use trunkline::features::invoices::{DOCUMENT, InvoiceId};
-use trunkline::jobs::{self, NewJob};
-use trunkline::ledger::{Book, Entry, Kind};
-use trunkline::params;
-use trunkline::values::Role;
+use values::Role;
 
 use super::{account, call, eur, euros, invoiced, issue, last_month, now, post, topup};
 use crate::coverage::examples::key;
@@ -112,7 +112,7 @@ both! {
         let (_, _) = invoiced(&world, true).await;
         let file = async || {
             let (hash,): (Vec<u8>,) = db.read().await.unwrap().one(HASH, &[]).await.unwrap();
-            let hash = trunkline::outside::files::ContentHash::new(hash.try_into().unwrap());
+            let hash = platform::outside::files::ContentHash::new(hash.try_into().unwrap());
             world.node.app.files.exists(&hash).await.unwrap()
         };
         world.advance(3 * 24 * 3600).await;

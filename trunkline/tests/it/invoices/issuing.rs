@@ -1,11 +1,11 @@
 //! How a month becomes an invoice, once.
 
+use billing::invoices::{self, Month, Order};
+use db::params;
+use platform::jobs::{self, NewJob};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use trunkline::features::invoices::{self, Month, Order};
-use trunkline::jobs::{self, NewJob};
-use trunkline::params;
-use trunkline::values::{AccountId, Currency, Role, Time};
+use values::{AccountId, Currency, Role, Time};
 
 use super::{
     HOUR, INVOICE_NUMBERS, account, account_of, assert_gapless, balance, call, eur, euros, exact, invoiced, issue,
@@ -196,8 +196,8 @@ both! {
         let world = World::start(db).await;
         let (customer, first) = invoiced(&world, true).await;
         let account: AccountId = super::owner(&world, first).await;
-        let refund = trunkline::ledger::Entry::credit(
-            account, trunkline::ledger::Kind::NumberRefund, "order", &[(trunkline::ledger::Book::Refunds, euros(10))],
+        let refund = platform::ledger::Entry::credit(
+            account, platform::ledger::Kind::NumberRefund, "order", &[(platform::ledger::Book::Refunds, euros(10))],
         ).unwrap();
         let before = balance(&world, account).await;
         post(&world, refund, now(&world)).await;

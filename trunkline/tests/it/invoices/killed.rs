@@ -1,14 +1,14 @@
 //! A service that is killed while it issues invoices, more than once.
 
+use billing::invoices::Month;
+use db::Db;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
+use platform::ledger::{self, LedgerError};
 use reqwest::Method;
 use serde_json::json;
 use tempfile::TempDir;
-use trunkline::clock::Clock;
-use trunkline::db::Db;
-use trunkline::entropy::Entropy;
-use trunkline::features::invoices::Month;
-use trunkline::ledger::{self, LedgerError};
-use trunkline::values::Time;
+use values::Time;
 
 use super::{INVOICE_NUMBERS, assert_gapless, call, euros};
 use crate::coverage::examples::fresh_email;

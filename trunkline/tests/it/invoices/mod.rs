@@ -9,11 +9,11 @@ mod number_refunds;
 mod taking_back;
 mod year;
 
+use billing::invoices::{self, InvoiceId, Month, Order};
+use db::params;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError, Posted};
 use serde_json::Value;
-use trunkline::features::invoices::{self, InvoiceId, Month, Order};
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError, Posted};
-use trunkline::params;
-use trunkline::values::{AccountId, Currency, Money, Role, Time};
+use values::{AccountId, Currency, Money, Role, Time};
 
 use crate::coverage::examples::fresh_email;
 use crate::world::World;

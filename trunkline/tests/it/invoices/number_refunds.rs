@@ -1,7 +1,7 @@
 //! Number orders that come to nothing after their month was invoiced.
 
 use serde_json::{Value, json};
-use trunkline::values::{AccountId, Money, Role};
+use values::{AccountId, Money, Role};
 
 use super::{account_of, balance, call, eur, euros, next_month, now, post};
 use crate::compliance::upload;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use trunkline::values::{Role, Time};
+use values::{Role, Time};
 
 use super::{balance, eur, euros, invoiced, numbers, owner, reasons};
 use crate::coverage::examples::key;
@@ -104,7 +104,7 @@ both! {
             let left = if is_credited { eur(0) } else { euros(-100) };
             assert_eq!(balance(&world, owner(&world, invoice).await).await, left);
         }
-        let year = trunkline::values::Date::from(Time::from_seconds(world.seconds())).civil().year();
+        let year = values::Date::from(Time::from_seconds(world.seconds())).civil().year();
         let expected: Vec<String> = (1..=credited).map(|number| format!("CN-{year}-{number:06}")).collect();
         assert_eq!(numbers(&world, NOTE_NUMBERS).await, expected);
         world.end().await;

@@ -1,11 +1,11 @@
 //! A year of every kind of customer: what invoices say is what the ledger says, to the nano.
 
-use trunkline::db::DbError;
-use trunkline::features::invoices::Month;
-use trunkline::features::vat::{self, VatTreatment};
-use trunkline::ledger::{self, Book, Entry, Kind, Sum};
-use trunkline::params;
-use trunkline::values::{AccountId, Currency, Money};
+use billing::invoices::Month;
+use billing::vat::{self, VatTreatment};
+use db::DbError;
+use db::params;
+use platform::ledger::{self, Book, Entry, Kind, Sum};
+use values::{AccountId, Currency, Money};
 
 use super::{
     INVOICE_NUMBERS, account, assert_gapless, balance, call, eur, euros, exact, next_month, now, numbers, post, topup,
@@ -105,7 +105,7 @@ both! {
         let all = numbers(&world, INVOICE_NUMBERS).await;
         assert_eq!(all.len(), 12 * CASES.len());
         assert_gapless(&all);
-        let team = world.minted(trunkline::values::Role::Support).await;
+        let team = world.minted(values::Role::Support).await;
         for (case, account) in CASES.iter().zip(&accounts) {
             let page = team.get(&format!("/admin/invoices?customer_id={account}")).await.ok();
             let invoices = page["data"].as_array().unwrap();

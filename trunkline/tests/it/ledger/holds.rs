@@ -1,7 +1,7 @@
 //! Money set aside: placed, renewed, captured, released, expired.
 
-use trunkline::ledger::{self, HoldState, Kind, LedgerError, NewHold};
-use trunkline::values::{Currency, Role};
+use platform::ledger::{self, HoldState, Kind, LedgerError, NewHold};
+use values::{Currency, Role};
 
 use super::{
     Act, DAY, Did, MINUTE, NOW, act, act_at, call, customer_with, eur, hold, release, renew, standing, topup, verify,

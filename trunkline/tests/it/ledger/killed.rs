@@ -1,10 +1,10 @@
 //! The real program, killed at moments nobody chose while the team gives and takes.
 
+use platform::entropy::Entropy;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use trunkline::entropy::Entropy;
-use trunkline::values::Role;
 use uuid::Uuid;
+use values::Role;
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};

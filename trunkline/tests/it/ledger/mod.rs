@@ -11,10 +11,10 @@ mod races;
 
 use std::time::Duration;
 
-use trunkline::db::{Conn, Db};
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Balance, Book, Entry, Fault, Hold, Kind, LedgerError, NewHold, Posted, Verified};
-use trunkline::values::{AccountId, Currency, Money, Time};
+use db::{Conn, Db};
+use platform::entropy::Entropy;
+use platform::ledger::{self, Balance, Book, Entry, Fault, Hold, Kind, LedgerError, NewHold, Posted, Verified};
+use values::{AccountId, Currency, Money, Time};
 
 use crate::world::people::live_account;
 

@@ -1,9 +1,9 @@
 //! Charges, credits, and what can be read of them.
 
-use trunkline::db::{Db, DbError};
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError, Line, Sum};
-use trunkline::values::{AccountId, Currency, Money, Time};
+use db::{Db, DbError};
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError, Line, Sum};
+use values::{AccountId, Currency, Money, Time};
 
 use super::{Act, DAY, NOW, act, act_at, balance, call, customer_with, eur, standing, topup, verify};
 use crate::world::engines::both;

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
+use db::Db;
+use platform::ledger::{HoldState, LedgerError};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::task::JoinSet;
-use trunkline::db::Db;
-use trunkline::ledger::{HoldState, LedgerError};
-use trunkline::values::{AccountId, Time};
+use values::{AccountId, Time};
 
 use super::{Act, Did, MINUTE, NOW, act_at, call, customer_with, eur, standing, topup, verify};
 use crate::world::engines::both;

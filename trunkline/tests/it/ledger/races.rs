@@ -1,8 +1,8 @@
 //! Many at once: nothing is spent twice and nothing is posted twice.
 
+use db::{Db, DbOptions};
+use platform::ledger::LedgerError;
 use tokio::task::JoinSet;
-use trunkline::db::{Db, DbOptions};
-use trunkline::ledger::LedgerError;
 
 use super::{Act, Did, MINUTE, NOW, act, act_at, call, customer_with, eur, hold, renew, standing, topup, verify};
 use crate::world::engines::{TestDb, both};

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::DbError;
+use platform::crypto::passwords::{Cost, Passwords};
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use serde_json::json;
 use tokio::task::JoinSet;
-use trunkline::db::DbError;
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
-use trunkline::passwords::{Cost, Passwords};
-use trunkline::values::{AccountId, Currency, Money, Role, Time};
 use uuid::Uuid;
+use values::{AccountId, Currency, Money, Role, Time};
 
 use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
 use crate::coverage::examples::key;

@@ -12,10 +12,10 @@ mod stock;
 
 use std::fmt::Write;
 
+use db::Db;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::db::Db;
-use trunkline::values::Role;
+use values::Role;
 
 use crate::coverage::examples::key;
 use crate::decks::upstream;
@@ -125,5 +125,5 @@ pub async fn free(db: &Db) -> i64 {
 /// How many movements of this kind the ledger has.
 pub async fn posted(db: &Db, kind: &str) -> i64 {
     let sql = "SELECT COUNT(*) FROM ledger_transactions WHERE kind = $1";
-    db.read().await.unwrap().one::<(i64,)>(sql, trunkline::params![kind]).await.unwrap().0
+    db.read().await.unwrap().one::<(i64,)>(sql, db::params![kind]).await.unwrap().0
 }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use identity::onboarding::Event;
 use serde_json::json;
-use trunkline::features::onboarding::Event;
 
 use super::{
     AMSTERDAM, FIRST, buyer, cents, free, look, numbers, offered, order, posted, sheet, stocked, told, trunk_of,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use tokio::task::JoinSet;
-use trunkline::values::Role;
+use values::Role;
 
 use super::{AMSTERDAM, count, free, offered, posted, trunk_of};
 use crate::coverage::examples::key;

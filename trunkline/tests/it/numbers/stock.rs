@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
-use trunkline::values::Role;
+use values::Role;
 
 use super::{AMSTERDAM, PAPERS, buyer, free, groups, hand_in, import, offered, order, sheet, stocked};
 use crate::coverage::examples::key;

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::join_all;
+use platform::entropy::Entropy;
 use serde_json::json;
-use trunkline::entropy::Entropy;
 
 use super::{VISA, balance, begin_topup, posted, topup};
 use crate::cards::{audited, call_back};

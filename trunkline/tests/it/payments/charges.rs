@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use api::problem::Code;
+use billing::payments::{self, NewCharge, PaymentStatus};
 use futures_util::future::join_all;
+use identity::onboarding::Event;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
-use trunkline::features::payments::{self, NewCharge, PaymentStatus};
-use trunkline::http::problem::Code;
-use trunkline::values::{Currency, Money};
+use values::{Currency, Money};
 
 use super::{LATER_DECLINED, VISA, balance, count, exec, posted, save_card};
 use crate::cards::audited;

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use platform::entropy::Entropy;
 use serde_json::Value;
 use tokio::task::JoinSet;
-use trunkline::entropy::Entropy;
-use trunkline::values::Role;
 use uuid::Uuid;
+use values::Role;
 
 use super::{count, euros, posted};
 use crate::world::client::Client;
@@ -74,7 +74,7 @@ both! {
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'completed'").await, completed);
         for order in &done.paid {
             let sql = "SELECT COUNT(*) FROM payments WHERE status = 'completed' AND provider_order_id = $1";
-            let (credited,): (i64,) = db.read().await.unwrap().one(sql, trunkline::params![order.as_str()]).await.unwrap();
+            let (credited,): (i64,) = db.read().await.unwrap().one(sql, db::params![order.as_str()]).await.unwrap();
             assert_eq!(credited, 1, "{order} was paid");
         }
         drop(node);

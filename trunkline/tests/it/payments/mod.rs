@@ -11,9 +11,9 @@ mod refunds;
 mod revolut;
 mod topups;
 
+use db::{DbError, params};
 use serde_json::{Value, json};
-use trunkline::db::{DbError, params};
-use trunkline::values::AccountId;
+use values::AccountId;
 
 use crate::world::World;
 use crate::world::client::{Client, Session};

@@ -4,7 +4,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::Role;
+use values::Role;
 
 use super::revolut::save_card;
 use super::{balance, count, euros};

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
 use futures_util::future::join_all;
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind};
 use serde_json::{Value, json};
-use trunkline::db::params;
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Book, Entry, Kind};
-use trunkline::values::{AccountId, Currency, Money};
+use values::{AccountId, Currency, Money};
 
 use super::{balance, begin_topup, count, exec, top_up};
 use crate::cards::audited;
@@ -41,7 +41,7 @@ async fn use_up(db: &TestDb, session: &Session, cents: i64) {
     let account: AccountId = session.account_id.parse().unwrap();
     let spent = Money::from_minor(cents, Currency::EUR).unwrap();
     let entry = Entry::charge(account, Kind::Call, uuid().to_string(), &[(Book::Calls, spent)]).unwrap();
-    let now = trunkline::values::Time::from_millis(0);
+    let now = values::Time::from_millis(0);
     let charged = db.tx((entry, now), |conn, (entry, now)| Box::pin(ledger::debit(conn, Entropy, entry, *now)));
     charged.await.unwrap();
 }

@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
+use billing::payments::{self, NewCharge, PaymentStatus};
 use serde_json::{Value, json};
-use trunkline::features::payments::{self, NewCharge, PaymentStatus};
-use trunkline::values::{Currency, Money};
+use values::{Currency, Money};
 
 use super::{balance, begin_topup, count, euros, posted, topup};
 use crate::world::client::Session;

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use api::input::sha256;
+use db::{DbError, params};
 use futures_util::future::join_all;
+use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::db::{DbError, params};
-use trunkline::features::onboarding::Event;
-use trunkline::http::input::sha256;
-use trunkline::values::{AccountId, PaymentId, Time};
 use uuid::Uuid;
+use values::{AccountId, PaymentId, Time};
 
 use super::{VISA, balance, begin_topup, count, euros, exec, posted, top_up, topup};
 use crate::cards::{audited, beta_status, call_back, webhook};

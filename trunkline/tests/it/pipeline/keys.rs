@@ -4,7 +4,7 @@
 
 use futures_util::future::join_all;
 use serde_json::json;
-use trunkline::values::Role;
+use values::Role;
 
 use super::probes::{caller, marks, world, world_with};
 use crate::coverage::examples::key;
@@ -152,11 +152,11 @@ both! {
 }
 
 /// Makes every record look as if it had been written a day earlier.
-async fn age_records(db: &trunkline::db::Db) {
+async fn age_records(db: &db::Db) {
     let age = db.tx((), |conn, ()| {
         Box::pin(async move {
             conn.exec("UPDATE idempotency_keys SET created_at = created_at - 86400001", &[]).await?;
-            Ok::<_, trunkline::db::DbError>(())
+            Ok::<_, db::DbError>(())
         })
     });
     age.await.unwrap();

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use trunkline::db::{Db, DbError};
-use trunkline::params;
+use db::params;
+use db::{Db, DbError};
 
 use super::probes::{caller, world};
 use crate::world::client::Client;

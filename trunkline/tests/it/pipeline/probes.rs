@@ -4,20 +4,20 @@
 
 use std::sync::LazyLock;
 
+use api::answer::{Created, Json};
+use api::auth::Who;
+use api::call::{Call, Done, Read};
+use api::endpoint::{Endpoint, get, post};
+use api::input::{Body, Path, Query};
+use api::page::{Listing, Page};
+use api::problem::{Code, Problem};
+use db::Conn;
+use db::params;
+use platform::limits::Limit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, Semaphore};
-use trunkline::db::Conn;
-use trunkline::http::answer::{Created, Json};
-use trunkline::http::auth::Who;
-use trunkline::http::call::{Call, Done, Read};
-use trunkline::http::endpoint::{Endpoint, get, post};
-use trunkline::http::input::{Body, Path, Query};
-use trunkline::http::page::{Listing, Page};
-use trunkline::http::problem::{Code, Problem};
-use trunkline::limits::Limit;
-use trunkline::params;
-use trunkline::values::{Role, Text};
+use values::{Role, Text};
 
 use crate::world::World;
 use crate::world::client::Client;
@@ -124,7 +124,7 @@ pub struct Filters {
     colour: Option<Text<1, 20>>,
 }
 
-trunkline::row! {
+db::row! {
     #[derive(Serialize, JsonSchema)]
     struct Item {
         id: i64,

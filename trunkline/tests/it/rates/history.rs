@@ -1,9 +1,9 @@
 //! What was sold yesterday is remembered, and what will be sold tomorrow is known.
 
+use identity::balance::CURRENCY;
+use platform::routing::tariff::Past;
 use serde_json::{Value, json};
-use trunkline::features::balance::CURRENCY;
-use trunkline::tariff::Past;
-use trunkline::values::{Rfc3339, Role, Time};
+use values::{Rfc3339, Role, Time};
 
 use super::{HEADER, prefixes, selling, set_fx};
 use crate::decks::{import, large_deck, price, upstream};
@@ -31,7 +31,7 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
             let stretch = Past::at(conn, *at, in_force).await?.stretch(conn, *number).await?;
             let prices = stretch.prices(CURRENCY)?;
             let sell = prices.tariff.sell(*number, at.millis());
-            Ok::<_, trunkline::db::DbError>(sell.map(|sell| sell.rate.nanos_per_minute()))
+            Ok::<_, db::DbError>(sell.map(|sell| sell.rate.nanos_per_minute()))
         })
     });
     priced.await.unwrap()

@@ -7,7 +7,7 @@ mod shared;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::values::{Rfc3339, Role};
+use values::{Rfc3339, Role};
 
 use crate::coverage::examples::key;
 use crate::decks::{DECK, hand_in, import, large_deck, price, upstream};

@@ -1,6 +1,6 @@
 //! What is imported on one node counts on every other.
 
-use trunkline::values::Role;
+use values::Role;
 
 use super::selling;
 use crate::decks::{import, price};

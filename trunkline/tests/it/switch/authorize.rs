@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
 
 use super::{SOURCE, Scene, call, trunk};
 use crate::coverage::examples::key;

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
-use trunkline::values::{AccountId, Role};
+use values::{AccountId, Role};
 
 use super::Scene;
 use super::authorize::reason;

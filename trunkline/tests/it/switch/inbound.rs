@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use db::params;
+use identity::onboarding::Event;
 use serde_json::{Value, json};
-use trunkline::features::onboarding::Event;
-use trunkline::params;
 
 use super::authorize::{reason, set_trunk};
 use super::lines::{send, written};

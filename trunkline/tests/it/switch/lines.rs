@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
+use db::params;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trunkline::params;
 
 use super::{DECK, Scene, merged};
 use crate::decks::{import, upstream};

@@ -12,11 +12,11 @@ mod lines;
 mod prices;
 mod races;
 
+use db::DbError;
+use db::params;
+use platform::ledger;
 use serde_json::{Value, json};
-use trunkline::db::DbError;
-use trunkline::ledger;
-use trunkline::params;
-use trunkline::values::{AccountId, CallId, Currency};
+use values::{AccountId, CallId, Currency};
 
 use crate::coverage::examples::{fresh_email, key};
 use crate::decks::{import, upstream};

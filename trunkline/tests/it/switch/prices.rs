@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
+use db::params;
 use serde_json::json;
-use trunkline::params;
 
 use super::Scene;
 use super::lines::send;

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
+use db::{Db, DbOptions, MIGRATIONS, sqlite_ddl};
 use futures_util::FutureExt;
+use platform::clock::Clock;
+use platform::entropy::Entropy;
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
-use trunkline::clock::Clock;
-use trunkline::db::{Db, DbOptions, MIGRATIONS, sqlite_ddl};
-use trunkline::entropy::Entropy;
 use uuid::Uuid;
 
 /// Declares tests that run on both engines, in modules `sqlite` and `postgres`.
@@ -110,7 +110,7 @@ impl TestDb {
                 for statement in statements.iter().filter(|statement| !statement.trim().is_empty()) {
                     conn.exec(statement.clone().leak(), &[]).await?;
                 }
-                Ok::<_, trunkline::db::DbError>(())
+                Ok::<_, db::DbError>(())
             })
         });
         run.await.unwrap();

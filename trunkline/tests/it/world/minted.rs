@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use trunkline::db::DbError;
-use trunkline::params;
-use trunkline::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims, Scope};
-use trunkline::values::{Role, Time, UserId};
+use db::DbError;
+use db::params;
+use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims, Scope};
 use uuid::Uuid;
+use values::{Role, Time, UserId};
 
 use super::World;
 use super::client::Client;
@@ -52,7 +52,7 @@ impl World {
     }
 }
 
-async fn keep_token(conn: &mut trunkline::db::Conn, jti: Uuid, user: UserId, expires_at: Time) -> Result<(), DbError> {
+async fn keep_token(conn: &mut db::Conn, jti: Uuid, user: UserId, expires_at: Time) -> Result<(), DbError> {
     conn.exec(
         "INSERT INTO access_tokens (jti, user_id, expires_at) VALUES ($1, $2, $3)",
         params![jti, user, expires_at],

@@ -31,16 +31,16 @@ pub mod vies;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use api::endpoint::Endpoint;
+use platform::audit;
+use platform::config::Settings;
+use platform::crypto::passwords::Cost;
+use platform::ledger;
 use serde_json::{Value, json};
+use server::serve::{self, Running};
 use tempfile::TempDir;
-use trunkline::audit;
-use trunkline::config::Settings;
-use trunkline::features::calls;
-use trunkline::http::endpoint::Endpoint;
-use trunkline::ledger;
-use trunkline::passwords::Cost;
-use trunkline::serve::{self, Running};
-use trunkline::values::{Role, UserId};
+use values::{Role, UserId};
+use voice::calls;
 
 use client::{Client, Session};
 use engines::TestDb;
@@ -73,7 +73,7 @@ impl World {
     }
 
     pub async fn with(db: &TestDb, settings: &[(&str, &str)]) -> World {
-        World::with_table(db, settings, trunkline::routes::table()).await
+        World::with_table(db, settings, server::routes::table()).await
     }
 
     /// A world with endpoints of its own, for tests of what holds for every endpoint.
@@ -95,7 +95,7 @@ impl World {
     /// A second node on the same database and data folder. End the first world last.
     pub async fn another_node(&self) -> World {
         let (folder, url) = (self.folder.clone(), self.database_url.clone());
-        World::launch(folder, url, self.settings.clone(), trunkline::routes::table()).await
+        World::launch(folder, url, self.settings.clone(), server::routes::table()).await
     }
 
     async fn launch(
@@ -205,7 +205,7 @@ impl World {
     pub async fn end(self) {
         self.settle().await;
         let app = self.node.app.clone();
-        let dead = trunkline::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
+        let dead = platform::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
         assert!(dead.is_empty(), "jobs died: {dead:?}");
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();

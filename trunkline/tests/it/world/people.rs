@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use trunkline::db::{Conn, DbError};
-use trunkline::entropy::Entropy;
-use trunkline::features::accounts::{self, NewAccount, OnboardingStatus};
-use trunkline::features::onboarding::{self, AccountStatus, Beginning, Standing};
-use trunkline::features::users::{self, NewUser};
-use trunkline::passwords::{Cost, Passwords};
-use trunkline::values::{AccountId, Role, Time, UserId};
+use db::{Conn, DbError};
+use identity::accounts::{self, NewAccount, OnboardingStatus};
+use identity::onboarding::{self, AccountStatus, Beginning, Standing};
+use identity::users::{self, NewUser};
+use platform::crypto::passwords::{Cost, Passwords};
+use platform::entropy::Entropy;
+use values::{AccountId, Role, Time, UserId};
 
 use super::PASSWORD;
 use super::engines::{TestDb, uuid};

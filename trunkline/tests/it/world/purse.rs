@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use trunkline::entropy::Entropy;
-use trunkline::ledger::{self, Book, Entry, Kind, LedgerError};
-use trunkline::values::{AccountId, Currency, Money};
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError};
+use values::{AccountId, Currency, Money};
 
 use super::World;
 use super::engines::uuid;

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
-use trunkline::values::Time;
+use values::Time;
 
 use super::World;
 use super::client::Answer;

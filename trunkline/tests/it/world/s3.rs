@@ -16,6 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use platform::outside::files::{Addressing, BucketSettings};
 use s3s::auth::SimpleAuth;
 use s3s::host::SingleDomain;
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -25,7 +26,6 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
-use trunkline::outside::files::{Addressing, BucketSettings};
 
 pub const BUCKET: &str = "papers";
 pub const KEY_ID: &str = "AKIATESTWORLD";

@@ -1,0 +1,141 @@
+//! Who is calling: the bearer token, checked against its row on every request.
+
+use hyper::header::{AUTHORIZATION, HeaderMap};
+use uuid::Uuid;
+
+use super::problem::Problem;
+use db::{Conn, params, row, sql};
+use platform::app::App;
+use platform::crypto::tokens::{Scope, TokenError};
+use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+
+/// Who may call an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// No token needed.
+    Anyone,
+    /// Any signed-in user.
+    SignedIn,
+    /// Whoever speaks for an account: a customer for its own, an admin for the carrier's.
+    Holder,
+    /// A customer, in its own account.
+    Customer,
+    /// The carrier's team: admin or support.
+    Team,
+    /// Admins only.
+    Admin,
+}
+
+impl Who {
+    fn admits(self, roles: &Roles) -> bool {
+        match self {
+            Who::Anyone | Who::SignedIn => true,
+            Who::Holder => roles.has(Role::Customer) || roles.has(Role::Admin),
+            Who::Customer => roles.has(Role::Customer),
+            Who::Team => roles.is_team(),
+            Who::Admin => roles.has(Role::Admin),
+        }
+    }
+
+    /// The roles that OpenAPI names.
+    pub fn roles(self) -> &'static [&'static str] {
+        match self {
+            Who::Anyone => &[],
+            Who::SignedIn => &["customer", "admin", "support"],
+            Who::Holder => &["customer", "admin"],
+            Who::Customer => &["customer"],
+            Who::Team => &["admin", "support"],
+            Who::Admin => &["admin"],
+        }
+    }
+}
+
+/// A caller whose token holds.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    pub user_id: UserId,
+    pub email: Email,
+    pub account_id: AccountId,
+    pub roles: Roles,
+    /// The sign-in this token came from; an impersonation has none.
+    pub session_id: Option<SessionId>,
+    pub jti: Uuid,
+    pub read_only: bool,
+    /// The admin behind an impersonation.
+    pub impersonator: Option<UserId>,
+}
+
+impl Principal {
+    /// Who really sits there: the user, or the admin behind an impersonation.
+    pub fn person(&self) -> UserId {
+        self.impersonator.unwrap_or(self.user_id)
+    }
+
+    /// Whether the caller may use the endpoint at all.
+    pub fn check(&self, who: Who, changes: bool) -> Result<(), Problem> {
+        if self.read_only && changes {
+            return Err(Problem::forbidden("This token may only read."));
+        }
+        if !who.admits(&self.roles) {
+            return Err(Problem::forbidden("Your role does not permit this."));
+        }
+        Ok(())
+    }
+}
+
+row! {
+    struct LiveToken {
+        email: Email,
+        roles: Roles,
+        session_id: Option<SessionId>,
+        is_revoked: bool,
+        is_active: bool,
+    }
+}
+
+/// The caller named by the `Authorization` header.
+pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: Time) -> Result<Principal, Problem> {
+    let token = bearer(headers)?;
+    let claims = app.tokens.read_access(token, now).map_err(|error| match error {
+        TokenError::Expired => {
+            Problem::token_expired("The access token is past its time; refresh it at POST /v1/auth/refresh.")
+        }
+        TokenError::Invalid => Problem::token_invalid("The access token is not one of ours."),
+    })?;
+    let live: Option<LiveToken> = conn
+        .opt(
+            sql!(
+                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active
+                 FROM access_tokens t JOIN users u ON u.id = t.user_id
+                 WHERE t.jti = $1 AND t.user_id = $2"
+            ),
+            params![claims.jti, claims.sub],
+        )
+        .await?;
+    match live {
+        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
+            user_id: claims.sub,
+            email,
+            account_id: claims.acc,
+            // A role that was taken away is gone, whatever the token says.
+            roles: claims.roles.both(roles),
+            session_id,
+            jti: claims.jti,
+            read_only: claims.scope == Some(Scope::ReadOnly),
+            impersonator: claims.act,
+        }),
+        _ => Err(Problem::token_invalid("The access token was revoked.")),
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(Problem::token_invalid("Send one Authorization header: Bearer and your access token."));
+    };
+    let text = value.to_str().unwrap_or_default();
+    match text.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
+        _ => Err(Problem::token_invalid("The Authorization header must be: Bearer and your access token.")),
+    }
+}

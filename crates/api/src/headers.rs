@@ -1,0 +1,113 @@
+//! Headers that every response carries, and cross-origin answers.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::{BASE64, HEXLOWER};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap,
+    HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+
+use platform::entropy::Entropy;
+use platform::limits::Verdict;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID_LIMIT: usize = 64;
+
+/// Where request ids come from: random once for the process, counted after that.
+pub struct RequestIds {
+    process: u64,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    pub fn new(entropy: Entropy) -> RequestIds {
+        RequestIds { process: u64::from_be_bytes(entropy.bytes()), next: AtomicU64::new(1) }
+    }
+
+    /// The caller's request id if it is a sound one, else one of ours.
+    pub fn of(&self, headers: &HeaderMap) -> String {
+        let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+        let is_sound = |text: &&str| {
+            (1..=REQUEST_ID_LIMIT).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        };
+        match given.filter(is_sound) {
+            Some(text) => text.to_owned(),
+            None => {
+                let count = self.next.fetch_add(1, Ordering::Relaxed);
+                HEXLOWER.encode(&(u128::from(self.process) << 64 | u128::from(count)).to_be_bytes())
+            }
+        }
+    }
+}
+
+/// What holds for every response. A handler's own choice of caching or policy stays.
+pub fn finish(headers: &mut HeaderMap, request_id: &str) {
+    if let Ok(value) = HeaderValue::from_str(request_id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // Browsers heed it over TLS only, so it does no harm behind a plain listener.
+    headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000; includeSubDomains"));
+}
+
+/// How a content security policy names a style or script that stands in the page itself: by its hash.
+pub fn inline_source(content: &str) -> String {
+    format!("'sha256-{}'", BASE64.encode(digest(&SHA256, content.as_bytes()).as_ref()))
+}
+
+/// The IETF draft's two fields: the policy, and where the caller stands.
+pub fn rate_limit(headers: &mut HeaderMap, verdict: &Verdict) {
+    let name = verdict.limit.name();
+    let policy = format!("\"{name}\";q={};w={}", verdict.quota.requests, verdict.quota.window.as_secs());
+    let standing = format!("\"{name}\";r={};t={}", verdict.remaining, verdict.reset_seconds);
+    for (header, text) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
+        if let Ok(value) = HeaderValue::from_str(&text) {
+            headers.insert(header, value);
+        }
+    }
+}
+
+/// Cross-origin requests: exactly the origins that were named, none by default.
+pub struct Cors(Vec<HeaderValue>);
+
+impl Cors {
+    pub fn new(origins: &[String]) -> Cors {
+        Cors(origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect())
+    }
+
+    pub fn answer(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
+        headers.append(VARY, HeaderValue::from_static("origin"));
+        if let Some(origin) = origin.filter(|origin| self.0.contains(origin)) {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            let exposed =
+                "x-request-id, link, etag, location, retry-after, ratelimit, ratelimit-policy, idempotent-replayed";
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
+        }
+    }
+
+    /// OPTIONS: what the path answers to, and to a browser's question the permission.
+    pub fn preflight(&self, request: &HeaderMap, allow: &str, headers: &mut HeaderMap) {
+        let Ok(allow) = HeaderValue::from_str(allow) else { return };
+        headers.insert(ALLOW, allow.clone());
+        if request.get(ORIGIN).is_some_and(|origin| self.0.contains(origin)) {
+            headers.insert(ACCESS_CONTROL_ALLOW_METHODS, allow);
+            let accepted = "authorization, content-type, idempotency-key, if-match, if-none-match, x-request-id";
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(accepted));
+            headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+        }
+    }
+}

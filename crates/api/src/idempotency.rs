@@ -1,0 +1,232 @@
+//! Idempotency keys: the first response to a key is kept with its effect and replayed to whoever repeats it.
+//!
+//! The record is written in the transaction of the effect, so neither exists without the other. A second request with
+//! the same key waits for the first one's transaction and then sees its record. Bodies are sealed: they may hold tokens.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, LOCATION};
+use uuid::{Uuid, Version};
+
+use super::answer::{Payload, Rendered};
+use super::auth::Principal;
+use super::problem::Problem;
+use db::{Conn, DbError, params, row, sql};
+use platform::crypto::keys::{Keys, Purpose};
+use values::Time;
+
+pub const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// One logical operation of one caller.
+#[derive(Clone)]
+pub struct Claim {
+    owner: Uuid,
+    method: String,
+    path: String,
+    key: Uuid,
+    body_digest: [u8; 32],
+}
+
+pub enum Claimed {
+    Fresh,
+    Replay(Rendered),
+}
+
+row! {
+    struct Record {
+        body_digest: Vec<u8>,
+        status: Option<i64>,
+        headers: Option<String>,
+        body: Option<Vec<u8>>,
+    }
+}
+
+/// The key in the header, bare or quoted. `None` when the header is absent; a key that is no UUID v4 is refused.
+pub fn key(headers: &HeaderMap) -> Result<Option<Uuid>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    let bare = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text);
+    let key = Uuid::try_parse(bare).ok().filter(|key| key.get_version() == Some(Version::Random));
+    key.map(Some).ok_or_else(Problem::idempotency_key_required)
+}
+
+impl Claim {
+    pub fn new(principal: &Principal, method: &str, path: &str, key: Uuid, body_digest: Option<[u8; 32]>) -> Claim {
+        // A customer's colleagues share its keys; the team's members do not share theirs.
+        let owner = if principal.roles.is_team() { principal.user_id.uuid() } else { principal.account_id.uuid() };
+        Claim {
+            owner,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            key,
+            body_digest: body_digest.unwrap_or([0; 32]),
+        }
+    }
+
+    pub fn key(&self) -> Uuid {
+        self.key
+    }
+
+    pub fn mark(&self) -> Mark {
+        Mark { key: self.key, body_digest: self.body_digest }
+    }
+}
+
+/// A caller's key and the body it came with: for work that is begun in one transaction and answered in another, and so
+/// has to know its own request again when a crash came between.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    pub key: Uuid,
+    pub body_digest: [u8; 32],
+}
+
+impl Mark {
+    /// Refuses another body under the same key.
+    pub fn expect_same(&self, digest: &[u8]) -> Result<(), Problem> {
+        if digest == self.body_digest { Ok(()) } else { Err(Problem::idempotency_conflict()) }
+    }
+}
+
+/// Takes the key for this transaction, or finds what it led to before.
+pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Claimed, Problem> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO idempotency_keys (owner, method, path, key, body_digest, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6)
+                 ON CONFLICT (owner, method, path, key) DO UPDATE SET
+                     body_digest = excluded.body_digest, created_at = excluded.created_at,
+                     status = NULL, headers = NULL, body = NULL
+                 WHERE idempotency_keys.created_at <= $7"
+            ),
+            params![
+                claim.owner,
+                claim.method,
+                claim.path,
+                claim.key,
+                claim.body_digest.as_slice(),
+                now,
+                now.minus(KEPT_FOR)
+            ],
+        )
+        .await
+        .map_err(|error| match error {
+            DbError::LockTimeout => Problem::idempotency_in_progress(),
+            error => error.into(),
+        })?;
+    if inserted == 1 {
+        return Ok(Claimed::Fresh);
+    }
+    match find(conn, keys, claim, now).await? {
+        Some(rendered) => Ok(Claimed::Replay(rendered)),
+        None => Err(Problem::idempotency_in_progress()),
+    }
+}
+
+/// The stored response of a key, if there is one. Another body under the same key is a conflict.
+pub async fn find(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Option<Rendered>, Problem> {
+    let record: Option<Record> = conn
+        .opt(
+            sql!(
+                "SELECT body_digest, status, headers, body FROM idempotency_keys
+                 WHERE owner = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5"
+            ),
+            params![claim.owner, claim.method, claim.path, claim.key, now.minus(KEPT_FOR)],
+        )
+        .await?;
+    let Some(record) = record else { return Ok(None) };
+    if record.body_digest != claim.body_digest {
+        return Err(Problem::idempotency_conflict());
+    }
+    let Some(status) = record.status else { return Err(Problem::idempotency_in_progress()) };
+    let body = keys.open(Purpose::StoredResponse, &record.body.unwrap_or_default());
+    let status = u16::try_from(status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let (Some(body), Some(status)) = (body, status) else {
+        return Err(Problem::internal("a stored response cannot be read"));
+    };
+    Ok(Some(Rendered {
+        status,
+        headers: parse_headers(record.headers.as_deref()),
+        payload: Payload::Whole(body.into()),
+    }))
+}
+
+/// A response as it is kept.
+pub struct Snapshot {
+    status: i64,
+    headers: String,
+    sealed_body: Vec<u8>,
+}
+
+impl Snapshot {
+    pub fn of(rendered: &Rendered, keys: &Keys) -> Result<Snapshot, Problem> {
+        let Payload::Whole(body) = &rendered.payload else {
+            return Err(Problem::internal("a streamed answer cannot be kept for replay"));
+        };
+        Ok(Snapshot {
+            status: i64::from(rendered.status.as_u16()),
+            headers: format_headers(&rendered.headers),
+            sealed_body: keys.seal(Purpose::StoredResponse, body),
+        })
+    }
+}
+
+/// Completes the record of a claimed key, or makes one for a refusal that a retry should see again.
+pub async fn store(conn: &mut Conn, claim: &Claim, kept: &Snapshot, now: Time) -> Result<(), Problem> {
+    conn.exec(
+        sql!(
+            "INSERT INTO idempotency_keys (owner, method, path, key, body_digest, created_at, status, headers, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             ON CONFLICT (owner, method, path, key) DO UPDATE SET
+                 body_digest = excluded.body_digest, created_at = excluded.created_at,
+                 status = excluded.status, headers = excluded.headers, body = excluded.body
+             WHERE idempotency_keys.status IS NULL OR idempotency_keys.created_at <= $10"
+        ),
+        params![
+            claim.owner,
+            claim.method,
+            claim.path,
+            claim.key,
+            claim.body_digest.as_slice(),
+            now,
+            kept.status,
+            kept.headers,
+            kept.sealed_body,
+            now.minus(KEPT_FOR)
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Forgets the oldest keys that nobody can replay any more.
+pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM idempotency_keys WHERE (owner, method, path, key) IN
+                 (SELECT owner, method, path, key FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+/// The headers that matter to a replay.
+const KEPT: [hyper::header::HeaderName; 3] = [CONTENT_TYPE, LOCATION, ETAG];
+
+fn format_headers(headers: &HeaderMap) -> String {
+    let kept = KEPT.iter().filter_map(|name| Some(format!("{name}: {}", headers.get(name)?.to_str().ok()?)));
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+fn parse_headers(text: Option<&str>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, value) in text.unwrap_or_default().lines().filter_map(|line| line.split_once(": ")) {
+        let known = KEPT.iter().find(|known| known.as_str() == name);
+        if let (Some(name), Ok(value)) = (known, HeaderValue::from_str(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}

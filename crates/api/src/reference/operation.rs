@@ -1,0 +1,121 @@
+//! One operation of the document, read.
+
+use serde_json::Value;
+
+use super::schema::{Document, list, text};
+use crate::html::anchor;
+
+const METHODS: [&str; 8] = ["get", "post", "put", "patch", "delete", "head", "options", "trace"];
+const UNTAGGED: &str = "Other";
+
+pub struct Operation<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub node: &'a Value,
+    /// What the operations of this path have in common.
+    shared: &'a Value,
+    pub anchor: String,
+}
+
+/// A request or response body: its media type and schema, if it says.
+pub struct Body<'a> {
+    pub node: &'a Value,
+    pub content: Option<(&'a str, &'a Value)>,
+}
+
+impl<'a> Document<'a> {
+    pub fn operations(self) -> Vec<Operation<'a>> {
+        let mut operations: Vec<Operation<'a>> = Vec::new();
+        for (path, shared) in self.0.get("paths").and_then(Value::as_object).into_iter().flatten() {
+            for (method, node) in shared.as_object().into_iter().flatten() {
+                if METHODS.contains(&method.as_str()) {
+                    // `/a/{b}` and `/a/b` come to the same, so the second is numbered.
+                    let plain = anchor(&format!("{method} {path}"));
+                    let numbered = (2..).map(|number| format!("{plain}-{number}"));
+                    let anchor = std::iter::once(plain.clone())
+                        .chain(numbered)
+                        .find(|anchor| operations.iter().all(|other| other.anchor != *anchor))
+                        .unwrap_or_default();
+                    operations.push(Operation { method, path, node, shared, anchor });
+                }
+            }
+        }
+        operations
+    }
+
+    /// The tags in the document's order, then any others, each with its operations.
+    pub fn chapters(self, operations: &[Operation<'a>]) -> Vec<(&'a str, Vec<usize>)> {
+        let declared = list(self.0, "tags").iter().filter_map(|tag| text(tag, "name"));
+        let mut chapters: Vec<(&str, Vec<usize>)> = declared.map(|tag| (tag, vec![])).collect();
+        for (position, operation) in operations.iter().enumerate() {
+            let tag = operation.tag();
+            match chapters.iter_mut().find(|(name, _)| *name == tag) {
+                Some((_, members)) => members.push(position),
+                None => chapters.push((tag, vec![position])),
+            }
+        }
+        chapters.retain(|(_, members)| !members.is_empty());
+        chapters
+    }
+
+    pub fn tag_description(self, name: &str) -> &'a str {
+        let tag = list(self.0, "tags").iter().find(|tag| text(tag, "name") == Some(name));
+        tag.and_then(|tag| text(tag, "description")).unwrap_or_default()
+    }
+
+    fn body(self, node: &'a Value) -> Body<'a> {
+        let node = self.resolve(node);
+        let content = node.get("content").and_then(Value::as_object).and_then(|content| content.iter().next());
+        Body {
+            node,
+            content: content
+                .map(|(media_type, media)| (media_type.as_str(), media.get("schema").unwrap_or(&Value::Null))),
+        }
+    }
+}
+
+impl<'a> Operation<'a> {
+    pub fn title(&self) -> &'a str {
+        text(self.node, "summary").or_else(|| text(self.node, "operationId")).unwrap_or(self.path)
+    }
+
+    fn tag(&self) -> &'a str {
+        list(self.node, "tags").first().and_then(Value::as_str).unwrap_or(UNTAGGED)
+    }
+
+    /// Those of the operation, then those of its path.
+    pub fn parameters(&self, document: Document<'a>) -> Vec<&'a Value> {
+        let own = list(self.node, "parameters").iter().chain(list(self.shared, "parameters"));
+        own.map(|parameter| document.resolve(parameter)).collect()
+    }
+
+    pub fn request(&self, document: Document<'a>) -> Option<Body<'a>> {
+        self.node.get("requestBody").map(|body| document.body(body))
+    }
+
+    pub fn responses(&self, document: Document<'a>) -> Vec<(&'a str, Body<'a>)> {
+        let responses = self.node.get("responses").and_then(Value::as_object).into_iter().flatten();
+        responses.map(|(status, response)| (status.as_str(), document.body(response))).collect()
+    }
+
+    fn security(&self, document: Document<'a>) -> &'a [Value] {
+        let own = self.node.get("security").and_then(Value::as_array);
+        own.map_or_else(|| list(document.0, "security"), Vec::as_slice)
+    }
+
+    pub fn needs_sign_in(&self, document: Document<'a>) -> bool {
+        let ways = self.security(document);
+        !ways.is_empty() && ways.iter().all(|way| way.as_object().is_some_and(|schemes| !schemes.is_empty()))
+    }
+
+    /// The roles that may call, as the extension `x-roles` names them.
+    pub fn roles(&self) -> Vec<&'a str> {
+        list(self.node, "x-roles").iter().filter_map(Value::as_str).collect()
+    }
+
+    /// The names of the ways to sign in.
+    pub fn sign_in(&self, document: Document<'a>) -> Vec<&'a str> {
+        let ways = self.security(document).iter().filter_map(Value::as_object).flatten();
+        ways.map(|(scheme, _)| scheme.as_str()).collect()
+    }
+}

@@ -1,0 +1,71 @@
+//! The account managers.
+
+use db::{Conn, DbError, params, row, sql};
+use values::{Email, Text, Time, id};
+
+id! {
+    /// Somebody of the carrier who looks after customers.
+    pub struct AccountManagerId;
+}
+
+row! {
+    #[derive(Clone)]
+    pub struct ManagerRow {
+        pub id: AccountManagerId,
+        pub name: Text<1, 100>,
+        pub email: Email,
+        pub is_active: bool,
+        pub created_at: Time,
+    }
+}
+
+/// Makes one, unless the email has one: false then, and nothing is changed.
+pub async fn insert(conn: &mut Conn, new: &ManagerRow) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO account_managers (id, name, email, is_active, created_at) VALUES ($1, $2, $3, $4, $5)
+                 ON CONFLICT (email) DO NOTHING"
+            ),
+            params![new.id, new.name, new.email, new.is_active, new.created_at],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+pub async fn list(conn: &mut Conn, (at, id): (Time, AccountManagerId), limit: i64) -> Result<Vec<ManagerRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ManagerRow::COLS,
+            " FROM account_managers WHERE (created_at, id) < ($1, $2) ORDER BY created_at DESC, id DESC LIMIT $3"
+        ),
+        params![at, id, limit],
+    )
+    .await
+}
+
+/// The manager, who stays as they are until the transaction ends.
+pub async fn find_to_change(conn: &mut Conn, id: AccountManagerId) -> Result<Option<ManagerRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", ManagerRow::COLS, " FROM account_managers WHERE id = $1 /*pg FOR NO KEY UPDATE */"),
+        params![id],
+    )
+    .await
+}
+
+/// Whether customers can be given to this manager.
+pub async fn is_active(conn: &mut Conn, id: AccountManagerId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT is_active FROM account_managers WHERE id = $1");
+    let found: Option<(bool,)> = conn.opt(sql, params![id]).await?;
+    Ok(found.is_some_and(|(active,)| active))
+}
+
+pub async fn update(conn: &mut Conn, manager: &ManagerRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE account_managers SET name = $2, email = $3, is_active = $4 WHERE id = $1"),
+        params![manager.id, manager.name, manager.email, manager.is_active],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The audit log as the team reads it: who did what, when, from where, and how it ended.
+
+mod store;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use api::call::Read;
+use api::page::{Listing, Rows};
+use api::problem::Problem;
+use platform::audit::{Actor, Outcome};
+use store::{LogRow, Wanted};
+use values::{AccountId, Rfc3339, Text, Time, UnixMillis, UserId};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    /// Such as `account.update`.
+    #[serde(default)]
+    action: Option<Text<1, 100>>,
+    #[serde(default)]
+    account_id: Option<AccountId>,
+    #[serde(default)]
+    user_id: Option<UserId>,
+    #[serde(default)]
+    actor: Option<Actor>,
+    #[serde(default)]
+    outcome: Option<Outcome>,
+    /// Not before.
+    #[serde(default)]
+    from: Option<Rfc3339>,
+    /// Before.
+    #[serde(default)]
+    to: Option<Rfc3339>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AuditLogRow {
+    pub id: Uuid,
+    pub ts: UnixMillis,
+    pub action: String,
+    pub account_id: Option<AccountId>,
+    pub user_id: Option<UserId>,
+    pub actor: Option<Actor>,
+    pub ip: Option<String>,
+    pub user_agent: Option<String>,
+    pub outcome: Outcome,
+    pub reason: Option<String>,
+    /// JSON, as text.
+    pub meta: Option<String>,
+}
+
+impl From<LogRow> for AuditLogRow {
+    fn from(row: LogRow) -> Self {
+        let LogRow { seq: _, id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta } = row;
+        let ts = UnixMillis(ts);
+        AuditLogRow { id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta }
+    }
+}
+
+/// The newest first.
+pub async fn list(mut read: Read, listing: Listing<Filters, (i64, i64)>) -> Result<Rows<AuditLogRow>, Problem> {
+    let filters = &listing.filters;
+    let end = filters.to.map_or(Time::from_millis(i64::MAX), |Rfc3339(to)| to);
+    let wanted = Wanted {
+        action: filters.action.as_deref(),
+        account: filters.account_id,
+        user: filters.user_id,
+        actor: filters.actor,
+        outcome: filters.outcome,
+        from: filters.from.map_or(Time::from_millis(i64::MIN), |Rfc3339(from)| from),
+        // Places begin at 1, so nothing of the moment `to` comes before this one.
+        before: listing.after.map_or((end, 0), |(at, seq)| (Time::from_millis(at), seq)),
+        limit: listing.fetch(),
+    };
+    let rows = store::list(&mut read, &wanted).await?;
+    listing.rows(rows, |row| (row.ts.millis(), row.seq), AuditLogRow::from)
+}

@@ -1,0 +1,93 @@
+//! What the queue reads of everything a prospect has given. It writes nothing.
+
+use billing::card_check::CardStatus;
+use db::{Conn, DbError, params, row, sql};
+use identity::compliance::IntakeStatus;
+use identity::onboarding::AccountStatus;
+use values::{AccountId, Country, Email, Time};
+
+row! {
+    /// A prospect and how far its papers are.
+    pub struct Listed {
+        pub id: AccountId,
+        pub legal_name: String,
+        pub trading_name: Option<String>,
+        pub country: Country,
+        pub contact_email: Email,
+        pub status: AccountStatus,
+        pub waitlist_position: Option<i64>,
+        pub kyb_status: Option<IntakeStatus>,
+        pub card_status: Option<CardStatus>,
+        pub traffic_profile_present: bool,
+        pub created_at: Time,
+    }
+}
+
+/// Prospects, newest first: a page is one statement, however long it is.
+///
+/// The position is counted as the waitlist counts it, by blocks of 256 and of 65,536 tickets; the verification and the
+/// card are those that their owner is shown.
+pub async fn list(
+    conn: &mut Conn,
+    status: Option<AccountStatus>,
+    after: (Time, AccountId),
+    limit: i64,
+) -> Result<Vec<Listed>, DbError> {
+    let (at, id) = after;
+    let Some(status) = status else {
+        return conn
+            .all(
+                sql!(
+                    "SELECT o.account_id, a.company_name, a.trading_name, a.country, a.contact_email, o.beta_status,
+                         CASE WHEN o.waitlist_ticket IS NULL THEN NULL ELSE CAST(
+                             (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
+                              WHERE level = 2 AND block < o.waitlist_ticket / 65536)
+                           + (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
+                              WHERE level = 1 AND block >= o.waitlist_ticket / 65536 * 256
+                                    AND block < o.waitlist_ticket / 256)
+                           + (SELECT COUNT(*) FROM onboardings w
+                              WHERE w.waitlist_ticket >= o.waitlist_ticket / 256 * 256
+                                    AND w.waitlist_ticket <= o.waitlist_ticket) AS BIGINT) END,
+                         (SELECT i.status FROM intakes i WHERE i.account_id = o.account_id AND i.purpose = 'kyb'
+                          ORDER BY CASE WHEN i.status = 'rejected' THEN 1 ELSE 0 END, i.created_at DESC, i.id DESC LIMIT 1),
+                         (SELECT c.status FROM card_verifications c WHERE c.account_id = o.account_id
+                          ORDER BY CASE WHEN c.status = 'verified' THEN 0 ELSE 1 END, c.created_at DESC, c.id DESC LIMIT 1),
+                         EXISTS (SELECT 1 FROM traffic_profiles p WHERE p.account_id = o.account_id),
+                         o.created_at
+                     FROM onboardings o JOIN accounts a ON a.id = o.account_id
+                     WHERE NOT o.is_carrier AND (o.created_at, o.account_id) < ($1, $2)
+                     ORDER BY o.created_at DESC, o.account_id DESC LIMIT $3"
+                ),
+                params![at, id, limit],
+            )
+            .await;
+    };
+    conn.all(
+        sql!(
+            "SELECT o.account_id, a.company_name, a.trading_name, a.country, a.contact_email, o.beta_status,
+                 CASE WHEN o.waitlist_ticket IS NULL THEN NULL ELSE CAST(
+                     (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
+                      WHERE level = 2 AND block < o.waitlist_ticket / 65536)
+                   + (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
+                      WHERE level = 1 AND block >= o.waitlist_ticket / 65536 * 256 AND block < o.waitlist_ticket / 256)
+                   + (SELECT COUNT(*) FROM onboardings w
+                      WHERE w.waitlist_ticket >= o.waitlist_ticket / 256 * 256
+                            AND w.waitlist_ticket <= o.waitlist_ticket) AS BIGINT) END,
+                 (SELECT i.status FROM intakes i WHERE i.account_id = o.account_id AND i.purpose = 'kyb'
+                  ORDER BY CASE WHEN i.status = 'rejected' THEN 1 ELSE 0 END, i.created_at DESC, i.id DESC LIMIT 1),
+                 (SELECT c.status FROM card_verifications c WHERE c.account_id = o.account_id
+                  ORDER BY CASE WHEN c.status = 'verified' THEN 0 ELSE 1 END, c.created_at DESC, c.id DESC LIMIT 1),
+                 EXISTS (SELECT 1 FROM traffic_profiles p WHERE p.account_id = o.account_id),
+                 o.created_at
+             FROM onboardings o JOIN accounts a ON a.id = o.account_id
+             WHERE NOT o.is_carrier AND o.beta_status = $1 AND (o.created_at, o.account_id) < ($2, $3)
+             ORDER BY o.created_at DESC, o.account_id DESC LIMIT $4"
+        ),
+        params![status, at, id, limit],
+    )
+    .await
+}
+
+pub async fn user_emails(conn: &mut Conn, account: AccountId) -> Result<Vec<(Email,)>, DbError> {
+    conn.all(sql!("SELECT email FROM users WHERE account_id = $1 ORDER BY id LIMIT 100"), params![account]).await
+}

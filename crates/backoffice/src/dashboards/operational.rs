@@ -1,0 +1,144 @@
+//! How the service is doing.
+
+use std::time::Duration;
+
+use super::store::{self, Bucket, Named, Span};
+use super::types::{
+    AccountCount, ActionCount, AuditVolume, Errors, Latency, OperationalDashboard, Requests, RouteCount, StatusCount,
+    TimeBucket, Window, WindowQuery,
+};
+use super::{reaching_back, write_down};
+use api::answer::Report;
+use api::call::Read;
+use api::input::Query;
+use api::problem::Problem;
+use platform::traffic::{Count, Step};
+use values::{Time, UnixMillis};
+
+/// The longest list of names.
+pub(super) const NAMES: i64 = 50;
+/// More than there are statuses, steps or actions.
+const ALL: i64 = 1000;
+/// The first status that is an error, as the sums name it.
+const FIRST_ERROR: &str = "400";
+
+impl Window {
+    fn length(self) -> Duration {
+        Duration::from_secs(match self {
+            Window::Hour => 3600,
+            Window::Day => 24 * 3600,
+            Window::Week => 7 * 24 * 3600,
+        })
+    }
+}
+
+pub async fn operational(
+    read: Read,
+    Query(query): Query<WindowQuery>,
+) -> Result<Report<OperationalDashboard>, Problem> {
+    let Read { conn, call } = read;
+    // The connection looks at the moment before what is written down now.
+    drop(conn);
+    write_down(&call.app).await?;
+    let mut conn = call.app.db.read().await?;
+    let since = reaching_back(call.now, query.window.length());
+    let statuses = store::by_name(&mut conn, since, Count::Status, ALL).await?;
+    let requests = Requests {
+        total: total(&statuses),
+        ts_buckets: filled(since, call.now, store::by_time(&mut conn, since, Count::Status, "").await?),
+        by_status: by_status(&statuses),
+    };
+    let failed = store::by_time(&mut conn, since, Count::Status, FIRST_ERROR).await?;
+    let errors = Errors {
+        total: failed.iter().map(|bucket| bucket.count).sum(),
+        ts_buckets: filled(since, call.now, failed),
+        by_route: by_route(store::by_name(&mut conn, since, Count::RouteError, NAMES).await?),
+        by_account: by_account(store::by_name(&mut conn, since, Count::AccountError, NAMES).await?),
+    };
+    let latency = percentiles(&store::by_name(&mut conn, since, Count::Latency, ALL).await?);
+    let actions = store::by_name(&mut conn, since, Count::Audit, ALL).await?;
+    let audit_volume = AuditVolume {
+        total: total(&actions),
+        by_action: actions.into_iter().map(|Named { name, count }| ActionCount { action: name, count }).collect(),
+    };
+    Ok(Report(OperationalDashboard { requests, errors, latency, audit_volume }))
+}
+
+pub(super) fn total(counts: &[Named]) -> i64 {
+    counts.iter().map(|named| named.count).sum()
+}
+
+fn by_status(counts: &[Named]) -> Vec<StatusCount> {
+    let mut counts: Vec<StatusCount> = counts
+        .iter()
+        .filter_map(|named| Some(StatusCount { status: named.name.parse().ok()?, count: named.count }))
+        .collect();
+    counts.sort_by_key(|count| count.status);
+    counts
+}
+
+pub(super) fn by_route(counts: Vec<Named>) -> Vec<RouteCount> {
+    counts.into_iter().map(|Named { name, count }| RouteCount { route: name, count }).collect()
+}
+
+fn by_account(counts: Vec<Named>) -> Vec<AccountCount> {
+    let known = |named: Named| Some(AccountCount { account_id: named.name.parse().ok()?, count: named.count });
+    counts.into_iter().filter_map(known).collect()
+}
+
+/// A bucket for every span of the window, also where nothing happened.
+pub(super) fn filled((span, from): (Span, Time), now: Time, buckets: Vec<Bucket>) -> Vec<TimeBucket> {
+    let mut found = buckets.into_iter().peekable();
+    let mut all = Vec::new();
+    let mut at = from;
+    while at <= now {
+        let count = found.next_if(|bucket| bucket.at == at).map_or(0, |bucket| bucket.count);
+        all.push(TimeBucket { ts: UnixMillis(at), count });
+        at = at.plus(span.length());
+    }
+    all
+}
+
+/// Half, nearly all and all but one in a hundred of the answers took no longer.
+fn percentiles(counts: &[Named]) -> Option<Latency> {
+    let mut steps: Vec<(usize, i64)> =
+        counts.iter().filter_map(|named| Some((named.name.parse().ok()?, named.count))).collect();
+    steps.sort_unstable();
+    let all: i64 = steps.iter().map(|(_, count)| count).sum();
+    let within = |percent: i64| {
+        let rank = (all * percent + 99) / 100;
+        let mut seen = 0;
+        steps.iter().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        })
+    };
+    let millis = |percent| within(percent).map(|(step, _)| Step(*step).millis());
+    Some(Latency { p50: millis(50)?, p95: millis(95)?, p99: millis(99)? })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn percentiles_are_ranks_among_all_answers() {
+        let step = |millis| Step::of(Duration::from_millis(millis)).0.to_string();
+        let counts = [(step(900), 1), (step(2), 94), (step(40), 5)].map(|(name, count)| Named { name, count });
+        let latency = percentiles(&counts).unwrap();
+        assert!((latency.p50 - 2.0).abs() < 0.15, "{}", latency.p50);
+        assert!((latency.p95 - 40.0).abs() < 3.0, "{}", latency.p95);
+        assert!((latency.p99 - 40.0).abs() < 3.0, "{}", latency.p99);
+        assert!(percentiles(&[]).is_none());
+    }
+
+    #[test]
+    fn a_quiet_minute_has_its_place() {
+        let minute = |number: i64| Time::from_millis(number * 60_000);
+        let since = reaching_back(minute(100).plus(Duration::from_secs(30)), Duration::from_secs(3600));
+        let filled = filled(since, minute(100), vec![Bucket { at: minute(99), count: 7 }]);
+        assert_eq!(filled.len(), 60);
+        assert_eq!((filled[0].ts.0, filled[58].count, filled[59].count), (minute(41), 7, 0));
+    }
+}

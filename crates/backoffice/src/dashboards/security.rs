@@ -1,0 +1,102 @@
+//! Who tries what they should not, and whether the team is safe.
+
+use std::time::Duration;
+
+use super::operational::{NAMES, by_route, filled, total};
+use super::store::{self, Admin, Named, Recorded};
+use super::types::{
+    AdminTwoFactor, FailedSignIns, Impersonation, IpCount, LockedUser, NotEnrolled, RateLimited, RecentlyUsed, Reuse,
+    SecurityDashboard, TokenReuse,
+};
+use super::{reaching_back, write_down};
+use api::answer::Report;
+use api::call::Read;
+use api::problem::Problem;
+use platform::traffic::Count;
+use values::{Time, UnixMillis};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
+/// More admins than a team has.
+const ADMINS: i64 = 1000;
+
+pub async fn security(read: Read) -> Result<Report<SecurityDashboard>, Problem> {
+    let Read { conn, call } = read;
+    // The connection looks at the moment before what is written down now.
+    drop(conn);
+    write_down(&call.app).await?;
+    let (mut conn, now) = (call.app.db.read().await?, call.now);
+    let admin_2fa = two_factor(store::admins(&mut conn, ADMINS).await?, now);
+
+    let lately = reaching_back(now, DAY);
+    let by_ip = store::by_name(&mut conn, lately, Count::FailedSignIn, NAMES).await?;
+    let failed = store::by_time(&mut conn, lately, Count::FailedSignIn, "").await?;
+    let failed_sign_ins = FailedSignIns {
+        total: failed.iter().map(|bucket| bucket.count).sum(),
+        ts_buckets: filled(lately, now, failed),
+        by_ip: by_ip.into_iter().map(|Named { name, count }| IpCount { ip: name, count }).collect(),
+    };
+    let limited = store::by_name(&mut conn, lately, Count::Limited, i64::MAX).await?;
+    let rate_limited = RateLimited { total: total(&limited), by_route: by_route(limited) };
+
+    let month = now.minus(MONTH);
+    let token_reuse = TokenReuse {
+        total: store::recorded_times(&mut conn, TOKEN_REUSE, month).await?,
+        recent: store::recorded(&mut conn, TOKEN_REUSE, month, NAMES).await?.into_iter().map(reuse).collect(),
+    };
+    let impersonations = store::recorded(&mut conn, IMPERSONATION, month, NAMES).await?;
+    let locked_users = store::locked(&mut conn, now, NAMES).await?.into_iter().map(|locked| LockedUser {
+        user_id: locked.user_id,
+        email: locked.email,
+        locked_until: UnixMillis(locked.until),
+    });
+    Ok(Report(SecurityDashboard {
+        admin_2fa,
+        failed_sign_ins,
+        token_reuse,
+        impersonations: impersonations.into_iter().map(impersonation).collect(),
+        locked_users: locked_users.collect(),
+        rate_limited,
+    }))
+}
+
+/// What the audit log calls them.
+const TOKEN_REUSE: &str = "session.token_reuse";
+const IMPERSONATION: &str = "customer.impersonate";
+
+fn two_factor(admins: Vec<Admin>, now: Time) -> AdminTwoFactor {
+    let (enrolled, not_enrolled): (Vec<Admin>, Vec<Admin>) = admins.into_iter().partition(|admin| admin.is_enrolled);
+    let mut recently_used: Vec<RecentlyUsed> = enrolled
+        .iter()
+        .filter_map(|admin| {
+            let last_used_at = admin.last_used_at.filter(|used| *used > now.minus(MONTH))?;
+            Some(RecentlyUsed {
+                user_id: admin.user_id,
+                email: admin.email.clone(),
+                last_used_at: UnixMillis(last_used_at),
+            })
+        })
+        .collect();
+    recently_used.sort_by_key(|used| std::cmp::Reverse(used.last_used_at));
+    AdminTwoFactor {
+        total_admins: (enrolled.len() + not_enrolled.len()) as i64,
+        enrolled: enrolled.len() as i64,
+        not_enrolled: not_enrolled
+            .into_iter()
+            .map(|admin| NotEnrolled {
+                user_id: admin.user_id,
+                email: admin.email,
+                days_since_admin_role: (now.since(admin.created_at).as_secs() / DAY.as_secs()).cast_signed(),
+            })
+            .collect(),
+        recently_used,
+    }
+}
+
+fn reuse(row: Recorded) -> Reuse {
+    Reuse { user_id: row.user_id, account_id: row.account_id, ip: row.ip, ts: UnixMillis(row.ts) }
+}
+
+fn impersonation(row: Recorded) -> Impersonation {
+    Impersonation { admin: row.user_id, account_id: row.account_id, ts: UnixMillis(row.ts) }
+}

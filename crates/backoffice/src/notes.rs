@@ -1,0 +1,103 @@
+//! Notes: what the team writes down about a customer, for itself. They are added and never changed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::customers;
+use api::answer::Created;
+use api::call::{Call, Done, Read};
+use api::input::{Body, Path};
+use api::page::{Listing, Page, Unfiltered};
+use api::problem::Problem;
+use db::{Conn, DbError, params, row, sql};
+use identity::users;
+use values::{AccountId, Rfc3339, Text, Time, UserId, id};
+
+id! {
+    /// A note about a customer.
+    pub struct NoteId;
+}
+
+row! {
+    struct NoteRow {
+        id: NoteId,
+        body: Text<1, 5000>,
+        author_id: UserId,
+        author_name: String,
+        created_at: Time,
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct AdminNote {
+    pub id: NoteId,
+    pub body: Text<1, 5000>,
+    pub author_id: UserId,
+    pub author_name: String,
+    pub created_at: Rfc3339,
+}
+
+impl From<NoteRow> for AdminNote {
+    fn from(row: NoteRow) -> Self {
+        let NoteRow { id, body, author_id, author_name, created_at } = row;
+        AdminNote { id, body, author_id, author_name, created_at: created_at.into() }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminNoteCreate {
+    body: Text<1, 5000>,
+}
+
+/// The newest first.
+pub async fn list(
+    mut read: Read,
+    Path(account): Path<AccountId>,
+    listing: Listing<Unfiltered, (i64, NoteId)>,
+) -> Result<Page<AdminNote>, Problem> {
+    customers::find(&mut read, account).await?;
+    let (at, id) = listing.after.unwrap_or((i64::MAX, NoteId::new(Uuid::max())));
+    let rows: Vec<NoteRow> = read
+        .all(
+            sql!(
+                "SELECT n.id, n.body, n.author_id, u.name, n.created_at
+                 FROM admin_notes n JOIN users u ON u.id = n.author_id
+                 WHERE n.account_id = $1 AND (n.created_at, n.id) < ($2, $3)
+                 ORDER BY n.created_at DESC, n.id DESC LIMIT $4"
+            ),
+            params![account, Time::from_millis(at), id, listing.fetch()],
+        )
+        .await?;
+    listing.page(rows, |row| (row.created_at.millis(), row.id), AdminNote::from)
+}
+
+pub async fn create(
+    call: Call,
+    Path(account): Path<AccountId>,
+    Body(wanted): Body<AdminNoteCreate>,
+) -> Result<Done<Created<AdminNote>>, Problem> {
+    call.about(account);
+    call.commit((account, wanted.body), |tx, (account, body)| {
+        Box::pin(async move {
+            let (now, author_id) = (tx.call.now, tx.call.principal()?.user_id);
+            customers::find(tx, *account).await?;
+            let author = users::find(tx, author_id).await?.ok_or_else(Problem::not_found)?;
+            let id = NoteId::new(tx.call.app.entropy.uuid(now));
+            let note = NoteRow { id, body: body.clone(), author_id, author_name: author.name, created_at: now };
+            insert(tx, *account, &note).await?;
+            Ok(Created(note.into()))
+        })
+    })
+    .await
+}
+
+async fn insert(conn: &mut Conn, account: AccountId, note: &NoteRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO admin_notes (id, account_id, author_id, body, created_at) VALUES ($1, $2, $3, $4, $5)"),
+        params![note.id, account, note.author_id, note.body, note.created_at],
+    )
+    .await?;
+    Ok(())
+}

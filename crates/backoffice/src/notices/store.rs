@@ -1,0 +1,84 @@
+//! The notices.
+
+use db::{Conn, DbError, params, row, sql};
+use identity::notifications::Severity;
+use values::{Text, Time, id};
+
+id! {
+    /// An announcement.
+    pub struct NoticeId;
+}
+
+row! {
+    #[derive(Clone)]
+    pub struct NoticeRow {
+        pub id: NoticeId,
+        pub severity: Severity,
+        pub title: Text<1, 200>,
+        pub body: Text<1, 5000>,
+        pub starts_at: Time,
+        pub ends_at: Option<Time>,
+    }
+}
+
+/// Where a page begins: after the notice of this start and id.
+pub type Position = (Time, NoticeId);
+
+/// Those in force now, the latest first. There are never many notices, so those that are over may stand in between.
+pub async fn active(conn: &mut Conn, (at, id): Position, limit: i64, now: Time) -> Result<Vec<NoticeRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NoticeRow::COLS,
+            " FROM notices WHERE (starts_at, id) < ($1, $2) AND starts_at <= $3 AND (ends_at IS NULL OR ends_at > $3)
+             ORDER BY starts_at DESC, id DESC LIMIT $4"
+        ),
+        params![at, id, now, limit],
+    )
+    .await
+}
+
+pub async fn list(conn: &mut Conn, (at, id): Position, limit: i64) -> Result<Vec<NoticeRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NoticeRow::COLS,
+            " FROM notices WHERE (starts_at, id) < ($1, $2) ORDER BY starts_at DESC, id DESC LIMIT $3"
+        ),
+        params![at, id, limit],
+    )
+    .await
+}
+
+pub async fn insert(conn: &mut Conn, new: &NoticeRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO notices (id, severity, title, body, starts_at, ends_at, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $7)"
+        ),
+        params![new.id, new.severity, new.title, new.body, new.starts_at, new.ends_at, now],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find_to_change(conn: &mut Conn, id: NoticeId) -> Result<Option<NoticeRow>, DbError> {
+    conn.opt(sql!("SELECT ", NoticeRow::COLS, " FROM notices WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+pub async fn update(conn: &mut Conn, notice: &NoticeRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE notices SET severity = $2, title = $3, body = $4, starts_at = $5, ends_at = $6, updated_at = $7
+             WHERE id = $1"
+        ),
+        params![notice.id, notice.severity, notice.title, notice.body, notice.starts_at, notice.ends_at, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Removes a notice; false when there is none.
+pub async fn remove(conn: &mut Conn, id: NoticeId) -> Result<bool, DbError> {
+    Ok(conn.exec(sql!("DELETE FROM notices WHERE id = $1"), params![id]).await? == 1)
+}

@@ -1,0 +1,107 @@
+//! The team among the users, and those whom it helps.
+
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Email, Roles, Time, UserId};
+
+row! {
+    #[derive(Clone)]
+    pub struct MemberRow {
+        pub id: UserId,
+        pub account_id: AccountId,
+        pub email: Email,
+        pub name: String,
+        pub roles: Roles,
+        pub is_active: bool,
+        pub has_second_factor: bool,
+        pub created_at: Time,
+    }
+}
+
+/// Members of the team by their ids downwards, so the newest first.
+pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
+             WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
+        ),
+        params![below, limit],
+    )
+    .await
+}
+
+pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
+             WHERE u.roles <> 'customer' AND u.id = $1"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// The users of an account, in the same order.
+pub async fn list_of_account(
+    conn: &mut Conn,
+    account: AccountId,
+    below: UserId,
+    limit: i64,
+) -> Result<Vec<MemberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
+             WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
+        ),
+        params![account, below, limit],
+    )
+    .await
+}
+
+/// A user of the team or of a customer.
+pub async fn find_anybody(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// Holds every member until we commit: changes of the team wait for each other, and each sees what the last one did.
+pub async fn hold_team(conn: &mut Conn) -> Result<(), DbError> {
+    let _: Vec<(UserId,)> = conn
+        .all(
+            sql!("SELECT id FROM users WHERE roles <> 'customer' ORDER BY id LIMIT 10000 /*pg FOR NO KEY UPDATE */"),
+            params![],
+        )
+        .await?;
+    Ok(())
+}
+
+/// How many admins there are who may sign in, beside this user.
+pub async fn other_admins(conn: &mut Conn, user: UserId) -> Result<i64, DbError> {
+    let (others,) = conn
+        .one(
+            sql!(
+                "SELECT COUNT(*) FROM users
+                 WHERE roles <> 'customer' AND roles LIKE '%admin%' AND is_active AND id <> $1"
+            ),
+            params![user],
+        )
+        .await?;
+    Ok(others)
+}
+
+pub async fn update(conn: &mut Conn, user: UserId, roles: Roles, is_active: bool, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE users SET roles = $2, is_active = $3, updated_at = $4 WHERE id = $1"),
+        params![user, roles, is_active, now],
+    )
+    .await?;
+    Ok(())
+}

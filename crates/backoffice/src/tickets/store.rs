@@ -1,0 +1,220 @@
+//! Tickets and their messages.
+
+use uuid::Uuid;
+
+use super::rules::{Priority, TicketStatus};
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, CallId, List, Text, Time, UserId, id, text_enum};
+
+id! {
+    /// A conversation with support.
+    pub struct TicketId;
+}
+
+text_enum! {
+    /// Which side wrote.
+    pub enum AuthorKind {
+        Customer = "customer",
+        Team = "team",
+    }
+}
+
+row! {
+    #[derive(Clone)]
+    pub struct TicketRow {
+        pub id: TicketId,
+        pub account_id: AccountId,
+        pub author_id: UserId,
+        pub subject: Text<1, 200>,
+        pub status: TicketStatus,
+        pub priority: Priority,
+        pub request_id: Option<Text<1, 64>>,
+        pub cdr_ids: List<CallId>,
+        pub messages: i64,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+row! {
+    pub struct MessageRow {
+        pub id: Uuid,
+        pub body: Text<1, 5000>,
+        pub author_kind: AuthorKind,
+        pub author_name: String,
+        pub created_at: Time,
+    }
+}
+
+pub async fn insert(conn: &mut Conn, new: &TicketRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO tickets (id, account_id, author_id, subject, status, priority, request_id, cdr_ids, messages,
+                                  created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
+        ),
+        params![
+            new.id,
+            new.account_id,
+            new.author_id,
+            new.subject,
+            new.status,
+            new.priority,
+            new.request_id,
+            new.cdr_ids,
+            new.messages,
+            new.created_at,
+            new.updated_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A message to be.
+pub struct NewMessage<'m> {
+    pub id: Uuid,
+    pub author_id: UserId,
+    pub author_kind: AuthorKind,
+    pub body: &'m Text<1, 5000>,
+}
+
+/// Adds a message at this place of a ticket.
+pub async fn insert_message(
+    conn: &mut Conn,
+    ticket: TicketId,
+    number: i64,
+    new: &NewMessage<'_>,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO ticket_messages (ticket_id, number, id, author_id, author_kind, body, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![ticket, number, new.id, new.author_id, new.author_kind, *new.body, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// How many tickets of an account are not closed, counted no further than `most`.
+pub async fn open_tickets(conn: &mut Conn, account: AccountId, most: i64) -> Result<i64, DbError> {
+    let (open,) = conn
+        .one(
+            sql!(
+                "SELECT COUNT(*) FROM
+                     (SELECT 1 AS one FROM tickets WHERE account_id = $1 AND status <> 'closed' LIMIT $2) AS open_tickets"
+            ),
+            params![account, most],
+        )
+        .await?;
+    Ok(open)
+}
+
+/// Whether this is the record of a call of this account.
+pub async fn has_call(conn: &mut Conn, account: AccountId, call: CallId) -> Result<bool, DbError> {
+    let Some(started_at) = call.started_at() else { return Ok(false) };
+    let (has,) = conn
+        .one(
+            sql!("SELECT EXISTS (SELECT 1 FROM cdrs WHERE id = $1 AND started_at = $2 AND account_id = $3)"),
+            params![call, started_at, account],
+        )
+        .await?;
+    Ok(has)
+}
+
+pub async fn find(conn: &mut Conn, id: TicketId) -> Result<Option<TicketRow>, DbError> {
+    conn.opt(sql!("SELECT ", TicketRow::COLS, " FROM tickets WHERE id = $1"), params![id]).await
+}
+
+/// The ticket, which nobody else changes before we commit.
+pub async fn find_to_change(conn: &mut Conn, id: TicketId) -> Result<Option<TicketRow>, DbError> {
+    conn.opt(sql!("SELECT ", TicketRow::COLS, " FROM tickets WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+pub async fn update(conn: &mut Conn, ticket: &TicketRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE tickets SET status = $2, priority = $3, messages = $4, updated_at = $5 WHERE id = $1"),
+        params![ticket.id, ticket.status, ticket.priority, ticket.messages, ticket.updated_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The messages of a ticket, oldest first.
+pub async fn messages(conn: &mut Conn, ticket: TicketId, limit: i64) -> Result<Vec<MessageRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT m.id, m.body, m.author_kind, u.name, m.created_at
+             FROM ticket_messages m JOIN users u ON u.id = m.author_id
+             WHERE m.ticket_id = $1 ORDER BY m.number LIMIT $2"
+        ),
+        params![ticket, limit],
+    )
+    .await
+}
+
+/// Which tickets are wanted, and how many of those older than a position.
+pub struct Wanted {
+    pub account: Option<AccountId>,
+    pub status: Option<TicketStatus>,
+    pub priority: Option<Priority>,
+    pub before: (Time, TicketId),
+    pub limit: i64,
+}
+
+/// A page, newest first, by the index that leaves least to look through.
+pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<TicketRow>, DbError> {
+    let Wanted { account, status, priority, before: (at, id), limit } = *wanted;
+    match (account, status, priority) {
+        (Some(account), ..) => {
+            conn.all(
+                sql!(
+                    "SELECT ",
+                    TicketRow::COLS,
+                    " FROM tickets WHERE account_id = $1 AND status = COALESCE($2, status)
+                     AND priority = COALESCE($3, priority) AND (created_at, id) < ($4, $5)
+                     ORDER BY created_at DESC, id DESC LIMIT $6"
+                ),
+                params![account, status, priority, at, id, limit],
+            )
+            .await
+        }
+        (None, Some(status), _) => {
+            conn.all(
+                sql!(
+                    "SELECT ",
+                    TicketRow::COLS,
+                    " FROM tickets WHERE status = $1 AND priority = COALESCE($2, priority)
+                     AND (created_at, id) < ($3, $4) ORDER BY created_at DESC, id DESC LIMIT $5"
+                ),
+                params![status, priority, at, id, limit],
+            )
+            .await
+        }
+        (None, None, Some(priority)) => {
+            conn.all(
+                sql!(
+                    "SELECT ",
+                    TicketRow::COLS,
+                    " FROM tickets WHERE priority = $1 AND (created_at, id) < ($2, $3)
+                     ORDER BY created_at DESC, id DESC LIMIT $4"
+                ),
+                params![priority, at, id, limit],
+            )
+            .await
+        }
+        (None, None, None) => {
+            conn.all(
+                sql!(
+                    "SELECT ",
+                    TicketRow::COLS,
+                    " FROM tickets WHERE (created_at, id) < ($1, $2) ORDER BY created_at DESC, id DESC LIMIT $3"
+                ),
+                params![at, id, limit],
+            )
+            .await
+        }
+    }
+}

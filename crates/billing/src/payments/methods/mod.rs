@@ -1,0 +1,162 @@
+//! Saved cards: shown at a checkout, kept by the provider, charged by auto-recharge.
+//!
+//! An account's first card is its default, and from then on it has exactly one. Changes of an account's cards wait for
+//! each other.
+
+mod store;
+mod types;
+
+pub use store::{MethodRow, customer_of, find, lock};
+
+use uuid::Uuid;
+
+use super::rules::Purpose;
+use super::topups::{new_payment, open_checkout};
+use api::answer::{Created, Json, NoContent};
+use api::call::{Call, Done, Read, Tx};
+use api::input::{Body, Path};
+use api::page::{Listing, Page, Unfiltered};
+use api::problem::Problem;
+use db::{Conn, DbError};
+use identity::{accounts, onboarding};
+use platform::entropy::Entropy;
+use platform::outside::payments::{Order, Provider};
+use types::{PaymentMethod, PaymentMethodCreateRequest, PaymentMethodCreateResponse, PaymentMethodUpdate};
+use values::{AccountId, Change, PaymentMethodId, Time};
+
+/// How many cards an account may keep.
+const AT_MOST: i64 = 20;
+
+pub async fn list(
+    mut read: Read,
+    listing: Listing<Unfiltered, (i64, PaymentMethodId)>,
+) -> Result<Page<PaymentMethod>, Problem> {
+    let account = read.principal()?.account_id;
+    let (at, id) = listing.after.unwrap_or((i64::MAX, PaymentMethodId::new(Uuid::max())));
+    let rows = store::list(&mut read, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at.millis(), row.id), PaymentMethod::from)
+}
+
+/// Begins to save a card, in the steps of a top-up.
+pub async fn create(
+    call: Call,
+    Body(request): Body<PaymentMethodCreateRequest>,
+) -> Result<Done<Created<PaymentMethodCreateResponse>>, Problem> {
+    let return_url = call
+        .app
+        .settings
+        .return_address(&request.return_url)
+        .ok_or_else(|| Problem::invalid("return_url", "must lead to an origin that payers may be sent back to"))?;
+    let new = new_payment(&call, Purpose::Card, None)?;
+    let opened = open_checkout(&call, new, return_url, |conn, account| Box::pin(admit(conn, account)));
+    let (id, checkout) = opened.await?;
+    call.commit((id, checkout), |tx, (id, checkout)| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            super::store::keep_order(tx, *id, &checkout.order_id, now).await?;
+            Ok(Created(PaymentMethodCreateResponse {
+                checkout_url: checkout.checkout_url.clone(),
+                order_id: checkout.order_id.clone(),
+            }))
+        })
+    })
+    .await
+}
+
+async fn admit(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    onboarding::must_be_active(conn, account).await?;
+    if store::count(conn, account).await? >= AT_MOST {
+        return Err(Problem::state_conflict(format!("{AT_MOST} cards are saved already; remove one first.")));
+    }
+    Ok(())
+}
+
+/// Saves the card that an order was paid with, if the provider keeps it. The first one becomes the default.
+pub async fn save(
+    conn: &mut Conn,
+    entropy: Entropy,
+    account: AccountId,
+    provider: Provider,
+    order: &Order,
+    now: Time,
+) -> Result<(), DbError> {
+    let Some(saved) = &order.card else {
+        tracing::warn!(order_id = order.id, %account, "the payment provider kept no card");
+        return Ok(());
+    };
+    accounts::lock(conn, account).await?;
+    let id = PaymentMethodId::new(entropy.uuid(now));
+    let method = MethodRow {
+        id,
+        account_id: account,
+        provider,
+        provider_customer: order.customer.clone(),
+        token: saved.token.clone(),
+        brand: saved.card.brand,
+        last4: saved.card.last4.clone(),
+        exp_month: saved.card.exp_month,
+        exp_year: saved.card.exp_year,
+        is_default: !store::has_default(conn, account).await?,
+        created_at: now,
+    };
+    store::insert(conn, &method).await
+}
+
+pub async fn update(
+    call: Call,
+    Path(id): Path<PaymentMethodId>,
+    Body(request): Body<PaymentMethodUpdate>,
+) -> Result<Done<Json<PaymentMethod>>, Problem> {
+    call.note("payment_method_id", id.to_string());
+    call.commit((id, request), |tx, (id, request)| {
+        Box::pin(async move {
+            let mut method = own(tx, *id).await?;
+            tx.expect_version(&PaymentMethod::from(method.clone()))?;
+            match request.is_default {
+                Change::Set(true) if !method.is_default => {
+                    store::make_default(tx, method.account_id, method.id).await?;
+                    method.is_default = true;
+                }
+                Change::Set(false) if method.is_default => {
+                    return Err(Problem::state_conflict("This card is the default; make another one the default."));
+                }
+                _ => {}
+            }
+            Ok(Json(method.into()))
+        })
+    })
+    .await
+}
+
+pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<NoContent>, Problem> {
+    call.note("payment_method_id", id.to_string());
+    call.commit(id, |tx, id| {
+        Box::pin(async move {
+            let (method, now) = (own(tx, *id).await?, tx.call.now);
+            if method.is_default && store::count(tx, method.account_id).await? > 1 {
+                return Err(Problem::resource_in_use("This card is the default; make another one the default first."));
+            }
+            if store::refills(tx, &method).await? {
+                return Err(Problem::resource_in_use(
+                    "Auto-recharge takes its money from this card; choose another one there, or switch it off, first.",
+                ));
+            }
+            if store::is_being_charged(tx, *id).await? {
+                return Err(Problem::resource_in_use("This card is being charged; try again in a few minutes."));
+            }
+            store::forget_in_recharge(tx, &method, now).await?;
+            store::remove(tx, *id).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
+}
+
+/// The caller's card, held until the commit together with its others.
+async fn own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
+    let account = tx.call.principal()?.account_id;
+    onboarding::must_be_active(tx, account).await?;
+    accounts::lock(tx, account).await?;
+    let method = store::lock(tx, id).await?;
+    method.filter(|method| method.account_id == account).ok_or_else(Problem::not_found)
+}

@@ -1,0 +1,153 @@
+//! The saved cards.
+
+use db::{Conn, DbError, params, row, sql};
+use platform::outside::payments::{Brand, Provider};
+use values::{AccountId, PaymentMethodId, Time};
+
+row! {
+    #[derive(Clone)]
+    pub struct MethodRow {
+        pub id: PaymentMethodId,
+        pub account_id: AccountId,
+        pub provider: Provider,
+        pub provider_customer: Option<String>,
+        pub token: String,
+        pub brand: Brand,
+        pub last4: String,
+        pub exp_month: i64,
+        pub exp_year: i64,
+        pub is_default: bool,
+        pub created_at: Time,
+    }
+}
+
+pub async fn find(conn: &mut Conn, id: PaymentMethodId) -> Result<Option<MethodRow>, DbError> {
+    conn.opt(sql!("SELECT ", MethodRow::COLS, " FROM payment_methods WHERE id = $1"), params![id]).await
+}
+
+/// The card, which nobody else can change or remove before we commit.
+pub async fn lock(conn: &mut Conn, id: PaymentMethodId) -> Result<Option<MethodRow>, DbError> {
+    conn.opt(sql!("SELECT ", MethodRow::COLS, " FROM payment_methods WHERE id = $1 /*pg FOR UPDATE */"), params![id])
+        .await
+}
+
+pub async fn list(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): (Time, PaymentMethodId),
+    limit: i64,
+) -> Result<Vec<MethodRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            MethodRow::COLS,
+            " FROM payment_methods WHERE account_id = $1 AND (created_at, id) < ($2, $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+pub async fn count(conn: &mut Conn, account: AccountId) -> Result<i64, DbError> {
+    let sql = sql!("SELECT COUNT(*) FROM payment_methods WHERE account_id = $1");
+    let (count,) = conn.one(sql, params![account]).await?;
+    Ok(count)
+}
+
+pub async fn has_default(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT COUNT(*) FROM payment_methods WHERE account_id = $1 AND is_default");
+    let (defaults,): (i64,) = conn.one(sql, params![account]).await?;
+    Ok(defaults > 0)
+}
+
+/// What the provider calls this account, by the newest card it keeps of it.
+pub async fn customer_of(conn: &mut Conn, account: AccountId, provider: Provider) -> Result<Option<String>, DbError> {
+    let found: Option<(Option<String>,)> = conn
+        .opt(
+            sql!(
+                "SELECT provider_customer FROM payment_methods
+                 WHERE account_id = $1 AND provider = $2 AND provider_customer IS NOT NULL
+                 ORDER BY created_at DESC, id DESC LIMIT 1"
+            ),
+            params![account, provider],
+        )
+        .await?;
+    Ok(found.and_then(|(customer,)| customer))
+}
+
+/// Saves a card, unless it is saved already.
+pub async fn insert(conn: &mut Conn, method: &MethodRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO payment_methods (id, account_id, provider, provider_customer, token, brand, last4, exp_month,
+                                          exp_year, is_default, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+             ON CONFLICT (account_id, provider, token) DO NOTHING"
+        ),
+        params![
+            method.id,
+            method.account_id,
+            method.provider,
+            method.provider_customer,
+            method.token,
+            method.brand,
+            method.last4,
+            method.exp_month,
+            method.exp_year,
+            method.is_default,
+            method.created_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Two statements, since an index that allows one default looks at every row on its way.
+pub async fn make_default(conn: &mut Conn, account: AccountId, id: PaymentMethodId) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE payment_methods SET is_default = FALSE WHERE account_id = $1 AND is_default"),
+        params![account],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE payment_methods SET is_default = TRUE WHERE account_id = $1 AND id = $2"),
+        params![account, id],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether a charge of this card is under way.
+pub async fn is_being_charged(conn: &mut Conn, id: PaymentMethodId) -> Result<bool, DbError> {
+    let sql = sql!("SELECT COUNT(*) FROM payments WHERE method_id = $1 AND status = 'pending'");
+    let (pending,): (i64,) = conn.one(sql, params![id]).await?;
+    Ok(pending > 0)
+}
+
+/// Whether a balance refills itself from this card.
+pub async fn refills(conn: &mut Conn, method: &MethodRow) -> Result<bool, DbError> {
+    let sql = sql!(
+        "SELECT EXISTS (SELECT 1 FROM auto_recharges WHERE account_id = $1 AND payment_method_id = $2 AND enabled)"
+    );
+    let (refills,) = conn.one(sql, params![method.account_id, method.id]).await?;
+    Ok(refills)
+}
+
+/// Takes the card out of settings of auto-recharge that are switched off, so that nobody is shown it there.
+pub async fn forget_in_recharge(conn: &mut Conn, method: &MethodRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE auto_recharges SET payment_method_id = NULL, updated_at = $3
+             WHERE account_id = $1 AND payment_method_id = $2"
+        ),
+        params![method.account_id, method.id, now],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn remove(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM payment_methods WHERE id = $1"), params![id]).await?;
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! Payments as the team sees them, and sending them back.
+//!
+//! A refund goes claim, call, finish. Claiming counts it against the payment and holds its money, in one transaction
+//! under the payment's lock, so that ten at once cannot return more than was paid or than the customer still has. Then
+//! the provider is asked, under the refund's id. What it says finishes the refund: the hold becomes a charge, or is let
+//! go and counts no more. A crash in between leaves a claimed refund, which the poller finishes.
+
+mod store;
+mod types;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::rules::{PaymentStatus, next_poll};
+use super::store::{self as payments, PaymentRow};
+use super::topups::{Position, position, resume};
+use api::answer::Json;
+use api::call::{Call, Done, Read};
+use api::idempotency::Mark;
+use api::input::{Body, Path};
+use api::page::{Listing, Page, Unfiltered};
+use api::problem::Problem;
+use db::Conn;
+use platform::app::App;
+use platform::audit::{self, Actor, Outcome};
+use platform::jobs::JobError;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError, NewHold};
+use platform::outside::payments::{Provider, ProviderError, RefundState};
+use store::{RefundRow, RefundStatus};
+use types::{AdminPayment, AdminRefundCreate};
+use values::{Money, PaymentId, RefundId, Time, UserId};
+
+/// How long money is held for a refund that the provider does not decide on.
+const HELD_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+
+pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<AdminPayment>, Problem> {
+    let rows = payments::list(&mut read, resume(listing.after), listing.fetch()).await?;
+    listing.page(rows, position, AdminPayment::from)
+}
+
+pub async fn create(
+    call: Call,
+    Path(payment_id): Path<PaymentId>,
+    Body(request): Body<AdminRefundCreate>,
+) -> Result<Done<Json<AdminPayment>>, Problem> {
+    let (app, now) = (&call.app, call.now);
+    call.note("payment_id", payment_id.to_string());
+    let claim = Claim {
+        call: call.clone(),
+        id: RefundId::new(app.entropy.uuid(now)),
+        payment_id,
+        request,
+        provider: app.payments.provider(),
+        requested_by: call.principal()?.user_id,
+        mark: call.mark()?,
+        now,
+    };
+    let (refund, payment) = app.db.tx(claim, |conn, claim| Box::pin(claim_refund(conn, claim))).await?;
+    call.note("refund_id", refund.id.to_string());
+    let state = match refund.status {
+        RefundStatus::Pending => send(app, &refund, &payment).await.map_err(|error| {
+            tracing::warn!(%error, request_id = call.request_id, "the payment provider sent nothing back");
+            Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
+        })?,
+        // It has ended, and the provider is asked no more: it might send now what counts as refused.
+        RefundStatus::Completed => RefundState::Completed,
+        RefundStatus::Failed => RefundState::Failed,
+    };
+    let verdict = Verdict { app: app.clone(), id: refund.id, payment_id, state, now };
+    if state == RefundState::Failed {
+        app.db.tx(verdict, |conn, verdict| Box::pin(finish(conn, verdict))).await?;
+        return Err(Problem::state_conflict("The payment provider refuses this refund; the money stays with us."));
+    }
+    call.commit(verdict, |tx, verdict| {
+        Box::pin(async move {
+            finish(tx, verdict).await?;
+            let payment = payments::find(tx, verdict.payment_id).await?.ok_or_else(Problem::not_found)?;
+            Ok(Json(payment.into()))
+        })
+    })
+    .await
+}
+
+/// A refund to be.
+struct Claim {
+    call: Call,
+    id: RefundId,
+    payment_id: PaymentId,
+    request: AdminRefundCreate,
+    provider: Provider,
+    requested_by: UserId,
+    mark: Mark,
+    now: Time,
+}
+
+/// Counts a refund against its payment and holds its money, or finds what the same request claimed before.
+async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, PaymentRow), Problem> {
+    let payment = payments::lock(conn, claim.payment_id).await?;
+    let payment = payment.filter(|payment| payment.amount.is_some()).ok_or_else(Problem::not_found)?;
+    claim.call.about(payment.account_id);
+    if let Some(known) = store::claimed(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
+        claim.mark.expect_same(&known.request_digest)?;
+        return Ok((known, payment));
+    }
+    if payment.provider != claim.provider {
+        return Err(Problem::state_conflict(format!("The payment went through {}.", payment.provider)));
+    }
+    let amount = refundable(&payment, claim.request.amount)?;
+    if !payments::add_refunded(conn, payment.id, amount.nanos(), claim.now).await? {
+        return Err(Problem::internal("a refund that fits its payment was not counted"));
+    }
+    let refund = RefundRow {
+        id: claim.id,
+        payment_id: payment.id,
+        status: RefundStatus::Pending,
+        amount: amount.nanos(),
+        reason: claim.request.reason.to_string(),
+        requested_by: claim.requested_by,
+        request_key: claim.mark.key,
+        request_digest: claim.mark.body_digest.to_vec(),
+        poll_at: Some(next_poll(claim.now, claim.now)),
+        created_at: claim.now,
+    };
+    store::insert(conn, &refund).await?;
+    if !claim.request.allow_negative {
+        let (reference, until) = (refund.id.to_string(), claim.now.plus(HELD_FOR));
+        let (account, kind) = (payment.account_id, Kind::Refund);
+        let hold = NewHold { account, kind, reference: &reference, amount, until };
+        set_aside(conn, &hold, claim.now).await?;
+    }
+    Ok((refund, payment))
+}
+
+/// Holds the money of a refund, if the customer has as much. Credit that it has with us is none that could be sent back.
+async fn set_aside(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(), Problem> {
+    let (required, none) = (hold.amount, Money::zero(hold.amount.currency()));
+    let taken = match ledger::hold(conn, hold, now).await {
+        Ok(_) => required,
+        Err(LedgerError::Insufficient { .. }) => none,
+        Err(error) => return Err(error.into()),
+    };
+    let balance = ledger::balance(conn, hold.account, required.currency()).await?;
+    let minimum = balance.minimum.nanos().max(0);
+    let left = balance.current.nanos().saturating_sub(balance.held.nanos()).saturating_sub(minimum);
+    if taken == required && left >= 0 {
+        return Ok(());
+    }
+    let available = Money::from_nanos(left.saturating_add(taken.nanos()), required.currency());
+    let detail = format!(
+        "The refund takes {required}, and the customer has {available} left. \
+         Refund no more than that, or send allow_negative: true."
+    );
+    Err(Problem::balance_short(required, available, detail))
+}
+
+/// What is to go back: what was asked for, or all that is left, if as much is left.
+fn refundable(payment: &PaymentRow, asked: Option<Money>) -> Result<Money, Problem> {
+    let paid = payment.money().ok_or_else(Problem::not_found)?;
+    if payment.status != PaymentStatus::Completed {
+        let status = payment.status;
+        return Err(Problem::state_conflict(format!("The payment is {status}; only a completed one can be refunded.")));
+    }
+    let left = Money::from_nanos(paid.nanos() - payment.refunded, paid.currency());
+    let amount = asked.unwrap_or(left);
+    if amount.currency() != paid.currency() {
+        return Err(Problem::invalid("amount.currency", format!("must be the payment's, {}", paid.currency())));
+    }
+    if asked.is_some() && (!amount.is_positive() || Money::from_minor(amount.minor(), amount.currency()) != Ok(amount))
+    {
+        return Err(Problem::invalid("amount", "must be a positive amount without fractions of the minor unit"));
+    }
+    if !left.is_positive() || amount.nanos() > left.nanos() {
+        return Err(Problem::state_conflict(format!("Only {left} of this payment is left to be refunded.")));
+    }
+    Ok(amount)
+}
+
+/// Asks the provider, which sends the money back once however often it is asked.
+async fn send(app: &App, refund: &RefundRow, payment: &PaymentRow) -> Result<RefundState, ProviderError> {
+    let (Some(order_id), Some(paid)) = (&payment.provider_order_id, payment.money()) else {
+        return Err(ProviderError(format!("{} has no order", payment.id)));
+    };
+    let amount = Money::from_nanos(refund.amount, paid.currency());
+    Ok(app.payments.refund(order_id, amount, &refund.id.to_string()).await?.state)
+}
+
+/// What the provider said of a refund.
+struct Verdict {
+    app: App,
+    id: RefundId,
+    payment_id: PaymentId,
+    state: RefundState,
+    now: Time,
+}
+
+/// Ends a refund once; answers whether this did.
+async fn finish(conn: &mut Conn, verdict: &Verdict) -> Result<bool, Problem> {
+    let now = verdict.now;
+    // In the order of claiming, so that nobody waits for each other.
+    let payment = payments::lock(conn, verdict.payment_id).await?.ok_or_else(Problem::not_found)?;
+    let refund = store::lock(conn, verdict.id).await?.ok_or_else(Problem::not_found)?;
+    let paid = payment.money().ok_or_else(Problem::not_found)?;
+    if refund.status != RefundStatus::Pending {
+        return Ok(false);
+    }
+    let (amount, reference) = (Money::from_nanos(refund.amount, paid.currency()), refund.id.to_string());
+    let status = match verdict.state {
+        RefundState::Pending => return Ok(false),
+        RefundState::Completed => {
+            let entry = Entry::charge(payment.account_id, Kind::Refund, reference, &[(Book::Clearing, amount)])?;
+            let entry = entry.noting(&refund.reason).by(refund.requested_by);
+            ledger::capture(conn, verdict.app.entropy, &entry, now).await?;
+            RefundStatus::Completed
+        }
+        RefundState::Failed => {
+            ledger::release(conn, Kind::Refund, &reference, now).await?;
+            payments::add_refunded(conn, payment.id, -refund.amount, now).await?;
+            RefundStatus::Failed
+        }
+    };
+    store::end(conn, refund.id, status, now).await?;
+    Ok(true)
+}
+
+/// Finishes the refunds that a crash or a slow provider left.
+pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError> {
+    let due = store::due(&mut *app.db.read().await?, now, batch).await?;
+    for refund in due {
+        if let Err(reason) = finish_later(app, &refund, now).await {
+            tracing::warn!(refund = %refund.id, reason, "could not finish a refund");
+        }
+        let again = next_poll(refund.created_at, now);
+        let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::poll_later(conn, *id, *again)));
+        later.await?;
+    }
+    Ok(())
+}
+
+async fn finish_later(app: &App, refund: &RefundRow, now: Time) -> Result<(), String> {
+    let payment = payments::find(&mut *app.db.read().await.map_err(text)?, refund.payment_id).await.map_err(text)?;
+    let payment = payment.filter(|payment| payment.provider == app.payments.provider());
+    let payment = payment.ok_or("it belongs to another provider")?;
+    let state = send(app, refund, &payment).await.map_err(text)?;
+    let verdict = Verdict { app: app.clone(), id: refund.id, payment_id: payment.id, state, now };
+    let work = (verdict, audit_entry(refund, &payment, state));
+    let finished = app.db.tx(work, |conn, (verdict, entry)| {
+        Box::pin(async move {
+            if finish(conn, verdict).await? {
+                audit::append(conn, &verdict.app.keys, verdict.app.entropy, verdict.now, entry).await?;
+            }
+            Ok::<_, Problem>(())
+        })
+    });
+    finished.await.map_err(|problem| format!("{problem:?}"))
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+fn audit_entry(refund: &RefundRow, payment: &PaymentRow, state: RefundState) -> audit::Entry {
+    let refused = state == RefundState::Failed;
+    let meta = [("payment_id", payment.id.to_string()), ("refund_id", refund.id.to_string())];
+    audit::Entry {
+        action: "payment.refund",
+        account_id: Some(payment.account_id),
+        user_id: Some(refund.requested_by),
+        actor: Some(Actor::System),
+        ip: None,
+        user_agent: None,
+        outcome: if refused { Outcome::Failure } else { Outcome::Success },
+        reason: refused.then(|| state.as_str().to_owned()),
+        meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
+    }
+}

@@ -1,0 +1,107 @@
+//! The refunds.
+
+use uuid::Uuid;
+
+use db::{Conn, DbError, params, row, sql};
+use values::{PaymentId, RefundId, Time, UserId, text_enum};
+
+text_enum! {
+    /// Where a refund stands.
+    pub enum RefundStatus {
+        /// Claimed; the provider has not decided.
+        Pending = "pending",
+        Completed = "completed",
+        Failed = "failed",
+    }
+}
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct RefundRow {
+        pub id: RefundId,
+        pub payment_id: PaymentId,
+        pub status: RefundStatus,
+        pub amount: i64,
+        pub reason: String,
+        pub requested_by: UserId,
+        pub request_key: Uuid,
+        pub request_digest: Vec<u8>,
+        pub poll_at: Option<Time>,
+        pub created_at: Time,
+    }
+}
+
+pub async fn insert(conn: &mut Conn, refund: &RefundRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO refunds (id, payment_id, status, amount, reason, requested_by, request_key, request_digest,
+                                  poll_at, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)"
+        ),
+        params![
+            refund.id,
+            refund.payment_id,
+            refund.status,
+            refund.amount,
+            refund.reason,
+            refund.requested_by,
+            refund.request_key,
+            refund.request_digest,
+            refund.poll_at,
+            refund.created_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The refund that this request of this user claimed.
+pub async fn claimed(
+    conn: &mut Conn,
+    payment: PaymentId,
+    user: UserId,
+    request_key: Uuid,
+) -> Result<Option<RefundRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            RefundRow::COLS,
+            " FROM refunds WHERE payment_id = $1 AND requested_by = $2 AND request_key = $3"
+        ),
+        params![payment, user, request_key],
+    )
+    .await
+}
+
+/// The refund, which nobody else can change before we commit.
+pub async fn lock(conn: &mut Conn, id: RefundId) -> Result<Option<RefundRow>, DbError> {
+    conn.opt(sql!("SELECT ", RefundRow::COLS, " FROM refunds WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+/// Ends a refund: the provider is asked no more.
+pub async fn end(conn: &mut Conn, id: RefundId, status: RefundStatus, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE refunds SET status = $2, poll_at = NULL, updated_at = $3 WHERE id = $1"),
+        params![id, status, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The refunds to ask the provider for.
+pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<RefundRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            RefundRow::COLS,
+            " FROM refunds WHERE poll_at IS NOT NULL AND poll_at <= $1 ORDER BY poll_at, id LIMIT $2"
+        ),
+        params![now, batch],
+    )
+    .await
+}
+
+pub async fn poll_later(conn: &mut Conn, id: RefundId, at: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE refunds SET poll_at = $2 WHERE id = $1 AND poll_at IS NOT NULL"), params![id, at]).await?;
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The settings and the attempts.
+
+use uuid::Uuid;
+
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Time, text_enum};
+
+row! {
+    /// Amounts are nanos of the house currency.
+    #[derive(Clone, Debug)]
+    pub struct Settings {
+        pub enabled: bool,
+        pub threshold: i64,
+        pub recharge_amount: i64,
+        pub payment_method_id: Option<Uuid>,
+        /// In a row.
+        pub declines: i64,
+        pub declined_at: Option<Time>,
+    }
+}
+
+pub async fn settings(conn: &mut Conn, account: AccountId) -> Result<Option<Settings>, DbError> {
+    conn.opt(sql!("SELECT ", Settings::COLS, " FROM auto_recharges WHERE account_id = $1"), params![account]).await
+}
+
+/// The settings, which nobody changes before we commit; whoever begins or ends an attempt waits here.
+pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<Option<Settings>, DbError> {
+    conn.opt(
+        sql!("SELECT ", Settings::COLS, " FROM auto_recharges WHERE account_id = $1 /*pg FOR UPDATE */"),
+        params![account],
+    )
+    .await
+}
+
+pub async fn save(conn: &mut Conn, account: AccountId, settings: &Settings, now: Time) -> Result<(), DbError> {
+    let Settings { enabled, threshold, recharge_amount, payment_method_id, declines, declined_at } = settings;
+    conn.exec(
+        sql!(
+            "INSERT INTO auto_recharges (account_id, enabled, threshold, recharge_amount, payment_method_id, declines,
+                                         declined_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled, threshold = excluded.threshold,
+                 recharge_amount = excluded.recharge_amount, payment_method_id = excluded.payment_method_id,
+                 declines = excluded.declines, declined_at = excluded.declined_at, updated_at = excluded.updated_at"
+        ),
+        params![account, *enabled, *threshold, *recharge_amount, *payment_method_id, *declines, *declined_at, now],
+    )
+    .await?;
+    Ok(())
+}
+
+text_enum! {
+    pub enum AttemptStatus {
+        Open = "open",
+        Paid = "paid",
+        Declined = "declined",
+    }
+}
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct Attempt {
+        pub id: Uuid,
+        pub account_id: AccountId,
+        pub payment_method_id: Uuid,
+        pub amount: i64,
+        pub started_at: Time,
+    }
+}
+
+/// The attempt that is under way.
+pub async fn open(conn: &mut Conn, account: AccountId) -> Result<Option<Attempt>, DbError> {
+    conn.opt(
+        sql!("SELECT ", Attempt::COLS, " FROM recharge_attempts WHERE account_id = $1 AND status = 'open'"),
+        params![account],
+    )
+    .await
+}
+
+pub async fn begin(conn: &mut Conn, attempt: &Attempt) -> Result<(), DbError> {
+    let Attempt { id, account_id, payment_method_id, amount, started_at } = attempt;
+    conn.exec(
+        sql!(
+            "INSERT INTO recharge_attempts (id, account_id, payment_method_id, amount, status, started_at)
+             VALUES ($1, $2, $3, $4, 'open', $5)"
+        ),
+        params![*id, *account_id, *payment_method_id, *amount, *started_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends an attempt; false when it has ended before.
+pub async fn end(conn: &mut Conn, id: Uuid, status: AttemptStatus, now: Time) -> Result<bool, DbError> {
+    let ended = conn
+        .exec(
+            sql!("UPDATE recharge_attempts SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'open'"),
+            params![id, status, now],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+pub async fn begun_since(conn: &mut Conn, account: AccountId, since: Time) -> Result<i64, DbError> {
+    let (count,) = conn
+        .one(
+            sql!("SELECT COUNT(*) FROM recharge_attempts WHERE account_id = $1 AND started_at >= $2"),
+            params![account, since],
+        )
+        .await?;
+    Ok(count)
+}

@@ -1,0 +1,182 @@
+//! The tables of VAT profiles, of what was heard about ids, and of papers.
+
+use uuid::Uuid;
+
+use super::rules::VatTreatment;
+use db::{Conn, DbError, params, row, sql};
+use platform::outside::files::ContentHash;
+use values::{AccountId, Time};
+
+/// How many papers an account may hand in.
+pub const PROOFS_AT_MOST: usize = 20;
+
+row! {
+    #[derive(Clone, Default)]
+    pub struct Profile {
+        pub treatment: Option<VatTreatment>,
+        pub is_reseller: bool,
+        pub checked_id: Option<String>,
+        pub checked_at: Option<Time>,
+        pub failures: i64,
+    }
+}
+
+/// An account without a row has said and been asked nothing.
+pub async fn profile(conn: &mut Conn, account: AccountId) -> Result<Profile, DbError> {
+    let sql = sql!("SELECT ", Profile::COLS, " FROM vat_profiles WHERE account_id = $1");
+    Ok(conn.opt(sql, params![account]).await?.unwrap_or_default())
+}
+
+/// What the team knows better than the rules.
+pub async fn set_terms(
+    conn: &mut Conn,
+    account: AccountId,
+    treatment: Option<VatTreatment>,
+    is_reseller: bool,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO vat_profiles (account_id, treatment, is_reseller, failures) VALUES ($1, $2, $3, 0)
+             ON CONFLICT (account_id) DO UPDATE
+             SET treatment = excluded.treatment, is_reseller = excluded.is_reseller"
+        ),
+        params![account, treatment, is_reseller],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Has the account's id looked at from now on.
+pub async fn look_at(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO vat_profiles (account_id, is_reseller, next_check_at, failures) VALUES ($1, FALSE, $2, 0)
+             ON CONFLICT (account_id) DO UPDATE SET next_check_at = excluded.next_check_at, failures = 0"
+        ),
+        params![account, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Accounts whose id is to be looked at, longest due first.
+pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
+    conn.all(
+        sql!("SELECT account_id FROM vat_profiles WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2"),
+        params![now, limit],
+    )
+    .await
+}
+
+/// A look that ended with an answer.
+pub async fn looked(
+    conn: &mut Conn,
+    account: AccountId,
+    vat_id: &str,
+    next: Option<Time>,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO vat_profiles (account_id, is_reseller, checked_id, checked_at, next_check_at, failures)
+             VALUES ($1, FALSE, $2, $3, $4, 0)
+             ON CONFLICT (account_id) DO UPDATE
+             SET checked_id = excluded.checked_id, checked_at = excluded.checked_at,
+                 next_check_at = excluded.next_check_at, failures = 0"
+        ),
+        params![account, vat_id, now, next],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A look that nobody answered, or that there was no reason for.
+pub async fn look_later(conn: &mut Conn, account: AccountId, next: Option<Time>) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE vat_profiles SET next_check_at = $2, failures = failures + 1 WHERE account_id = $1"),
+        params![account, next],
+    )
+    .await?;
+    Ok(())
+}
+
+/// What somebody said about an id.
+pub struct Heard<'h> {
+    pub id: Uuid,
+    pub account: AccountId,
+    pub vat_id: &'h str,
+    pub is_valid: bool,
+    pub request_identifier: Option<&'h str>,
+    pub name: Option<&'h str>,
+    pub address: Option<&'h str>,
+}
+
+pub async fn keep(conn: &mut Conn, heard: &Heard<'_>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO vat_checks (id, account_id, vat_id, is_valid, request_identifier, name, address, checked_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+        ),
+        params![
+            heard.id,
+            heard.account,
+            heard.vat_id,
+            heard.is_valid,
+            heard.request_identifier,
+            heard.name,
+            heard.address,
+            now
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+row! {
+    #[derive(Clone)]
+    pub struct ProofRow {
+        pub id: Uuid,
+        pub account_id: AccountId,
+        pub file_name: String,
+        pub content_type: String,
+        pub size_bytes: i64,
+        pub content_hash: ContentHash,
+        pub uploaded_at: Time,
+    }
+}
+
+/// The account's papers, oldest first.
+pub async fn proofs(conn: &mut Conn, account: AccountId) -> Result<Vec<ProofRow>, DbError> {
+    conn.all(
+        sql!("SELECT ", ProofRow::COLS, " FROM vat_proofs WHERE account_id = $1 ORDER BY uploaded_at, id LIMIT 100"),
+        params![account],
+    )
+    .await
+}
+
+pub async fn insert_proof(conn: &mut Conn, proof: &ProofRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO vat_proofs (id, account_id, file_name, content_type, size_bytes, content_hash, uploaded_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![
+            proof.id,
+            proof.account_id,
+            proof.file_name,
+            proof.content_type,
+            proof.size_bytes,
+            proof.content_hash,
+            proof.uploaded_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether any paper has this content.
+pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
+    let (named,) =
+        conn.one(sql!("SELECT EXISTS (SELECT 1 FROM vat_proofs WHERE content_hash = $1)"), params![*hash]).await?;
+    Ok(named)
+}

@@ -1,0 +1,223 @@
+//! What the operations port tells Prometheus.
+//!
+//! Whoever does something adds to a counter here, which is an atomic and no more. What happens in a transaction is
+//! counted with [`Conn::count`](crate::Conn::count) and so once, when it is committed; that is why the database keeps
+//! the metrics, and everybody else has them from there. What is not counted but looked at, such as the length of a queue,
+//! is a [`Reading`], taken when somebody asks.
+
+mod counters;
+mod requests;
+
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{
+    Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+    TextEncoder,
+};
+
+pub use counters::Counters;
+pub use requests::{Requests, Successes, method_name};
+
+const WAITS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0];
+const GROUPS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+const RUNS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
+
+pub struct Metrics {
+    registry: Registry,
+    pub requests: Requests,
+    pub database: Database,
+    jobs: IntCounterVec,
+    job_seconds: HistogramVec,
+    pub ledger: Ledger,
+    pub calls: Calls,
+    pub decks: Decks,
+    /// Spans for the collector, by what became of them.
+    pub spans: Counters,
+}
+
+pub struct Database {
+    pub transactions: Counters,
+    pub retries: IntCounter,
+    pub errors: Counters,
+    /// Waits for a connection that reads.
+    pub read_wait: Histogram,
+    /// Waits for a connection, or the writer's turn.
+    pub transaction_wait: Histogram,
+    /// Transactions that shared a commit.
+    pub group: Histogram,
+}
+
+pub struct Ledger {
+    pub transactions: Counters,
+    /// Debits and holds for which too little was there.
+    pub refusals: Counters,
+}
+
+pub struct Calls {
+    pub allowed: IntCounter,
+    pub refused: Counters,
+    pub events: Counters,
+    pub records: Counters,
+}
+
+pub struct Decks {
+    pub imports: Counters,
+    pub rows: IntCounter,
+    pub lookups: Counters,
+}
+
+/// A value that is looked at when somebody asks.
+pub struct Reading {
+    pub name: &'static str,
+    pub help: &'static str,
+    pub value: f64,
+}
+
+impl Metrics {
+    pub fn new() -> prometheus::Result<Metrics> {
+        let making = Making(Registry::new());
+        Ok(Metrics {
+            requests: Requests::new(&making)?,
+            database: Database::new(&making)?,
+            jobs: making.counter_vec("trunkline_jobs_total", "Jobs run, by kind and outcome.", &["kind", "outcome"])?,
+            job_seconds: making.histogram_vec("trunkline_job_seconds", "Time a job ran for.", &["kind"], &RUNS)?,
+            ledger: Ledger::new(&making)?,
+            calls: Calls::new(&making)?,
+            decks: Decks::new(&making)?,
+            spans: making.counters("trunkline_trace_spans_total", "Spans made for the collector.", "outcome")?,
+            registry: making.0,
+        })
+    }
+
+    pub fn job(&self, kind: &'static str, outcome: &'static str, took: Duration) {
+        self.jobs.with_label_values(&[kind, outcome]).inc();
+        self.job_seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
+    }
+
+    /// Everything that was counted, and what was looked at just now.
+    pub fn text(&self, readings: &[Reading]) -> prometheus::Result<Vec<u8>> {
+        let mut families = self.registry.gather();
+        for reading in readings {
+            let gauge = Gauge::new(reading.name, reading.help)?;
+            gauge.set(reading.value);
+            families.extend(gauge.collect());
+        }
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&families, &mut text)?;
+        Ok(text)
+    }
+}
+
+impl Database {
+    fn new(making: &Making) -> prometheus::Result<Database> {
+        let waits = making.histogram_vec(
+            "trunkline_db_wait_seconds",
+            "Time until there was a connection, or the writer came to the transaction.",
+            &["purpose"],
+            &WAITS,
+        )?;
+        Ok(Database {
+            transactions: making.counters(
+                "trunkline_db_transactions_total",
+                "Transactions that came to an end.",
+                "outcome",
+            )?,
+            retries: making.counter("trunkline_db_retries_total", "Transactions begun again after a lost race.")?,
+            errors: making.counters("trunkline_db_errors_total", "Statements and connections that failed.", "kind")?,
+            read_wait: waits.with_label_values(&["read"]),
+            transaction_wait: waits.with_label_values(&["transaction"]),
+            group: making.histogram(
+                "trunkline_db_group_transactions",
+                "Transactions that shared one commit, where there is one writer.",
+                &GROUPS,
+            )?,
+        })
+    }
+}
+
+impl Ledger {
+    fn new(making: &Making) -> prometheus::Result<Ledger> {
+        Ok(Ledger {
+            transactions: making.counters(
+                "trunkline_ledger_transactions_total",
+                "Transactions posted to the ledger.",
+                "kind",
+            )?,
+            refusals: making.counters(
+                "trunkline_ledger_refusals_total",
+                "Debits and holds that the ledger refused because too little was available.",
+                "kind",
+            )?,
+        })
+    }
+}
+
+impl Calls {
+    fn new(making: &Making) -> prometheus::Result<Calls> {
+        Ok(Calls {
+            allowed: making.counter("trunkline_calls_allowed_total", "Calls that a switch was told to let begin.")?,
+            refused: making.counters("trunkline_calls_refused_total", "Calls that may not begin.", "reason")?,
+            events: making.counters("trunkline_call_events_total", "Events that switches told.", "outcome")?,
+            records: making.counters("trunkline_cdrs_total", "Records of calls that were stored.", "source")?,
+        })
+    }
+}
+
+impl Decks {
+    fn new(making: &Making) -> prometheus::Result<Decks> {
+        Ok(Decks {
+            imports: making.counters(
+                "trunkline_deck_imports_total",
+                "Imports of rate decks that ended, dry runs apart.",
+                "outcome",
+            )?,
+            rows: making.counter("trunkline_deck_rows_total", "Rows that these imports read.")?,
+            lookups: making.counters(
+                "trunkline_rate_lookups_total",
+                "Numbers whose price was looked up for a call that wants to begin.",
+                "outcome",
+            )?,
+        })
+    }
+}
+
+/// Makes metrics that the registry knows.
+struct Making(Registry);
+
+impl Making {
+    fn known<C: Collector + Clone + 'static>(&self, metric: C) -> prometheus::Result<C> {
+        self.0.register(Box::new(metric.clone()))?;
+        Ok(metric)
+    }
+
+    fn counter(&self, name: &str, help: &str) -> prometheus::Result<IntCounter> {
+        self.known(IntCounter::new(name, help)?)
+    }
+
+    fn counter_vec(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {
+        self.known(IntCounterVec::new(Opts::new(name, help), labels)?)
+    }
+
+    fn counters(&self, name: &str, help: &str, label: &str) -> prometheus::Result<Counters> {
+        Ok(Counters::new(self.counter_vec(name, help, &[label])?))
+    }
+
+    fn gauge(&self, name: &str, help: &str) -> prometheus::Result<IntGauge> {
+        self.known(IntGauge::new(name, help)?)
+    }
+
+    fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> prometheus::Result<Histogram> {
+        self.known(Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets.to_vec()))?)
+    }
+
+    fn histogram_vec(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+        buckets: &[f64],
+    ) -> prometheus::Result<HistogramVec> {
+        self.known(HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?)
+    }
+}

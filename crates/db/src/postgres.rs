@@ -1,0 +1,342 @@
+//! PostgreSQL: the pool, and one session of it.
+//!
+//! A session's transaction begins together with its first statement, in one round trip. A session dropped in the
+//! middle of a transaction is closed, never pooled again.
+
+mod connect;
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime};
+use futures_util::{FutureExt, TryStreamExt, future};
+use prometheus::Histogram;
+use tokio::runtime::Handle;
+use tokio_postgres::Statement;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
+use values::Value;
+
+use super::bound::{Bound, postgres_type};
+use super::conn::{Conn, Purpose};
+use super::error::{DbError, Result};
+use super::job::Job;
+use super::options::DbOptions;
+use super::row::Row;
+use super::statements::postgres_text;
+use super::{Body, Load, PANICKED};
+use crate::metrics::Metrics;
+
+/// How often a transaction is tried before its caller hears that it lost every race.
+const ATTEMPTS: u32 = 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Isolation {
+    ReadCommitted,
+    Serializable,
+    /// One moment for all statements, none of which writes.
+    Snapshot,
+}
+
+impl Isolation {
+    fn begin(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "BEGIN ISOLATION LEVEL READ COMMITTED",
+            Isolation::Serializable => "BEGIN ISOLATION LEVEL SERIALIZABLE",
+            Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Postgres {
+    pool: Pool,
+    metrics: Arc<Metrics>,
+}
+
+impl Postgres {
+    pub(super) async fn open(url: &str, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Postgres> {
+        let (config, tls) = connect::configure(url, options)?;
+        let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let pool = Pool::builder(manager)
+            .max_size(options.connections)
+            // Whoever was busy last has its statements prepared and its caches warm.
+            .queue_mode(QueueMode::Lifo)
+            .wait_timeout(Some(options.wait))
+            .create_timeout(Some(options.wait))
+            .recycle_timeout(Some(options.wait))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(DbError::other)?;
+        let postgres = Postgres { pool, metrics: Arc::clone(metrics) };
+        postgres.require_durable().await?;
+        Ok(postgres)
+    }
+
+    /// What was committed must still be there after a power failure.
+    async fn require_durable(&self) -> Result<()> {
+        let client = self.pool.get().await?;
+        for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+            let row = client.query_one("SELECT current_setting($1)", &[&setting]).await?;
+            if row.try_get::<_, &str>(0)? == "off" {
+                return Err(DbError::other(format!("PostgreSQL must not run with {setting} = off")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn load(&self) -> Load {
+        let status = self.pool.status();
+        Load { connections_in_use: status.size.saturating_sub(status.available), waiting: status.waiting }
+    }
+
+    /// A connection of the pool, as soon as there is one.
+    async fn client(&self, wait: &Histogram) -> Result<Object> {
+        let asked = Instant::now();
+        let client = self.pool.get().await.map_err(DbError::from);
+        wait.observe(asked.elapsed().as_secs_f64());
+        client.inspect_err(|error| error.count(&self.metrics.database))
+    }
+
+    /// A connection whose statements stand alone.
+    pub(super) async fn read(&self) -> Result<Conn> {
+        let client = self.client(&self.metrics.database.read_wait).await?;
+        Ok(Conn::postgres(Session::new(client, State::None), Purpose::Reading, &self.metrics))
+    }
+
+    /// Runs `body` on a connection whose statements all see the same moment.
+    pub(super) async fn snapshot<I, T, E>(&self, input: &I, body: Body<I, T, E>) -> Result<T, E>
+    where
+        E: From<DbError>,
+    {
+        let client = self.client(&self.metrics.database.read_wait).await?;
+        let session = Session::new(client, State::Asked(Isolation::Snapshot));
+        let mut conn = Conn::postgres(session, Purpose::Reading, &self.metrics);
+        let outcome = body(&mut conn, input).await;
+        if let Some(session) = conn.into_session() {
+            // Should this fail, the session is closed, and nothing was written anyway.
+            let _ = session.end("ROLLBACK").await;
+        }
+        outcome
+    }
+
+    /// Runs a transaction in a task of its own, so that it ends even if the caller goes away.
+    pub(super) fn take(&self, isolation: Isolation, mut job: Box<dyn Job>) {
+        let this = self.clone();
+        tokio::spawn(async move {
+            let mut attempt = 1;
+            let outcome = loop {
+                match this.attempt(isolation, job.as_mut()).await {
+                    Attempt::LostRace if attempt < ATTEMPTS => {}
+                    outcome => break outcome,
+                }
+                this.metrics.database.retries.inc();
+                tokio::time::sleep(backoff(attempt)).await;
+                attempt += 1;
+            };
+            this.metrics.database.transactions.of(outcome.as_str()).inc();
+            job.answer();
+        });
+    }
+
+    async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
+        let client = match self.client(&self.metrics.database.transaction_wait).await {
+            Ok(client) => client,
+            Err(error) => {
+                job.fail(error);
+                return Attempt::Failed;
+            }
+        };
+        let session = Session::new(client, State::Asked(isolation));
+        let mut conn = Conn::postgres(session, Purpose::Transaction, &self.metrics);
+        let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
+        let stays = ran.unwrap_or_else(|_| {
+            job.fail(DbError::other(PANICKED));
+            false
+        });
+        let (lost_race, counted) = (conn.lost_race(), std::mem::take(conn.counted()));
+        let Some(session) = conn.into_session() else { return Attempt::Failed };
+        if !stays {
+            // Should this fail, the session is closed, which rolls back as well.
+            let _ = session.end("ROLLBACK").await;
+            return if lost_race { Attempt::LostRace } else { Attempt::RolledBack };
+        }
+        match session.end("COMMIT").await {
+            Ok(()) => {
+                counted.iter().for_each(|(counter, more)| counter.inc_by(*more));
+                Attempt::Committed
+            }
+            Err(error) => {
+                error.count(&self.metrics.database);
+                let lost_race = matches!(error, DbError::Retry);
+                job.fail(error);
+                if lost_race { Attempt::LostRace } else { Attempt::Failed }
+            }
+        }
+    }
+}
+
+/// What became of a transaction, this time.
+enum Attempt {
+    Committed,
+    RolledBack,
+    LostRace,
+    Failed,
+}
+
+impl Attempt {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Attempt::Committed => "committed",
+            Attempt::RolledBack => "rolled_back",
+            Attempt::LostRace | Attempt::Failed => "failed",
+        }
+    }
+}
+
+/// 1, 2, 4 … 64 ms.
+fn backoff(attempt: u32) -> Duration {
+    Duration::from_millis(1 << (attempt - 1).min(6))
+}
+
+/// One connection of the pool and where its transaction stands.
+pub(super) struct Session {
+    /// Absent only while being dropped.
+    client: Option<Object>,
+    transaction: State,
+    /// Whether a statement has been sent whose end was not seen.
+    is_busy: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    None,
+    /// BEGIN travels with the first statement.
+    Asked(Isolation),
+    Open,
+}
+
+impl Session {
+    fn new(client: Object, transaction: State) -> Session {
+        Session { client: Some(client), transaction, is_busy: false }
+    }
+
+    pub(super) async fn run(
+        &mut self,
+        sql: &str,
+        params: &[Value<'_>],
+        visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<u64> {
+        self.is_busy = true;
+        let outcome = self.run_through(sql, params, visit).await;
+        self.is_busy = false;
+        outcome
+    }
+
+    async fn run_through(
+        &mut self,
+        sql: &str,
+        params: &[Value<'_>],
+        mut visit: impl FnMut(Row<'_>) -> Result<()> + Send,
+    ) -> Result<u64> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let statement = prepare(client, sql, params).await?;
+        let query = client.query_raw(&statement, params.iter().map(Bound));
+        let rows = if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            let (begun, rows) = future::join(client.batch_execute(isolation.begin()), query).await;
+            begun?;
+            rows?
+        } else {
+            query.await?
+        };
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await? {
+            visit(Row::Postgres(&row))?;
+        }
+        Ok(rows.rows_affected().unwrap_or(0))
+    }
+
+    /// All of them on their way before the first has answered.
+    pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        let mut executions = Vec::with_capacity(statements.len());
+        for (sql, params) in statements {
+            let statement = prepare(client, sql, params).await?;
+            executions.push(async move { client.execute_raw(&statement, params.iter().map(Bound)).await });
+        }
+        let executions = future::try_join_all(executions);
+        if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
+            begun?;
+            Ok(executed?)
+        } else {
+            Ok(executions.await?)
+        }
+    }
+
+    pub(super) async fn copy_in<R: Sync, const N: usize>(
+        &mut self,
+        table: &str,
+        columns: [&str; N],
+        rows: &[R],
+        values: fn(&R) -> [Value<'_>; N],
+    ) -> Result<u64> {
+        let Some(first) = rows.first() else { return Ok(0) };
+        let types = values(first).each_ref().map(postgres_type);
+        let client = self.begin().await?;
+        let sink = client.copy_in(&format!("COPY {table} ({}) FROM STDIN BINARY", columns.join(", "))).await?;
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
+        for row in rows {
+            let cells = values(row);
+            writer.as_mut().write_raw(&cells.each_ref().map(|cell| Bound(cell))).await?;
+        }
+        Ok(writer.finish().await?)
+    }
+
+    pub(super) async fn script(&mut self, text: &str) -> Result<()> {
+        let client = self.begin().await?;
+        Ok(client.batch_execute(text).await?)
+    }
+
+    async fn begin(&mut self) -> Result<&Object> {
+        let client = self.client.as_ref().ok_or(DbError::Aborted)?;
+        if let State::Asked(isolation) = self.transaction {
+            self.transaction = State::Open;
+            client.batch_execute(isolation.begin()).await?;
+        }
+        Ok(client)
+    }
+
+    /// Ends the transaction, if a statement ever began it.
+    async fn end(mut self, how: &'static str) -> Result<()> {
+        if let (Some(client), State::Open) = (&self.client, self.transaction) {
+            client.batch_execute(how).await?;
+            self.transaction = State::None;
+        }
+        Ok(())
+    }
+}
+
+async fn prepare(client: &Object, sql: &str, params: &[Value<'_>]) -> Result<Statement> {
+    let types: Vec<Type> = params.iter().map(postgres_type).collect();
+    Ok(client.prepare_typed_cached(&postgres_text(sql), &types).await?)
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        if self.transaction == State::Open {
+            drop(Object::take(client));
+        } else if self.is_busy
+            && let Ok(runtime) = Handle::try_current()
+        {
+            // The server goes on with a read that its caller gave up, and whoever had this connection next would wait
+            // for that. So it is not in the pool before the server answers again.
+            runtime.spawn(async move { client.batch_execute("").await });
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How to reach PostgreSQL: the URL, its limits, and TLS.
+//!
+//! `sslmode` is `disable`, `prefer` (the default: TLS where the server offers it), `require` or `verify-full`. Where TLS
+//! is used, the server's certificate and name are always verified, against the system's roots or the PEM file named by
+//! `sslrootcert`; there is no mode that encrypts without knowing to whom.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use form_urlencoded::Serializer;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::{DbError, Result};
+use crate::options::DbOptions;
+
+/// How long a transaction may rest between two statements. One whose node lost its power or its network would hold its
+/// locks until then.
+const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
+/// How long the server may leave unanswered what the network alone should answer.
+const SILENCE: Duration = Duration::from_secs(15);
+const PROBES: u32 = 3;
+
+pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
+    let Tls { url, root_certificate } = split_tls(url)?;
+    let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL cannot be understood"))?;
+    let limits = format!(
+        "{} -c lock_timeout={} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
+        config.get_options().unwrap_or_default(),
+        options.lock_timeout.as_millis(),
+        options.statement_timeout.as_millis(),
+        IDLE_IN_TRANSACTION.as_millis(),
+    );
+    config.options(limits.trim_start()).connect_timeout(options.wait);
+    // A server that vanished is noticed by whoever waits for it, whether or not it had taken the statement.
+    config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
+    config.keepalives_interval(SILENCE / PROBES).keepalives_retries(PROBES);
+    if config.get_application_name().is_none() {
+        config.application_name("trunkline");
+    }
+    let roots = match config.get_ssl_mode() {
+        SslMode::Disable => RootCertStore::empty(),
+        _ => roots(root_certificate.as_deref().map(Path::new))?,
+    };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(DbError::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok((config, MakeRustlsConnect::new(tls)))
+}
+
+struct Tls {
+    /// The URL without what tokio-postgres does not know.
+    url: String,
+    root_certificate: Option<String>,
+}
+
+fn split_tls(url: &str) -> Result<Tls> {
+    let Some((base, query)) = url.split_once('?') else {
+        return Ok(Tls { url: url.to_owned(), root_certificate: None });
+    };
+    let mut root_certificate = None;
+    let mut kept = Serializer::new(String::new());
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match (&*name, &*value) {
+            ("sslrootcert", path) => root_certificate = Some(path.to_owned()),
+            ("sslmode", "verify-full") => drop(kept.append_pair("sslmode", "require")),
+            ("sslmode", "disable" | "prefer" | "require") => drop(kept.append_pair(&name, &value)),
+            ("sslmode", _) => {
+                return Err(DbError::other("sslmode is one of disable, prefer, require and verify-full"));
+            }
+            _ => drop(kept.append_pair(&name, &value)),
+        }
+    }
+    // tokio-postgres decodes %20 but not the + of forms.
+    let query = kept.finish().replace('+', "%20");
+    Ok(Tls { url: format!("{base}?{query}"), root_certificate })
+}
+
+fn roots(file: Option<&Path>) -> Result<RootCertStore> {
+    let mut roots = RootCertStore::empty();
+    let Some(file) = file else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return Ok(roots);
+    };
+    let unreadable = |error: &dyn std::fmt::Display| DbError::other(format!("sslrootcert {}: {error}", file.display()));
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unreadable(&error))? {
+        roots.add(certificate.map_err(|error| unreadable(&error))?).map_err(|error| unreadable(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(unreadable(&"holds no certificate"));
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_only_we_understand_is_taken_out_of_the_url() {
+        let tls = split_tls("postgres://a:b@h/db?sslmode=verify-full&sslrootcert=/etc/ca%20x.pem&options=-c%20a%3Db")
+            .unwrap();
+        assert_eq!(tls.url, "postgres://a:b@h/db?sslmode=require&options=-c%20a%3Db");
+        assert_eq!(tls.root_certificate.as_deref(), Some("/etc/ca x.pem"));
+        assert_eq!(tls.url.parse::<Config>().unwrap().get_options(), Some("-c a=b"));
+    }
+
+    #[test]
+    fn a_mode_that_would_not_verify_is_refused() {
+        assert!(split_tls("postgres://h/db?sslmode=allow").is_err());
+        assert!(split_tls("postgres://h/db?sslmode=verify-ca").is_err());
+    }
+
+    #[test]
+    fn the_limits_join_the_options_of_the_url() {
+        let options: DbOptions = "postgres://h/db".parse().unwrap();
+        let (config, _) = configure("postgres://h/db?sslmode=disable&options=-c%20a%3Db", &options).unwrap();
+        let limits = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000";
+        assert_eq!(config.get_options(), Some(format!("-c a=b {limits}").as_str()));
+    }
+}

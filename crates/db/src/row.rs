@@ -1,0 +1,125 @@
+//! Result rows, read by position into tuples and structs.
+
+use rusqlite::types::ValueRef;
+use tokio_postgres::types::{FromSql, Type};
+use values::{Cell, Column};
+
+use super::error::{DbError, Result};
+
+/// One result row of either engine.
+pub enum Row<'r> {
+    Sqlite(&'r rusqlite::Row<'r>),
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    pub fn get<T: Column>(&self, index: usize) -> Result<T> {
+        let cell = match self {
+            Row::Sqlite(row) => sqlite_cell(row, index)?,
+            Row::Postgres(row) => postgres_cell(row, index)?,
+        };
+        T::from_cell(cell).map_err(|reason| DbError::Column { name: self.column_name(index), reason })
+    }
+
+    fn column_name(&self, index: usize) -> String {
+        let name = match self {
+            Row::Sqlite(row) => row.as_ref().column_name(index).ok(),
+            Row::Postgres(row) => row.columns().get(index).map(|column| column.name()),
+        };
+        name.map_or_else(|| index.to_string(), str::to_owned)
+    }
+}
+
+fn sqlite_cell<'r>(row: &'r rusqlite::Row<'_>, index: usize) -> Result<Cell<'r>> {
+    Ok(match row.get_ref(index)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(value) => Cell::Int(value),
+        ValueRef::Real(value) => Cell::Double(value),
+        ValueRef::Text(value) => Cell::Text(std::str::from_utf8(value).map_err(DbError::other)?),
+        ValueRef::Blob(value) => Cell::Bytes(value),
+    })
+}
+
+fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
+    fn read<'r, T: FromSql<'r>>(
+        row: &'r tokio_postgres::Row,
+        index: usize,
+        cell: fn(T) -> Cell<'r>,
+    ) -> Result<Cell<'r>> {
+        Ok(row.try_get::<_, Option<T>>(index)?.map_or(Cell::Null, cell))
+    }
+
+    let Some(column) = row.columns().get(index) else {
+        return Err(DbError::Column { name: index.to_string(), reason: "is not selected".into() });
+    };
+    match *column.type_() {
+        Type::INT8 => read(row, index, Cell::Int),
+        Type::FLOAT8 => read(row, index, Cell::Double),
+        Type::BOOL => read(row, index, Cell::Bool),
+        Type::TEXT => read(row, index, Cell::Text),
+        Type::BYTEA => read(row, index, Cell::Bytes),
+        Type::UUID => read(row, index, Cell::Uuid),
+        ref other => Err(DbError::Column {
+            name: column.name().to_owned(),
+            reason: format!("has type {other}, which must be cast").into(),
+        }),
+    }
+}
+
+/// What a result row is read into.
+pub trait FromRow: Sized {
+    fn from_row(row: &Row<'_>) -> Result<Self>;
+}
+
+macro_rules! tuple {
+    ($($name:ident $index:tt),+) => {
+        impl<$($name: Column),+> FromRow for ($($name,)+) {
+            fn from_row(row: &Row<'_>) -> Result<Self> {
+                Ok(($(row.get::<$name>($index)?,)+))
+            }
+        }
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+
+/// Declares a struct that is read by position. `COLS` is its select list, for use in [`sql!`](crate::sql).
+#[macro_export]
+macro_rules! row {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $(#[$first_meta:meta])* $first_vis:vis $first:ident: $first_type:ty
+        $(, $(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty)* $(,)?
+    }) => {
+        $(#[$meta])*
+        $vis struct $name {
+            $(#[$first_meta])* $first_vis $first: $first_type,
+            $($(#[$field_meta])* $field_vis $field: $type,)*
+        }
+
+        impl $name {
+            #[allow(dead_code)]
+            pub const COLS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
+            /// How many columns it is read from.
+            #[allow(dead_code)]
+            pub const WIDTH: usize = [stringify!($first) $(, stringify!($field))*].len();
+
+            /// Reads the columns from this one on, for a row that holds several of these.
+            pub fn from_column(row: &$crate::Row<'_>, first: usize) -> $crate::Result<Self> {
+                let mut index = first..;
+                let mut next = || index.next().unwrap_or(usize::MAX);
+                Ok(Self { $first: row.get(next())?, $($field: row.get(next())?,)* })
+            }
+        }
+
+        impl $crate::FromRow for $name {
+            fn from_row(row: &$crate::Row<'_>) -> $crate::Result<Self> {
+                Self::from_column(row, 0)
+            }
+        }
+    };
+}

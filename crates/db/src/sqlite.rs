@@ -1,0 +1,240 @@
+//! SQLite: statements, the connections that read, and the one that writes.
+
+mod unique;
+mod writer;
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use values::Value;
+
+use super::bound::Bound;
+use super::conn::{Conn, Purpose};
+use super::error::{DbError, Result};
+use super::options::DbOptions;
+use super::row::Row;
+use super::{Load, Reader};
+use crate::metrics::Metrics;
+
+pub(super) use writer::Writer;
+
+/// Distinct statements a connection keeps prepared.
+const PREPARED: usize = 256;
+
+pub(super) struct Sqlite {
+    pub(super) readers: Arc<Readers>,
+    pub(super) reporters: Arc<Readers>,
+    pub(super) writer: Writer,
+}
+
+impl Sqlite {
+    pub(super) fn open(path: &Path, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Sqlite> {
+        create(path)?;
+        let connection = connect(path, options.lock_timeout, Purpose::Transaction)?;
+        require_durable(&connection)?;
+        let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
+        Ok(Sqlite {
+            readers: readers(options.readers),
+            reporters: readers(options.reporters),
+            writer: Writer::start(Conn::sqlite(connection, Purpose::Transaction, metrics), options, metrics)?,
+        })
+    }
+
+    pub(super) fn load(&self) -> Load {
+        let connections_in_use = self.readers.in_use() + self.reporters.in_use();
+        Load { connections_in_use, waiting: self.writer.waiting() }
+    }
+}
+
+/// Makes the file if there is none, for its owner alone; the files that SQLite puts beside it take after it.
+fn create(path: &Path) -> Result<()> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).map_err(DbError::other)
+}
+
+fn connect(path: &Path, lock_timeout: Duration, purpose: Purpose) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(lock_timeout)?;
+    // The writer keeps 8 MiB of pages, a reader 2 MiB; the rest is the system's page cache, seen through the map.
+    let (query_only, cache_kib) = match purpose {
+        Purpose::Transaction => ("OFF", 8192),
+        Purpose::Reading => ("ON", 2048),
+    };
+    connection.execute_batch(&format!(
+        "PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA cache_size = -{cache_kib};
+         PRAGMA mmap_size = 268435456;
+         PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA journal_size_limit = 67108864;
+         PRAGMA query_only = {query_only};"
+    ))?;
+    // Otherwise a prepared statement is planned anew, as if never prepared, each time its values change.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(PREPARED);
+    Ok(connection)
+}
+
+/// Some file systems cannot have a WAL, and SQLite then quietly keeps another journal.
+fn require_durable(connection: &Connection) -> Result<()> {
+    let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
+    let foreign_keys: bool = connection.query_row("PRAGMA foreign_keys", [], |row| row.get(0))?;
+    if journal != "wal" || synchronous < 2 || !foreign_keys {
+        return Err(DbError::other(format!(
+            "SQLite must run with journal_mode=wal, synchronous=full and foreign keys, \
+             not with {journal}, {synchronous} and {foreign_keys}"
+        )));
+    }
+    Ok(())
+}
+
+/// Connections that only read, opened when first needed and used again.
+pub(super) struct Readers {
+    path: PathBuf,
+    lock_timeout: Duration,
+    wait: Duration,
+    size: usize,
+    places: Semaphore,
+    /// With the thread that used it last, whose caches still know it.
+    idle: Mutex<Vec<(ThreadId, Conn)>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Readers {
+    fn new(path: &Path, size: usize, options: &DbOptions, metrics: &Arc<Metrics>) -> Readers {
+        Readers {
+            path: path.to_owned(),
+            lock_timeout: options.lock_timeout,
+            wait: options.wait,
+            size,
+            places: Semaphore::new(size),
+            idle: Mutex::default(),
+            metrics: Arc::clone(metrics),
+        }
+    }
+
+    fn in_use(&self) -> usize {
+        self.size.saturating_sub(self.places.available_permits())
+    }
+
+    pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
+        let place = match self.places.try_acquire() {
+            Ok(place) => {
+                self.metrics.database.read_wait.observe(0.0);
+                place
+            }
+            Err(_) => self.wait_for_place().await.inspect_err(|error| error.count(&self.metrics.database))?,
+        };
+        place.forget();
+        let home = Home { readers: self.clone() };
+        let conn = match self.idle() {
+            Some(conn) => conn,
+            None => {
+                let connection = connect(&self.path, self.lock_timeout, Purpose::Reading)?;
+                Conn::sqlite(connection, Purpose::Reading, &self.metrics)
+            }
+        };
+        Ok(Reader { conn, home: Some(home) })
+    }
+
+    fn idle(&self) -> Option<Conn> {
+        let this = std::thread::current().id();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle.iter().rposition(|(thread, _)| *thread == this);
+        let (_, conn) = known.map(|place| idle.remove(place)).or_else(|| idle.pop())?;
+        Some(conn)
+    }
+
+    async fn wait_for_place(&self) -> Result<SemaphorePermit<'_>> {
+        let asked = Instant::now();
+        let place = tokio::time::timeout(self.wait, self.places.acquire()).await;
+        self.metrics.database.read_wait.observe(asked.elapsed().as_secs_f64());
+        place.map_err(|_| DbError::unavailable("all readers are busy"))?.map_err(DbError::other)
+    }
+}
+
+/// Where a connection on loan came from, and its place there, which comes free with it.
+pub(super) struct Home {
+    readers: Arc<Readers>,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        self.readers.places.add_permits(1);
+    }
+}
+
+impl Home {
+    pub(super) fn take_back(&self, mut conn: Conn) {
+        conn.reset();
+        let this = std::thread::current().id();
+        self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push((this, conn));
+    }
+}
+
+pub(super) fn run(
+    connection: &Connection,
+    sql: &str,
+    params: &[Value<'_>],
+    visit: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<u64> {
+    execute(connection, sql, params, visit).map_err(|error| unique::name(connection, error))
+}
+
+fn execute(
+    connection: &Connection,
+    sql: &str,
+    params: &[Value<'_>],
+    mut visit: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    // SQLite numbers `$n` by first appearance; bind by the number that is written.
+    for position in 1..=statement.parameter_count() {
+        let written = statement.parameter_name(position).and_then(|name| name.get(1..)?.parse::<usize>().ok());
+        let value = written
+            .and_then(|number| params.get(number.checked_sub(1)?))
+            .ok_or_else(|| DbError::other(format!("a parameter is missing or not written as $n: {sql}")))?;
+        statement.raw_bind_parameter(position, Bound(value))?;
+    }
+    if statement.column_count() == 0 {
+        return Ok(statement.raw_execute()? as u64);
+    }
+    let mut count = 0;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        count += 1;
+        visit(Row::Sqlite(row))?;
+    }
+    Ok(count)
+}
+
+pub(super) fn insert_many<R, const N: usize>(
+    connection: &Connection,
+    table: &str,
+    columns: [&str; N],
+    rows: &[R],
+    values: fn(&R) -> [Value<'_>; N],
+) -> Result<u64> {
+    let places: Vec<String> = (1..=N).map(|place| format!("?{place}")).collect();
+    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
+    let insert = || -> Result<u64> {
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut count = 0;
+        for row in rows {
+            for (index, value) in values(row).iter().enumerate() {
+                statement.raw_bind_parameter(index + 1, Bound(value))?;
+            }
+            count += statement.raw_execute()? as u64;
+        }
+        Ok(count)
+    };
+    insert().map_err(|error| unique::name(connection, error))
+}

@@ -1,0 +1,172 @@
+//! The one writer of a SQLite database.
+//!
+//! A thread owns the connection that writes. Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and
+//! so one sync to disk; each is a savepoint, so one that fails undoes itself only. Nobody hears of success before the
+//! COMMIT. A transaction's future is polled once: its statements finish inline, and whatever else it would wait for
+//! would hold up every writer, so waiting is an error.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::mpsc;
+
+use crate::PANICKED;
+use crate::conn::Conn;
+use crate::error::{DbError, Result};
+use crate::job::Job;
+use crate::metrics::{Database, Metrics};
+use crate::options::DbOptions;
+
+/// A group takes no more transactions after this long, so that its first need not wait for ever.
+const GROUP_TIME: Duration = Duration::from_millis(5);
+
+pub(crate) struct Writer {
+    queue: mpsc::Sender<Queued>,
+    wait: Duration,
+}
+
+/// A transaction in the queue, and since when.
+struct Queued {
+    job: Box<dyn Job>,
+    since: Instant,
+}
+
+impl Writer {
+    pub(super) fn start(conn: Conn, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Writer> {
+        let (queue, jobs) = mpsc::channel(options.queue);
+        let (group, metrics) = (options.group, Arc::clone(metrics));
+        std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || write(conn, jobs, group, &metrics.database))
+            .map_err(DbError::other)?;
+        Ok(Writer { queue, wait: options.wait })
+    }
+
+    /// Puts a transaction into the queue. From there it runs to its end, whoever still listens.
+    pub(crate) async fn take(&self, job: Box<dyn Job>) -> Result<()> {
+        let queued = Queued { job, since: Instant::now() };
+        self.queue.send_timeout(queued, self.wait).await.map_err(|error| match error {
+            mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable("too many transactions are waiting"),
+            mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer has ended"),
+        })
+    }
+
+    /// How many transactions are in the queue.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue.max_capacity().saturating_sub(self.queue.capacity())
+    }
+}
+
+/// Whether the transaction's changes may stay.
+fn run(conn: &mut Conn, job: &mut dyn Job) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| poll_once(job.run(conn)))) {
+        Ok(Some(stays)) => return stays,
+        Ok(None) => job.fail(DbError::other("a transaction awaited something other than its connection")),
+        Err(_) => job.fail(DbError::other(PANICKED)),
+    }
+    false
+}
+
+fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    match std::pin::Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Queued>, limit: usize, metrics: &Database) {
+    while let Some(first) = jobs.blocking_recv() {
+        let mut group = Group { jobs: Vec::new(), undone: 0, metrics };
+        let written = group.write(&mut conn, first, &mut jobs, limit);
+        let counted = conn.counted().drain(..);
+        let size = group.jobs.len() as u64;
+        if let Err(failure) = &written {
+            tracing::error!(%failure, transactions = size, "a group of transactions was not written");
+            failure.count(metrics);
+            metrics.transactions.of("failed").inc_by(size);
+            drop(counted);
+            // Fails when SQLite has already undone the transaction by itself, which is as good.
+            let _ = sql(&conn, "ROLLBACK");
+        } else {
+            counted.for_each(|(counter, more)| counter.inc_by(more));
+            metrics.transactions.of("committed").inc_by(size - group.undone);
+            metrics.transactions.of("rolled_back").inc_by(group.undone);
+            metrics.group.observe(size as f64);
+        }
+        for mut job in group.jobs {
+            if let Err(failure) = &written {
+                job.fail(again(failure));
+            }
+            job.answer();
+        }
+    }
+}
+
+/// Transactions that are put on disk together.
+struct Group<'m> {
+    jobs: Vec<Box<dyn Job>>,
+    /// How many of them have undone themselves.
+    undone: u64,
+    metrics: &'m Database,
+}
+
+impl Group<'_> {
+    /// Runs transactions until none waits or the group is full, and puts them on disk.
+    fn write(&mut self, conn: &mut Conn, first: Queued, jobs: &mut mpsc::Receiver<Queued>, limit: usize) -> Result<()> {
+        self.admit(first);
+        sql(conn, "BEGIN IMMEDIATE")?;
+        let begun = Instant::now();
+        while let Some(job) = self.jobs.last_mut() {
+            self.undone += u64::from(!write_one(conn, job.as_mut())?);
+            if self.jobs.len() >= limit || begun.elapsed() > GROUP_TIME {
+                break;
+            }
+            match jobs.try_recv() {
+                Ok(next) => self.admit(next),
+                Err(_) => break,
+            }
+        }
+        sql(conn, "COMMIT")
+    }
+
+    fn admit(&mut self, Queued { job, since }: Queued) {
+        self.metrics.transaction_wait.observe(since.elapsed().as_secs_f64());
+        self.jobs.push(job);
+    }
+}
+
+/// Runs one transaction and answers whether its changes stay.
+fn write_one(conn: &mut Conn, job: &mut dyn Job) -> Result<bool> {
+    conn.reset();
+    let counted_before = conn.counted().len();
+    sql(conn, "SAVEPOINT one")?;
+    let stays = run(conn, job);
+    // On a full disk or an I/O error SQLite ends the whole transaction, and what follows would commit by itself.
+    if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
+        return Err(DbError::unavailable("SQLite rolled back"));
+    }
+    if !stays {
+        conn.counted().truncate(counted_before);
+        sql(conn, "ROLLBACK TO one")?;
+    }
+    sql(conn, "RELEASE one")?;
+    Ok(stays)
+}
+
+fn sql(conn: &Conn, text: &str) -> Result<()> {
+    let Some(connection) = conn.as_sqlite() else { return Ok(()) };
+    connection.prepare_cached(text)?.execute([])?;
+    Ok(())
+}
+
+/// A group's failure, told to each of its transactions.
+fn again(failure: &DbError) -> DbError {
+    match failure {
+        DbError::LockTimeout => DbError::LockTimeout,
+        other => DbError::unavailable(other),
+    }
+}

@@ -1,0 +1,72 @@
+//! Accounts: the companies that buy from the carrier, and the carrier's own.
+//!
+//! `GET /account` and `PATCH /account` are the customer's view of itself; `GET /me` shows the same beside the user.
+
+mod store;
+mod types;
+mod words;
+
+pub use store::{
+    Details, NewAccount, TaxStanding, assign_manager, contact, discard, insert, lock, move_vat_status, set_details,
+    tax_standing,
+};
+pub use types::{Account, Address, OnboardingStatus, VatStatus};
+pub use words::words_of;
+
+use serde_json::{Value, json};
+
+use api::answer::Json;
+use api::call::{Call, Done, Read};
+use api::input::Body;
+use api::problem::Problem;
+use db::Conn;
+use store::AccountRow;
+use types::AccountUpdate;
+use values::AccountId;
+
+/// The account as clients see it.
+pub async fn view(conn: &mut Conn, id: AccountId) -> Result<Account, Problem> {
+    Ok(store::find(conn, id).await?.ok_or_else(Problem::not_found)?.into())
+}
+
+pub async fn show(mut read: Read) -> Result<Json<Account>, Problem> {
+    let id = read.principal()?.account_id;
+    Ok(Json(view(&mut read, id).await?))
+}
+
+pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Done<Json<Account>>, Problem> {
+    let id = call.principal()?.account_id;
+    call.commit((id, changes), |tx, (id, changes)| {
+        Box::pin(async move {
+            let mut account = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            if account.onboarding_status == OnboardingStatus::Suspended {
+                return Err(Problem::account_not_active(
+                    "The account is suspended; write to support to have it reinstated.",
+                ));
+            }
+            tx.expect_version(&Account::from(account.clone()))?;
+            let before = account.clone();
+            changes.apply(&mut account);
+            tx.call.note_changes(facts(&before), facts(&account));
+            account.updated_at = tx.call.now;
+            store::update(tx, &account).await?;
+            if account.company_name != before.company_name {
+                store::note_words(tx, *id).await?;
+            }
+            Ok(Json(account.into()))
+        })
+    })
+    .await
+}
+
+/// What the audit log tells of a change.
+fn facts(row: &AccountRow) -> [(&'static str, Value); 6] {
+    [
+        ("company_name", json!(row.company_name)),
+        ("locale", json!(row.locale)),
+        ("postal_address", json!(row.postal_address)),
+        ("invoice_address", json!(row.invoice_address)),
+        ("vat_id", json!(row.vat_id)),
+        ("vat_status", json!(row.vat_status)),
+    ]
+}

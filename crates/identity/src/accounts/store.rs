@@ -1,0 +1,234 @@
+//! The accounts table, and the words that accounts are found by.
+
+use uuid::Uuid;
+
+use super::types::{Address, OnboardingStatus, VatStatus};
+use super::words::words_of;
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Country, E164, Email, Locale, Text, Time};
+
+row! {
+    #[derive(Clone)]
+    pub struct AccountRow {
+        pub id: AccountId,
+        pub company_name: Text<1, 200>,
+        pub locale: Locale,
+        pub postal_address: Option<Address>,
+        pub invoice_address: Option<Address>,
+        pub vat_id: Option<Text<1, 20>>,
+        pub vat_status: VatStatus,
+        pub onboarding_status: OnboardingStatus,
+        pub manager_id: Option<Uuid>,
+        pub manager_name: Option<String>,
+        pub manager_email: Option<String>,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+pub struct NewAccount {
+    pub id: AccountId,
+    pub company_name: Text<1, 200>,
+    pub trading_name: Option<String>,
+    pub country: Country,
+    pub contact_name: String,
+    pub contact_email: Email,
+    pub contact_phone: Option<E164>,
+}
+
+pub async fn insert(conn: &mut Conn, account: &NewAccount, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO accounts (id, company_name, trading_name, country, locale, vat_status, contact_name,
+                                   contact_email, contact_phone, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)"
+        ),
+        params![
+            account.id,
+            account.company_name,
+            account.trading_name,
+            account.country,
+            Locale::default(),
+            VatStatus::NotVerified,
+            account.contact_name,
+            account.contact_email,
+            account.contact_phone,
+            now
+        ],
+    )
+    .await?;
+    note_words(conn, account.id).await
+}
+
+/// Writes down what an account is found by, in the place of what it was found by before.
+pub async fn note_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    let (company, trading, contact, email): (String, Option<String>, String, String) = conn
+        .one(
+            sql!("SELECT company_name, trading_name, contact_name, contact_email FROM accounts WHERE id = $1"),
+            params![id],
+        )
+        .await?;
+    forget_words(conn, id).await?;
+    for word in words_of([company.as_str(), trading.as_deref().unwrap_or_default(), &contact, &email]) {
+        conn.exec(sql!("INSERT INTO account_words (word, account_id) VALUES ($1, $2)"), params![word, id]).await?;
+    }
+    Ok(())
+}
+
+async fn forget_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM account_words WHERE account_id = $1"), params![id]).await?;
+    Ok(())
+}
+
+/// Has somebody look after an account, or nobody.
+pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE accounts SET account_manager_id = $2, updated_at = $3 WHERE id = $1"),
+        params![id, manager, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Takes an account back in the transaction that made it.
+pub async fn discard(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    forget_words(conn, id).await?;
+    conn.exec(sql!("DELETE FROM accounts WHERE id = $1"), params![id]).await?;
+    Ok(())
+}
+
+pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    m.id, m.name, m.email, a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id
+             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
+             WHERE a.id = $1"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// What an account says of itself when it signs up, and whoever signed up with less says later.
+pub struct Details<'d> {
+    pub trading_name: Option<&'d str>,
+    pub country: Country,
+    pub contact_name: &'d str,
+    pub contact_phone: Option<E164>,
+}
+
+pub async fn set_details(conn: &mut Conn, id: AccountId, details: &Details<'_>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE accounts SET trading_name = $2, country = $3, contact_name = $4, contact_phone = $5, updated_at = $6
+             WHERE id = $1"
+        ),
+        params![id, details.trading_name, details.country, details.contact_name, details.contact_phone, now],
+    )
+    .await?;
+    note_words(conn, id).await
+}
+
+row! {
+    /// Whom letters about an account go to.
+    pub struct Contact {
+        pub contact_email: Email,
+        pub contact_name: String,
+    }
+}
+
+pub async fn contact(conn: &mut Conn, id: AccountId) -> Result<Option<Contact>, DbError> {
+    conn.opt(sql!("SELECT ", Contact::COLS, " FROM accounts WHERE id = $1"), params![id]).await
+}
+
+/// Makes changes to what an account has one of, or a number of, wait for each other.
+pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    let _: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await?;
+    Ok(())
+}
+
+/// The account, held until the transaction ends: who changes another field meanwhile waits and sees this change.
+pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
+                    m.id, m.name, m.email, a.created_at, a.updated_at
+             FROM accounts a JOIN onboardings o ON o.account_id = a.id
+             LEFT JOIN account_managers m ON m.id = a.account_manager_id AND m.is_active
+             WHERE a.id = $1 /*pg FOR UPDATE OF a */"
+        ),
+        params![id],
+    )
+    .await
+}
+
+/// Writes what an account may change about itself.
+pub async fn update(conn: &mut Conn, account: &AccountRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE accounts SET company_name = $2, locale = $3, postal_address = $4, invoice_address = $5, vat_id = $6,
+                                 vat_status = $7, updated_at = $8
+             WHERE id = $1"
+        ),
+        params![
+            account.id,
+            account.company_name,
+            account.locale,
+            account.postal_address,
+            account.invoice_address,
+            account.vat_id,
+            account.vat_status,
+            account.updated_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+row! {
+    /// What decides about an account's VAT and stands on its invoices.
+    #[derive(Clone)]
+    pub struct TaxStanding {
+        pub company_name: String,
+        pub country: Country,
+        pub postal_address: Option<Address>,
+        pub invoice_address: Option<Address>,
+        pub vat_id: Option<String>,
+        pub vat_status: VatStatus,
+    }
+}
+
+impl TaxStanding {
+    /// Where the company is, as it said when it signed up; its address counts only where it did not say.
+    pub fn established_in(&self) -> Country {
+        let by_address = || self.postal_address.as_ref().map_or(Country::UNKNOWN, |address| address.country);
+        if self.country == Country::UNKNOWN { by_address() } else { self.country }
+    }
+}
+
+pub async fn tax_standing(conn: &mut Conn, id: AccountId) -> Result<Option<TaxStanding>, DbError> {
+    conn.opt(sql!("SELECT ", TaxStanding::COLS, " FROM accounts WHERE id = $1"), params![id]).await
+}
+
+/// Moves the status of the id that was seen, unless id or status have changed since.
+pub async fn move_vat_status(
+    conn: &mut Conn,
+    id: AccountId,
+    seen: &TaxStanding,
+    to: VatStatus,
+    now: Time,
+) -> Result<bool, DbError> {
+    let moved = conn
+        .exec(
+            sql!(
+                "UPDATE accounts SET vat_status = $4, updated_at = CASE WHEN vat_status = $4 THEN updated_at ELSE $5 END
+                 WHERE id = $1 AND vat_status = $3 AND COALESCE(vat_id, '') = COALESCE($2, '')"
+            ),
+            params![id, seen.vat_id, seen.vat_status, to, now],
+        )
+        .await?;
+    Ok(moved == 1)
+}

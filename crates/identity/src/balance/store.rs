@@ -1,0 +1,38 @@
+//! What the carrier sets for an account beside its minimum, which the ledger keeps.
+
+use db::{Conn, DbError, params, sql};
+use values::{AccountId, Time};
+
+/// In nanos of the house currency; none unless it was set.
+pub async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Option<i64>, DbError> {
+    let found: Option<(i64,)> = conn
+        .opt(sql!("SELECT soft_warn_threshold FROM balance_settings WHERE account_id = $1"), params![account])
+        .await?;
+    Ok(found.map(|(nanos,)| nanos))
+}
+
+pub async fn set_soft_warn_threshold(
+    conn: &mut Conn,
+    account: AccountId,
+    nanos: i64,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO balance_settings (account_id, soft_warn_threshold, updated_at) VALUES ($1, $2, $3)
+             ON CONFLICT (account_id) DO UPDATE
+             SET soft_warn_threshold = excluded.soft_warn_threshold, updated_at = excluded.updated_at"
+        ),
+        params![account, nanos, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether this is a customer, which the carrier itself is not.
+pub async fn is_customer(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let found: Option<(AccountId,)> = conn
+        .opt(sql!("SELECT account_id FROM onboardings WHERE account_id = $1 AND NOT is_carrier"), params![account])
+        .await?;
+    Ok(found.is_some())
+}

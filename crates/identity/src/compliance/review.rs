@@ -1,0 +1,143 @@
+//! What the team does with intakes.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::customer::{Position, resume};
+use super::desk::{self, download_url, refused};
+use super::rules::{self, Move};
+use super::store::{self, DocumentRow, IntakeRow, Wanted};
+use super::types::{
+    AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument, LinkedDocuments,
+    Purpose,
+};
+use api::answer::Json;
+use api::call::{Call, Done, Read, Tx};
+use api::input::{Body, OptionalBody, Path, PathPair};
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use db::Conn;
+use values::{IntakeDocumentId, IntakeId};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    status: Option<IntakeStatus>,
+    #[serde(default)]
+    purpose: Option<Purpose>,
+}
+
+pub async fn list_all(mut read: Read, listing: Listing<Filters, Position>) -> Result<Page<AdminIntake>, Problem> {
+    let Filters { status, purpose } = listing.filters;
+    let wanted = Wanted { account: None, status, purpose };
+    let rows = store::list(&mut read, &wanted, resume(listing.after), listing.fetch()).await?;
+    listing.page(
+        rows,
+        |(intake, _)| (intake.created_at.millis(), intake.id),
+        |(intake, documents)| for_team(intake, documents),
+    )
+}
+
+fn for_team(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
+    AdminIntake { account_id: intake.account_id, intake: Intake::new(intake, documents) }
+}
+
+pub async fn show_to_team(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
+    Ok(Json(view(&mut read, id).await?))
+}
+
+/// The links are apart from the intake: they differ each time, and the intake's version must not.
+pub async fn show_documents(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
+    let (app, now) = (read.call.app.clone(), read.call.now);
+    read.call.note("intake", id.to_string());
+    let intake = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+    read.call.about(intake.account_id);
+    let documents = store::documents(&mut read, id).await?.into_iter();
+    let linked =
+        |document| LinkedDocument { download_url: download_url(&app, &document, now), document: document.into() };
+    Ok(Json(LinkedDocuments { data: documents.map(linked).collect() }))
+}
+
+/// The moves are one function but for the move.
+macro_rules! moves {
+    ($($name:ident $step:ident),*) => {$(
+        pub async fn $name(
+            call: Call,
+            Path(id): Path<IntakeId>,
+            OptionalBody(request): OptionalBody<ComplianceActionRequest>,
+        ) -> Result<Done<Json<AdminIntake>>, Problem> {
+            act(call, id, Move::$step, request).await
+        }
+    )*};
+}
+
+moves!(approve Approve, reject Reject, request_more RequestMore);
+
+pub async fn review(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<AdminIntake>>, Problem> {
+    act(call, id, Move::Review, ComplianceActionRequest::default()).await
+}
+
+async fn act(
+    call: Call,
+    id: IntakeId,
+    step: Move,
+    request: ComplianceActionRequest,
+) -> Result<Done<Json<AdminIntake>>, Problem> {
+    call.note("intake", id.to_string());
+    call.commit((id, step, request), |tx, (id, step, request)| {
+        Box::pin(async move {
+            let intake = find_to_change(tx, *id).await?;
+            desk::decide(tx, intake, *step, request.note.as_deref()).await?;
+            Ok(Json(view(tx, *id).await?))
+        })
+    })
+    .await
+}
+
+async fn find_to_change(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
+    let intake = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+    tx.call.about(intake.account_id);
+    Ok(intake)
+}
+
+async fn view(conn: &mut Conn, id: IntakeId) -> Result<AdminIntake, Problem> {
+    let intake = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
+    let documents = store::documents(conn, id).await?;
+    Ok(for_team(intake, documents))
+}
+
+/// Answers with the intake, whose version it is that `If-Match` names.
+pub async fn judge_document(
+    call: Call,
+    PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
+    Body(update): Body<DocumentUpdate>,
+) -> Result<Done<Json<AdminIntake>>, Problem> {
+    call.note("intake", id.to_string());
+    call.note("document", document.to_string());
+    call.commit((id, document, update), |tx, (id, document, update)| {
+        Box::pin(async move {
+            judge(tx, *id, *document, update).await?;
+            Ok(Json(view(tx, *id).await?))
+        })
+    })
+    .await
+}
+
+async fn judge(
+    tx: &mut Tx<'_>,
+    id: IntakeId,
+    document: IntakeDocumentId,
+    update: &DocumentUpdate,
+) -> Result<(), Problem> {
+    let now = tx.call.now;
+    let intake = find_to_change(tx, id).await?;
+    let current = view(tx, id).await?;
+    tx.expect_version(&current)?;
+    let reason = update.reject_reason.as_deref();
+    if !store::judge_document(tx, id, document, update.status, reason).await? {
+        return Err(Problem::not_found());
+    }
+    rules::admit_verdicts(intake.status).map_err(refused)?;
+    Ok(store::touch(tx, id, now).await?)
+}

@@ -1,0 +1,289 @@
+//! The tables of intakes and their documents.
+
+use uuid::Uuid;
+
+use super::rules::{self, DOCUMENTS_AT_MOST};
+use super::types::{DocumentStatus, IntakeStatus, Purpose};
+use db::{Conn, DbError, FromRow, Row, params, row, sql};
+use platform::outside::files::ContentHash;
+use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
+
+row! {
+    #[derive(Clone)]
+    pub struct IntakeRow {
+        pub id: IntakeId,
+        pub account_id: AccountId,
+        pub purpose: Purpose,
+        pub status: IntakeStatus,
+        pub related_resource_id: Option<Uuid>,
+        pub required_docs: Words<DocKind>,
+        pub reviewer_note: Option<String>,
+        pub submitted_at: Option<Time>,
+        pub reviewed_at: Option<Time>,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+impl IntakeRow {
+    /// Which of the required kinds are there.
+    pub fn uploaded(&self, documents: &[DocumentRow]) -> Vec<DocKind> {
+        let documents: Vec<_> = documents.iter().map(|document| (&document.kind, document.status)).collect();
+        rules::uploaded(&self.required_docs.0, &documents)
+    }
+}
+
+row! {
+    #[derive(Clone)]
+    pub struct DocumentRow {
+        pub id: IntakeDocumentId,
+        pub intake_id: IntakeId,
+        pub kind: DocKind,
+        pub file_name: String,
+        pub content_type: String,
+        pub size_bytes: i64,
+        pub content_hash: ContentHash,
+        pub status: DocumentStatus,
+        pub reject_reason: Option<String>,
+        pub uploaded_at: Time,
+    }
+}
+
+/// Which intakes are listed.
+pub struct Wanted {
+    /// Nobody in particular: everybody's.
+    pub account: Option<AccountId>,
+    pub status: Option<IntakeStatus>,
+    pub purpose: Option<Purpose>,
+}
+
+pub async fn find(conn: &mut Conn, id: IntakeId) -> Result<Option<IntakeRow>, DbError> {
+    conn.opt(sql!("SELECT ", IntakeRow::COLS, " FROM intakes WHERE id = $1"), params![id]).await
+}
+
+/// The intake, held until the transaction ends.
+pub async fn find_to_change(conn: &mut Conn, id: IntakeId) -> Result<Option<IntakeRow>, DbError> {
+    conn.opt(sql!("SELECT ", IntakeRow::COLS, " FROM intakes WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+/// The intake that a document belongs to, held until the transaction ends.
+pub async fn find_by_document_to_change(
+    conn: &mut Conn,
+    document: IntakeDocumentId,
+) -> Result<Option<IntakeRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            IntakeRow::COLS,
+            " FROM intakes
+             WHERE id = (SELECT d.intake_id FROM intake_documents d WHERE d.id = $1) /*pg FOR UPDATE */"
+        ),
+        params![document],
+    )
+    .await
+}
+
+/// The account's latest business verification.
+pub async fn latest_kyb(conn: &mut Conn, account: AccountId) -> Result<Option<IntakeRow>, DbError> {
+    // One that is not rejected is the latest, since no other can have been opened beside it.
+    conn.opt(
+        sql!(
+            "SELECT ",
+            IntakeRow::COLS,
+            " FROM intakes WHERE account_id = $1 AND purpose = 'kyb'
+             ORDER BY CASE WHEN status = 'rejected' THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1"
+        ),
+        params![account],
+    )
+    .await
+}
+
+/// Opens an intake; false when the account has a business verification that is not rejected.
+pub async fn insert(conn: &mut Conn, intake: &IntakeRow) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO intakes (id, account_id, purpose, status, related_resource_id, required_docs, created_at,
+                                      updated_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+                 ON CONFLICT (account_id) WHERE purpose = 'kyb' AND status <> 'rejected' DO NOTHING"
+            ),
+            params![
+                intake.id,
+                intake.account_id,
+                intake.purpose,
+                intake.status,
+                intake.related_resource_id,
+                intake.required_docs,
+                intake.created_at
+            ],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+/// Writes what a move changes.
+pub async fn update(conn: &mut Conn, intake: &IntakeRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE intakes SET status = $2, reviewer_note = $3, submitted_at = $4, reviewed_at = $5, updated_at = $6
+             WHERE id = $1"
+        ),
+        params![
+            intake.id,
+            intake.status,
+            intake.reviewer_note,
+            intake.submitted_at,
+            intake.reviewed_at,
+            intake.updated_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn touch(conn: &mut Conn, id: IntakeId, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE intakes SET updated_at = $2 WHERE id = $1"), params![id, now]).await?;
+    Ok(())
+}
+
+/// An intake with one of its documents, or with none if it has none.
+struct Joined {
+    intake: IntakeRow,
+    document: Option<DocumentRow>,
+}
+
+impl FromRow for Joined {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        let document: Option<IntakeDocumentId> = row.get(IntakeRow::WIDTH)?;
+        let document = document.map(|_| DocumentRow::from_column(row, IntakeRow::WIDTH)).transpose()?;
+        Ok(Joined { intake: IntakeRow::from_row(row)?, document })
+    }
+}
+
+/// Intakes with their documents, newest first: a page is one statement, and true of one moment.
+pub async fn list(
+    conn: &mut Conn,
+    wanted: &Wanted,
+    after: (Time, IntakeId),
+    limit: i64,
+) -> Result<Vec<(IntakeRow, Vec<DocumentRow>)>, DbError> {
+    let (at, id) = after;
+    let joined = match wanted.account {
+        Some(account) => {
+            conn.all(
+                sql!(
+                    "SELECT i.*, d.* FROM
+                         (SELECT ",
+                    IntakeRow::COLS,
+                    " FROM intakes
+                          WHERE account_id = $1 AND (status = $2 OR $2 IS NULL) AND (purpose = $3 OR $3 IS NULL)
+                                AND (created_at, id) < ($4, $5)
+                          ORDER BY created_at DESC, id DESC LIMIT $6) i
+                     LEFT JOIN (SELECT ",
+                    DocumentRow::COLS,
+                    " FROM intake_documents) d ON d.intake_id = i.id
+                     ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
+                ),
+                params![account, wanted.status, wanted.purpose, at, id, limit],
+            )
+            .await?
+        }
+        None => {
+            conn.all(
+                sql!(
+                    "SELECT i.*, d.* FROM
+                         (SELECT ",
+                    IntakeRow::COLS,
+                    " FROM intakes
+                          WHERE (status = $1 OR $1 IS NULL) AND (purpose = $2 OR $2 IS NULL)
+                                AND (created_at, id) < ($3, $4)
+                          ORDER BY created_at DESC, id DESC LIMIT $5) i
+                     LEFT JOIN (SELECT ",
+                    DocumentRow::COLS,
+                    " FROM intake_documents) d ON d.intake_id = i.id
+                     ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
+                ),
+                params![wanted.status, wanted.purpose, at, id, limit],
+            )
+            .await?
+        }
+    };
+    Ok(gathered(joined))
+}
+
+/// Each intake once, with all its documents. Rows of one intake stand together.
+fn gathered(rows: Vec<Joined>) -> Vec<(IntakeRow, Vec<DocumentRow>)> {
+    let mut intakes: Vec<(IntakeRow, Vec<DocumentRow>)> = Vec::new();
+    for Joined { intake, document } in rows {
+        match intakes.last_mut().filter(|(last, _)| last.id == intake.id) {
+            Some((_, documents)) => documents.extend(document),
+            None => intakes.push((intake, document.into_iter().collect())),
+        }
+    }
+    intakes
+}
+
+/// Everything that was handed in, oldest first.
+pub async fn documents(conn: &mut Conn, intake: IntakeId) -> Result<Vec<DocumentRow>, DbError> {
+    let limit = i64::try_from(DOCUMENTS_AT_MOST).unwrap_or(i64::MAX);
+    conn.all(
+        sql!(
+            "SELECT ",
+            DocumentRow::COLS,
+            " FROM intake_documents WHERE intake_id = $1 ORDER BY uploaded_at, id LIMIT $2"
+        ),
+        params![intake, limit],
+    )
+    .await
+}
+
+pub async fn insert_document(conn: &mut Conn, document: &DocumentRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO intake_documents (id, intake_id, kind, file_name, content_type, size_bytes, content_hash,
+                                           status, reject_reason, uploaded_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        ),
+        params![
+            document.id,
+            document.intake_id,
+            document.kind,
+            document.file_name,
+            document.content_type,
+            document.size_bytes,
+            document.content_hash,
+            document.status,
+            document.reject_reason,
+            document.uploaded_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether there was such a document.
+pub async fn delete_document(conn: &mut Conn, intake: IntakeId, id: IntakeDocumentId) -> Result<bool, DbError> {
+    let sql = sql!("DELETE FROM intake_documents WHERE intake_id = $1 AND id = $2");
+    Ok(conn.exec(sql, params![intake, id]).await? == 1)
+}
+
+/// Whether there is such a document.
+pub async fn judge_document(
+    conn: &mut Conn,
+    intake: IntakeId,
+    id: IntakeDocumentId,
+    status: DocumentStatus,
+    reject_reason: Option<&str>,
+) -> Result<bool, DbError> {
+    let sql = sql!("UPDATE intake_documents SET status = $3, reject_reason = $4 WHERE intake_id = $1 AND id = $2");
+    Ok(conn.exec(sql, params![intake, id, status, reject_reason]).await? == 1)
+}
+
+/// Whether any document has this content.
+pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
+    let (named,) = conn
+        .one(sql!("SELECT EXISTS (SELECT 1 FROM intake_documents WHERE content_hash = $1)"), params![*hash])
+        .await?;
+    Ok(named)
+}

@@ -1,0 +1,131 @@
+//! What the team does with business verifications.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::rules;
+use super::store::{self, Listed};
+use super::types::{
+    AdminKybAccount, AdminKybActionRequest, AdminKybDetail, AdminKybDocument, AdminKybListItem, ComplianceIntake,
+    KybStatus,
+};
+use crate::compliance::{self, DocumentRow, IntakeRow, Move, Purpose, download_url};
+use crate::onboarding;
+use api::answer::Json;
+use api::call::{Call, Done, Read};
+use api::input::{OptionalBody, Path};
+use api::page::{Items, Listing};
+use api::problem::Problem;
+use db::Conn;
+use platform::app::App;
+use values::{IntakeId, KybDocumentId, KybId, Time, UnixSeconds};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    status: Option<KybStatus>,
+}
+
+pub async fn list(mut read: Read, listing: Listing<Filters, (i64, KybId)>) -> Result<Items<AdminKybListItem>, Problem> {
+    let (at, id) = listing.after.unwrap_or((i64::MAX, KybId::new(Uuid::max())));
+    let after = (Time::from_millis(at), id);
+    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    listing.items(rows, |listed| (listed.created_at.millis(), listed.id), list_item)
+}
+
+fn list_item(listed: Listed) -> AdminKybListItem {
+    AdminKybListItem {
+        id: listed.id,
+        account_id: listed.account_id,
+        account_legal_name: listed.account_legal_name,
+        status: listed.status.into(),
+        submitted_at: listed.submitted_at.map(UnixSeconds),
+        reviewer_note: listed.reviewer_note,
+        document_count: listed.document_count,
+    }
+}
+
+pub async fn detail(mut read: Read, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
+    let (app, now) = (read.call.app.clone(), read.call.now);
+    read.call.note("kyb", id.to_string());
+    let intake = kyb(compliance::find_intake(&mut read, intake_id(id)).await?)?;
+    read.call.about(intake.account_id);
+    Ok(Json(view(&mut read, &app, intake, now).await?))
+}
+
+const fn intake_id(id: KybId) -> IntakeId {
+    IntakeId::new(id.uuid())
+}
+
+/// The intake, if it is a business verification.
+fn kyb(intake: Option<IntakeRow>) -> Result<IntakeRow, Problem> {
+    intake.filter(|intake| intake.purpose == Purpose::Kyb).ok_or_else(Problem::not_found)
+}
+
+async fn view(conn: &mut Conn, app: &App, intake: IntakeRow, now: Time) -> Result<AdminKybDetail, Problem> {
+    let account = onboarding::prospect(conn, intake.account_id).await?.ok_or_else(Problem::not_found)?;
+    let documents = compliance::documents(conn, intake.id).await?;
+    Ok(AdminKybDetail {
+        account_id: intake.account_id,
+        intake: ComplianceIntake::new(intake, &documents),
+        account_summary: AdminKybAccount {
+            id: account.account_id,
+            legal_name: account.company_name,
+            trading_name: account.trading_name,
+            country: account.country,
+            contact_name: account.contact_name,
+            contact_email: account.contact_email,
+            status: account.beta_status,
+        },
+        documents: documents.into_iter().map(|document| linked(app, document, now)).collect(),
+    })
+}
+
+fn linked(app: &App, document: DocumentRow, now: Time) -> AdminKybDocument {
+    AdminKybDocument {
+        download_url: download_url(app, &document, now),
+        doc_id: KybDocumentId::new(document.id.uuid()),
+        doc_kind: document.kind,
+        content_type: document.content_type,
+        size_bytes: document.size_bytes,
+        uploaded_at: UnixSeconds(document.uploaded_at),
+    }
+}
+
+pub async fn approve(
+    call: Call,
+    Path(id): Path<KybId>,
+    OptionalBody(request): OptionalBody<AdminKybActionRequest>,
+) -> Result<Done<Json<AdminKybDetail>>, Problem> {
+    decide(call, id, Move::Approve, request).await
+}
+
+pub async fn reject(
+    call: Call,
+    Path(id): Path<KybId>,
+    OptionalBody(request): OptionalBody<AdminKybActionRequest>,
+) -> Result<Done<Json<AdminKybDetail>>, Problem> {
+    decide(call, id, Move::Reject, request).await
+}
+
+async fn decide(
+    call: Call,
+    id: KybId,
+    step: Move,
+    request: AdminKybActionRequest,
+) -> Result<Done<Json<AdminKybDetail>>, Problem> {
+    call.note("kyb", id.to_string());
+    call.commit((id, step, request), |tx, (id, step, request)| {
+        Box::pin(async move {
+            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let intake = kyb(compliance::find_intake_to_change(tx, intake_id(*id)).await?)?;
+            tx.call.about(intake.account_id);
+            rules::must_be_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
+            let intake = compliance::decide(tx, intake, *step, request.reviewer_note.as_deref()).await?;
+            Ok(Json(view(tx, &app, intake, now).await?))
+        })
+    })
+    .await
+}

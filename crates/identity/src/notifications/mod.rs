@@ -1,0 +1,141 @@
+//! Notifications: what an account is told of in the portal. A client finds the words by the code.
+//!
+//! A feature that has news calls [`notify`] in the transaction of what happened, with the struct of one of the `codes`.
+//! Everybody of the account sees the same list, and what one has read the others have too. They are kept for 400 days.
+
+mod codes;
+mod store;
+
+pub use codes::*;
+pub use store::forget;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use api::answer::Json;
+use api::call::{Call, Done, Read};
+use api::input::Path;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use db::{Conn, DbError};
+use platform::entropy::Entropy;
+use store::{NotificationId, NotificationRow, Payload};
+use values::{AccountId, Rfc3339, Time};
+
+/// Counting further helps nobody.
+const UNREAD_COUNTED: i64 = 1000;
+
+#[derive(Serialize, JsonSchema)]
+pub struct Notification {
+    pub id: NotificationId,
+    pub code: NotificationCode,
+    pub severity: Severity,
+    /// What there is to say; which fields it has depends on the code.
+    #[schemars(schema_with = "codes::payload_schema")]
+    pub payload: Value,
+    pub read_at: Option<Rfc3339>,
+    pub created_at: Rfc3339,
+}
+
+impl From<NotificationRow> for Notification {
+    fn from(row: NotificationRow) -> Self {
+        let NotificationRow { id, code, severity, payload, read_at, created_at } = row;
+        let (read_at, created_at) = (read_at.map(Rfc3339), Rfc3339(created_at));
+        Notification { id, code, severity, payload: payload.0, read_at, created_at }
+    }
+}
+
+/// Tells an account of something, in the transaction it happens in.
+pub async fn notify<N: News + Sync>(
+    conn: &mut Conn,
+    entropy: Entropy,
+    account: AccountId,
+    news: &N,
+    now: Time,
+) -> Result<(), DbError> {
+    let notification = NotificationRow {
+        id: NotificationId::new(entropy.uuid(now)),
+        code: N::CODE,
+        severity: N::SEVERITY,
+        payload: Payload(serde_json::to_value(news).map_err(DbError::other)?),
+        read_at: None,
+        created_at: now,
+    };
+    store::insert(conn, account, &notification).await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    /// Only those that nobody has read.
+    #[serde(default)]
+    unread: bool,
+}
+
+pub async fn list(
+    mut read: Read,
+    listing: Listing<Filters, (i64, NotificationId)>,
+) -> Result<Page<Notification>, Problem> {
+    let account = read.principal()?.account_id;
+    let newest = (Time::from_millis(i64::MAX), NotificationId::new(Uuid::max()));
+    let after = listing.after.map_or(newest, |(at, id)| (Time::from_millis(at), id));
+    let rows = if listing.filters.unread {
+        store::list_unread(&mut read, account, after, listing.fetch()).await?
+    } else {
+        store::list(&mut read, account, after, listing.fetch()).await?
+    };
+    listing.page(rows, |row| (row.created_at.millis(), row.id), Notification::from)
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct UnreadCount {
+    /// Counted up to 1000.
+    unread: i64,
+}
+
+pub async fn unread_count(mut read: Read) -> Result<Json<UnreadCount>, Problem> {
+    let account = read.principal()?.account_id;
+    let unread = store::unread(&mut read, account, UNREAD_COUNTED).await?;
+    Ok(Json(UnreadCount { unread }))
+}
+
+pub async fn mark_read(call: Call, Path(id): Path<NotificationId>) -> Result<Done<Json<Notification>>, Problem> {
+    let account = call.principal()?.account_id;
+    call.commit((account, id), |tx, (account, id)| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            let row = store::read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
+            Ok(Json(row.into()))
+        })
+    })
+    .await
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct NotificationCodes {
+    data: Vec<NotificationKind>,
+}
+
+/// Every code there is, for whoever writes a client.
+pub async fn codes(_: Read) -> Result<Json<NotificationCodes>, Problem> {
+    Ok(Json(NotificationCodes { data: catalogue() }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ReadAll {
+    /// How many were unread.
+    read: u64,
+}
+
+pub async fn mark_all_read(call: Call) -> Result<Done<Json<ReadAll>>, Problem> {
+    let account = call.principal()?.account_id;
+    call.commit(account, |tx, account| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            Ok(Json(ReadAll { read: store::read_all(tx, *account, now).await? }))
+        })
+    })
+    .await
+}

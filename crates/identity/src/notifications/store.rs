@@ -1,0 +1,142 @@
+//! The notifications.
+
+use serde_json::Value;
+
+use super::codes::{NotificationCode, Severity};
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Invalid, Stored, Time, id};
+
+id! {
+    /// A notification.
+    pub struct NotificationId;
+}
+
+/// What a notification says, as JSON.
+#[derive(Clone, Debug)]
+pub struct Payload(pub Value);
+
+impl Stored for Payload {
+    type Raw = String;
+
+    fn to_raw(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn from_raw(raw: String) -> Result<Self, Invalid> {
+        serde_json::from_str(&raw).map(Payload).map_err(|error| Invalid(error.to_string().into()))
+    }
+}
+
+row! {
+    pub struct NotificationRow {
+        pub id: NotificationId,
+        pub code: NotificationCode,
+        pub severity: Severity,
+        pub payload: Payload,
+        pub read_at: Option<Time>,
+        pub created_at: Time,
+    }
+}
+
+pub async fn insert(conn: &mut Conn, account: AccountId, new: &NotificationRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO notifications (id, account_id, code, severity, payload, read_at, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![new.id, account, new.code, new.severity, new.payload, new.read_at, new.created_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Where a page begins: after the notification of this moment and id.
+pub type Position = (Time, NotificationId);
+
+pub async fn list(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): Position,
+    limit: i64,
+) -> Result<Vec<NotificationRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NotificationRow::COLS,
+            " FROM notifications WHERE account_id = $1 AND (created_at, id) < ($2, $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+pub async fn list_unread(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): Position,
+    limit: i64,
+) -> Result<Vec<NotificationRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NotificationRow::COLS,
+            " FROM notifications WHERE account_id = $1 AND read_at IS NULL AND (created_at, id) < ($2, $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+/// How many are unread, counted no further than `most`.
+pub async fn unread(conn: &mut Conn, account: AccountId, most: i64) -> Result<i64, DbError> {
+    let (count,) = conn
+        .one(
+            sql!(
+                "SELECT COUNT(*) FROM
+                     (SELECT 1 AS one FROM notifications WHERE account_id = $1 AND read_at IS NULL LIMIT $2) AS unread"
+            ),
+            params![account, most],
+        )
+        .await?;
+    Ok(count)
+}
+
+/// Marks one as read and answers it; the first time counts.
+pub async fn read(
+    conn: &mut Conn,
+    account: AccountId,
+    id: NotificationId,
+    now: Time,
+) -> Result<Option<NotificationRow>, DbError> {
+    conn.opt(
+        sql!(
+            "UPDATE notifications SET read_at = COALESCE(read_at, $3) WHERE account_id = $1 AND id = $2 RETURNING ",
+            NotificationRow::COLS
+        ),
+        params![account, id, now],
+    )
+    .await
+}
+
+/// Marks all as read and answers how many were not.
+pub async fn read_all(conn: &mut Conn, account: AccountId, now: Time) -> Result<u64, DbError> {
+    conn.exec(
+        sql!("UPDATE notifications SET read_at = $2 WHERE account_id = $1 AND read_at IS NULL"),
+        params![account, now],
+    )
+    .await
+}
+
+/// Forgets notifications from before `cutoff`, so many at most.
+pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM notifications WHERE id IN
+                 (SELECT id FROM notifications WHERE created_at < $1 ORDER BY created_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}

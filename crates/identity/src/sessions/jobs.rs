@@ -1,0 +1,50 @@
+//! What runs after the answer: reset links.
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use super::rules::RESET_LINK_LIFETIME;
+use super::store::{self, LinkPurpose};
+use super::{issue, links};
+use crate::users;
+use db::{Conn, DbError};
+use platform::app::App;
+use platform::crypto::keys::Purpose;
+use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::letters::{self, Addressee, Moment, ResetPassword};
+use values::{Email, Time};
+
+pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
+
+/// Enqueues a job about an address; addresses wait sealed.
+pub async fn enqueue_sealed(conn: &mut Conn, app: &App, kind: Kind, email: &Email, now: Time) -> Result<(), DbError> {
+    let sealed = BASE64.encode(&app.keys.seal(Purpose::Letter, email.as_str().as_bytes()));
+    enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind, payload: json!({"sealed": sealed}), run_at: now }).await
+}
+
+fn unseal(app: &App, payload: &Value) -> Option<Email> {
+    let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
+    String::from_utf8(app.keys.open(Purpose::Letter, &sealed)?).ok()?.parse().ok()
+}
+
+/// Makes the reset link and its letter, if the address belongs to anyone.
+pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    let email =
+        unseal(&context.app, &payload).ok_or_else(|| JobError::Hopeless("the address cannot be read".into()))?;
+    let db = context.db.clone();
+    db.tx((context, email), |conn, (context, email)| {
+        Box::pin(async move {
+            let (app, now) = (&context.app, context.clock.now());
+            if let Some(user) = users::find_by_email(conn, email).await?.filter(|user| user.is_active) {
+                let token = app.entropy.token();
+                let expires_at = now.plus(RESET_LINK_LIFETIME);
+                store::insert_link(conn, &issue::hash(&token), LinkPurpose::Reset, user.id, expires_at).await?;
+                let link = links::link(app, "reset-password", &token);
+                let mail = ResetPassword { link, expires_at: Moment(expires_at) };
+                letters::send(conn, app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+            }
+            context.finish_in(conn).await
+        })
+    })
+    .await
+}

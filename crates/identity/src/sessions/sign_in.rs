@@ -1,0 +1,153 @@
+//! The way in: password first, then a code where one is asked for.
+
+use std::net::IpAddr;
+
+use uuid::Uuid;
+
+use super::types::{
+    SessionResponse, SignInRequest, SignInResponse, SignInTwoFaRequired, TwoFactorRequired, VerifyRequest,
+};
+use super::{issue, rules, store};
+use crate::two_factor::{self, Challenge, Code};
+use crate::users::{self, User};
+use api::answer::Json;
+use api::call::{Call, Done, Tx};
+use api::input::{Body, sha256};
+use api::problem::Problem;
+use platform::crypto::tokens::{CHALLENGE_LIFETIME, ChallengeAudience, ChallengeClaims, TokenError};
+use platform::limits::{self, Limit, Subject};
+use platform::traffic::Count;
+use values::{Email, UserId};
+
+pub async fn sign_in(call: Call, Body(request): Body<SignInRequest>) -> Result<Done<Json<SignInResponse>>, Problem> {
+    call.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
+    let pair = failing_pair(&request.email, call.ip);
+    let user = check_password(&call, &request, pair).await?;
+    call.commit((user, pair), |tx, (user, pair)| {
+        Box::pin(async move {
+            // The password was checked before the transaction; a reset may have come in between.
+            let held = users::find_held(tx, user.id).await?;
+            if held.is_none_or(|held| held.password_hash != user.password_hash) {
+                return Err(no_match());
+            }
+            store::clear_failures(tx, *pair).await?;
+            if two_factor::is_required(tx, user.id).await? {
+                return Ok(Json(SignInResponse::TwoFactor(challenge(tx, user).await?)));
+            }
+            Ok(Json(SignInResponse::Session(issue::open(tx, user).await?)))
+        })
+    })
+    .await
+}
+
+/// The user with this email and password. Unknown, wrong, locked and deactivated look and last alike.
+async fn check_password(call: &Call, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
+    let mut conn = call.app.db.read().await?;
+    let user = users::find_by_email(&mut conn, &request.email).await?;
+    let locked_until = store::locked_until(&mut conn, pair).await?;
+    drop(conn);
+    if let Some(user) = &user {
+        call.concerns(user.account_id, user.id, &user.roles);
+    }
+    let stored = user.as_ref().and_then(|user| user.password_hash.clone());
+    let fits = call.app.passwords.verify(request.password.expose(), stored).await?;
+    let limits_on = call.app.limits.are_on();
+    let is_locked = limits_on && locked_until.is_some_and(|until| until > call.now);
+    let known = user.as_ref().map(|user| user.id);
+    match user.filter(|user| fits && user.is_active && !is_locked) {
+        Some(user) => Ok(user),
+        None => {
+            call.app.traffic.count(Count::FailedSignIn, call.ip.to_string());
+            if limits_on && !is_locked {
+                remember_failure(call, pair, known).await?;
+            }
+            Err(no_match())
+        }
+    }
+}
+
+fn no_match() -> Problem {
+    Problem::invalid_credentials("Email and password do not match; POST /v1/auth/forgot-password helps.")
+}
+
+async fn remember_failure(call: &Call, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
+    call.app
+        .db
+        .tx((pair, user, call.now), |conn, (pair, user, now)| {
+            Box::pin(async move {
+                let failures = store::count_failure(conn, *pair, *user, *now).await?;
+                store::lock_until(conn, *pair, now.plus(rules::wait_after(failures))).await?;
+                Ok(())
+            })
+        })
+        .await
+}
+
+/// Whoever fails from one network must not lock the owner out at another.
+pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
+    let hash = sha256(format!("{email} {}", limits::network_of(ip)).as_bytes());
+    let mut first = [0; 16];
+    first.copy_from_slice(&hash[..16]);
+    Uuid::from_bytes(first)
+}
+
+async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, Problem> {
+    let call = tx.call.clone();
+    let jti = call.app.entropy.uuid(call.now);
+    let claims = ChallengeClaims {
+        sub: user.id,
+        iat: call.now.seconds(),
+        exp: call.now.seconds() + CHALLENGE_LIFETIME.as_secs().cast_signed(),
+        jti,
+        aud: ChallengeAudience::Challenge,
+    };
+    let expires_at = call.now.plus(CHALLENGE_LIFETIME);
+    two_factor::open_challenge(tx, &Challenge { jti, user_id: user.id, expires_at }).await?;
+    let tmp_token = call.app.tokens.sign(&claims).map_err(Problem::internal)?;
+    call.note("second_factor", "required");
+    Ok(SignInTwoFaRequired { status: TwoFactorRequired::Required, tmp_token })
+}
+
+pub async fn verify_second_factor(
+    call: Call,
+    Body(request): Body<VerifyRequest>,
+) -> Result<Done<Json<SessionResponse>>, Problem> {
+    let claims = call.app.tokens.read_challenge(&request.tmp_token, call.now).map_err(|error| match error {
+        TokenError::Expired => Problem::token_expired("Too late: sign in again."),
+        TokenError::Invalid => Problem::token_invalid("The tmp_token is not one of ours: sign in again."),
+    })?;
+    let user = users::find(&mut *call.app.db.read().await?, claims.sub).await?;
+    let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
+    call.concerns(user.account_id, user.id, &user.roles);
+    call.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
+    count_try(&call, &claims).await?;
+    call.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
+        Box::pin(async move {
+            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            two_factor::pass(tx, &app, user.id, code, now).await?;
+            if !two_factor::use_challenge(tx, *jti, now).await? {
+                return Err(spent_challenge());
+            }
+            tx.call.note(
+                "second_factor",
+                if matches!(code, Code::Recovery(_)) { "recovery_code" } else { "one_time_code" },
+            );
+            Ok(Json(issue::open(tx, user).await?))
+        })
+    })
+    .await
+}
+
+/// A try counts whatever comes of it, so it commits on its own.
+async fn count_try(call: &Call, claims: &ChallengeClaims) -> Result<(), Problem> {
+    let open = call
+        .app
+        .db
+        .tx((claims.jti, claims.sub), |conn, (jti, user)| Box::pin(two_factor::try_challenge(conn, *jti, *user)))
+        .await?;
+    if open { Ok(()) } else { Err(spent_challenge()) }
+}
+
+fn spent_challenge() -> Problem {
+    Problem::token_invalid("The tmp_token was used or had its tries: sign in again.")
+}

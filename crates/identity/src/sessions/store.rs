@@ -1,0 +1,330 @@
+//! Sessions, their tokens, links and failed sign-ins.
+
+use std::net::IpAddr;
+
+use uuid::Uuid;
+
+use super::rules::FAILURE_MEMORY;
+use db::{Conn, DbError, params, row, sql};
+use values::{SessionId, Time, UserId, text_enum};
+
+row! {
+    pub struct Session {
+        pub id: SessionId,
+        pub user_id: UserId,
+        pub created_at: Time,
+        pub last_used_at: Time,
+        pub ip: String,
+        pub user_agent: Option<String>,
+    }
+}
+
+pub struct NewSession<'a> {
+    pub id: SessionId,
+    pub user_id: UserId,
+    pub expires_at: Time,
+    pub ip: IpAddr,
+    pub user_agent: Option<&'a str>,
+}
+
+pub async fn insert_session(conn: &mut Conn, session: &NewSession<'_>, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
+             VALUES ($1, $2, $3, $3, $4, $5, $6)"
+        ),
+        params![session.id, session.user_id, now, session.expires_at, session.ip.to_string(), session.user_agent],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A session that has neither ended nor expired.
+pub async fn live_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<Option<Session>, DbError> {
+    conn.opt(
+        sql!("SELECT ", Session::COLS, " FROM sessions WHERE id = $1 AND ended_at IS NULL AND expires_at > $2"),
+        params![id, now],
+    )
+    .await
+}
+
+pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE sessions SET last_used_at = $2, ip = $3 WHERE id = $1"), params![id, now, ip.to_string()])
+        .await?;
+    Ok(())
+}
+
+/// The live sessions of a user, newest first.
+pub async fn list_sessions(
+    conn: &mut Conn,
+    user: UserId,
+    after: Option<(Time, SessionId)>,
+    limit: i64,
+    now: Time,
+) -> Result<Vec<Session>, DbError> {
+    let (at, id) = after.unwrap_or((Time::from_millis(i64::MAX), SessionId::new(Uuid::max())));
+    conn.all(
+        sql!(
+            "SELECT ",
+            Session::COLS,
+            " FROM sessions WHERE user_id = $1 AND (created_at, id) < ($2, $3) AND ended_at IS NULL AND expires_at > $4
+              ORDER BY created_at DESC, id DESC LIMIT $5"
+        ),
+        params![user, at, id, now, limit],
+    )
+    .await
+}
+
+/// Ends a session; false when it had ended before. Its access tokens live on unless they are revoked too.
+pub async fn end_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<bool, DbError> {
+    let ended = conn
+        .exec(sql!("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"), params![id, now])
+        .await?;
+    Ok(ended == 1)
+}
+
+pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE session_id = $1 AND revoked_at IS NULL"),
+        params![id, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends every session of a user and revokes every access token, at once; also those by which it reads as a customer.
+pub async fn end_everything(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"), params![user, now])
+        .await?;
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE impersonator_id = $1 AND revoked_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A token by which an admin reads as a user.
+pub async fn insert_impersonation(
+    conn: &mut Conn,
+    jti: Uuid,
+    user: UserId,
+    impersonator: UserId,
+    expires_at: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO access_tokens (jti, user_id, impersonator_id, expires_at) VALUES ($1, $2, $3, $4)"),
+        params![jti, user, impersonator, expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn insert_access_token(
+    conn: &mut Conn,
+    jti: Uuid,
+    user: UserId,
+    session: SessionId,
+    expires_at: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO access_tokens (jti, user_id, session_id, expires_at) VALUES ($1, $2, $3, $4)"),
+        params![jti, user, session, expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+row! {
+    pub struct RefreshToken {
+        pub session_id: SessionId,
+        pub user_id: UserId,
+        pub used_at: Option<Time>,
+        pub successor_used: bool,
+    }
+}
+
+pub async fn insert_refresh_token(
+    conn: &mut Conn,
+    hash: &[u8],
+    session: SessionId,
+    parent: Option<&[u8]>,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO refresh_tokens (token_hash, session_id, parent, created_at) VALUES ($1, $2, $3, $4)"),
+        params![hash, session, parent, now],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<Option<RefreshToken>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT r.session_id, s.user_id, r.used_at,
+                    EXISTS (SELECT 1 FROM refresh_tokens next WHERE next.parent = r.token_hash AND next.used_at IS NOT NULL)
+             FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id WHERE r.token_hash = $1"
+        ),
+        params![hash],
+    )
+    .await
+}
+
+/// Spends a token: of any number that try at once, one succeeds.
+pub async fn spend_refresh_token(conn: &mut Conn, hash: &[u8], now: Time) -> Result<bool, DbError> {
+    let spent = conn
+        .exec(
+            sql!("UPDATE refresh_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL"),
+            params![hash, now],
+        )
+        .await?;
+    Ok(spent == 1)
+}
+
+text_enum! {
+    pub enum LinkPurpose {
+        Magic = "magic",
+        Reset = "reset",
+    }
+}
+
+row! {
+    pub struct Link {
+        pub user_id: UserId,
+        pub expires_at: Time,
+        pub used_at: Option<Time>,
+    }
+}
+
+pub async fn insert_link(
+    conn: &mut Conn,
+    hash: &[u8],
+    purpose: LinkPurpose,
+    user: UserId,
+    expires_at: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO link_tokens (token_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)"),
+        params![hash, purpose, user, expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<Option<Link>, DbError> {
+    conn.opt(
+        sql!("SELECT ", Link::COLS, " FROM link_tokens WHERE token_hash = $1 AND purpose = $2"),
+        params![hash, purpose],
+    )
+    .await
+}
+
+/// Spends a link, once.
+pub async fn spend_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now: Time) -> Result<bool, DbError> {
+    let spent = conn
+        .exec(
+            sql!("UPDATE link_tokens SET used_at = $3 WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL"),
+            params![hash, purpose, now],
+        )
+        .await?;
+    Ok(spent == 1)
+}
+
+/// Makes every unused link of a purpose worthless, as when the password has just been changed.
+pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE link_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL"),
+        params![user, purpose, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Until when this pair of email and address has to wait.
+pub async fn locked_until(conn: &mut Conn, subject: Uuid) -> Result<Option<Time>, DbError> {
+    let found: Option<(Time,)> =
+        conn.opt(sql!("SELECT locked_until FROM sign_in_failures WHERE subject = $1"), params![subject]).await?;
+    Ok(found.map(|(until,)| until))
+}
+
+/// Counts a failure and tells how many there were lately.
+pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>, now: Time) -> Result<i64, DbError> {
+    let (failures,) = conn
+        .one(
+            sql!(
+                "INSERT INTO sign_in_failures (subject, failures, locked_until, failed_at, user_id) VALUES ($1, 1, 0, $2, $4)
+                 ON CONFLICT (subject) DO UPDATE SET
+                     failures = CASE WHEN sign_in_failures.failed_at < $3 THEN 1 ELSE sign_in_failures.failures + 1 END,
+                     failed_at = excluded.failed_at, user_id = excluded.user_id
+                 RETURNING failures"
+            ),
+            params![subject, now, now.minus(FAILURE_MEMORY), user],
+        )
+        .await?;
+    Ok(failures)
+}
+
+pub async fn lock_until(conn: &mut Conn, subject: Uuid, until: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE sign_in_failures SET locked_until = $2 WHERE subject = $1"), params![subject, until])
+        .await?;
+    Ok(())
+}
+
+pub async fn clear_failures(conn: &mut Conn, subject: Uuid) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM sign_in_failures WHERE subject = $1"), params![subject]).await?;
+    Ok(())
+}
+
+/// Forgets the oldest access tokens that have expired.
+pub async fn forget_access_tokens(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM access_tokens WHERE jti IN
+                 (SELECT jti FROM access_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+/// Forgets the oldest sessions that have expired; their tokens go with them.
+pub async fn forget_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM sessions WHERE id IN
+                 (SELECT id FROM sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+/// Forgets the oldest links that have expired.
+pub async fn forget_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM link_tokens WHERE token_hash IN
+                 (SELECT token_hash FROM link_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+/// Forgets the oldest failed sign-ins.
+pub async fn forget_failures(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM sign_in_failures WHERE subject IN
+                 (SELECT subject FROM sign_in_failures WHERE failed_at < $1 ORDER BY failed_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}

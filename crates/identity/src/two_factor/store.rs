@@ -1,0 +1,153 @@
+//! Seeds, recovery codes and sign-ins that wait for a code.
+
+use uuid::Uuid;
+
+use db::{Conn, DbError, params, row, sql};
+use values::{Time, UserId};
+
+/// How many codes may be tried with one challenge.
+const TRIES: i64 = 5;
+
+row! {
+    pub struct Seed {
+        pub user_id: UserId,
+        /// Sealed.
+        pub seed: Vec<u8>,
+        pub confirmed_at: Option<Time>,
+    }
+}
+
+pub async fn find(conn: &mut Conn, user: UserId) -> Result<Option<Seed>, DbError> {
+    conn.opt(sql!("SELECT ", Seed::COLS, " FROM two_factor_seeds WHERE user_id = $1"), params![user]).await
+}
+
+/// Keeps a seed that is not confirmed yet; false when a confirmed one stands.
+pub async fn keep_seed(conn: &mut Conn, user: UserId, sealed: &[u8], now: Time) -> Result<bool, DbError> {
+    let kept = conn
+        .exec(
+            sql!(
+                "INSERT INTO two_factor_seeds (user_id, seed, last_step, created_at) VALUES ($1, $2, 0, $3)
+                 ON CONFLICT (user_id) DO UPDATE SET seed = excluded.seed, last_step = 0, created_at = excluded.created_at
+                 WHERE two_factor_seeds.confirmed_at IS NULL"
+            ),
+            params![user, sealed, now],
+        )
+        .await?;
+    Ok(kept == 1)
+}
+
+pub async fn confirm(conn: &mut Conn, user: UserId, now: Time) -> Result<bool, DbError> {
+    let confirmed = conn
+        .exec(
+            sql!("UPDATE two_factor_seeds SET confirmed_at = $2 WHERE user_id = $1 AND confirmed_at IS NULL"),
+            params![user, now],
+        )
+        .await?;
+    Ok(confirmed == 1)
+}
+
+/// Accepts a time step if it is later than every one before.
+pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64, now: Time) -> Result<bool, DbError> {
+    let accepted = conn
+        .exec(
+            sql!(
+                "UPDATE two_factor_seeds SET last_step = $2, last_used_at = $3
+                 WHERE user_id = $1 AND last_step < $2"
+            ),
+            params![user, step, now],
+        )
+        .await?;
+    Ok(accepted == 1)
+}
+
+pub async fn remove(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+    conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
+    Ok(())
+}
+
+/// Puts a fresh set in the place of whatever is left of the last one.
+pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec<u8>]) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+    for hash in hashes {
+        conn.exec(sql!("INSERT INTO recovery_codes (code_hash, user_id) VALUES ($1, $2)"), params![*hash, user])
+            .await?;
+    }
+    Ok(())
+}
+
+pub async fn spend_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8], now: Time) -> Result<bool, DbError> {
+    let spent = conn
+        .exec(
+            sql!("UPDATE recovery_codes SET used_at = $3 WHERE code_hash = $1 AND user_id = $2 AND used_at IS NULL"),
+            params![hash, user, now],
+        )
+        .await?;
+    if spent == 1 {
+        conn.exec(sql!("UPDATE two_factor_seeds SET last_used_at = $2 WHERE user_id = $1"), params![user, now]).await?;
+    }
+    Ok(spent == 1)
+}
+
+/// A sign-in whose password was right and whose code is still to come.
+pub struct Challenge {
+    pub jti: Uuid,
+    pub user_id: UserId,
+    pub expires_at: Time,
+}
+
+pub async fn open_challenge(conn: &mut Conn, challenge: &Challenge) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO two_factor_challenges (jti, user_id, tries, expires_at) VALUES ($1, $2, 0, $3)"),
+        params![challenge.jti, challenge.user_id, challenge.expires_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Counts a try; false when the challenge is unknown, used or has had its tries.
+pub async fn try_challenge(conn: &mut Conn, jti: Uuid, user: UserId) -> Result<bool, DbError> {
+    let tried = conn
+        .exec(
+            sql!(
+                "UPDATE two_factor_challenges SET tries = tries + 1
+                 WHERE jti = $1 AND user_id = $2 AND used_at IS NULL AND tries < $3"
+            ),
+            params![jti, user, TRIES],
+        )
+        .await?;
+    Ok(tried == 1)
+}
+
+/// Ends a challenge with success, once.
+pub async fn use_challenge(conn: &mut Conn, jti: Uuid, now: Time) -> Result<bool, DbError> {
+    let used = conn
+        .exec(
+            sql!("UPDATE two_factor_challenges SET used_at = $2 WHERE jti = $1 AND used_at IS NULL"),
+            params![jti, now],
+        )
+        .await?;
+    Ok(used == 1)
+}
+
+/// Makes every sign-in that waits for a code worthless, as when the password that began it has just been changed.
+pub async fn void_challenges(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE two_factor_challenges SET used_at = $2 WHERE user_id = $1 AND used_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Forgets the oldest challenges that have expired.
+pub async fn forget_challenges(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM two_factor_challenges WHERE jti IN
+                 (SELECT jti FROM two_factor_challenges WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}

@@ -1,0 +1,81 @@
+//! Two-factor over the wire.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use values::Invalid;
+
+/// A code from the authenticator app or from the recovery set.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Code {
+    OneTime(String),
+    Recovery(String),
+}
+
+impl FromStr for Code {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let bare: String = text.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
+        match bare.len() {
+            6 if bare.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Code::OneTime(bare)),
+            16 if bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Ok(Code::Recovery(bare.to_ascii_uppercase()))
+            }
+            _ => Err(Invalid::because("must be six digits or a recovery code")),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Code {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Code(..)")
+    }
+}
+
+impl JsonSchema for Code {
+    fn schema_name() -> Cow<'static, str> {
+        "TwoFactorCode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "Six digits from the authenticator app, or a recovery code.",
+            "pattern": "^([0-9]{3} ?[0-9]{3}|[A-Za-z2-7]{4}(-?[A-Za-z2-7]{4}){3})$",
+            "examples": ["492039"],
+        })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeRequest {
+    pub code: Code,
+}
+
+/// What an authenticator app needs. Shown once.
+#[derive(Serialize, JsonSchema)]
+pub struct Enrollment {
+    /// The seed in base32, for typing.
+    pub secret: String,
+    /// The same as a URL that apps understand.
+    pub otpauth_url: String,
+    /// The URL as a QR code, an SVG image.
+    pub qr_svg: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct RecoveryCodes {
+    /// Each opens the account once when the app is lost. Shown once.
+    pub recovery_codes: Vec<String>,
+}

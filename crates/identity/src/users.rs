@@ -1,0 +1,82 @@
+//! Users: who signs in. Each belongs to one account; an email belongs to one user.
+
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Email, Roles, Time, UserId};
+
+row! {
+    #[derive(Clone)]
+    pub struct User {
+        pub id: UserId,
+        pub account_id: AccountId,
+        pub email: Email,
+        pub name: String,
+        pub roles: Roles,
+        pub password_hash: Option<String>,
+        pub is_active: bool,
+    }
+}
+
+pub struct NewUser {
+    pub id: UserId,
+    pub account_id: AccountId,
+    pub email: Email,
+    pub name: String,
+    pub roles: Roles,
+    pub password_hash: Option<String>,
+}
+
+/// Makes a user, unless the email has one: false then, and nothing is changed.
+pub async fn insert_if_new(conn: &mut Conn, user: &NewUser, now: Time) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO users (id, account_id, email, name, roles, password_hash, is_active, created_at, updated_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, TRUE, $7, $7)
+                 ON CONFLICT (email) DO NOTHING"
+            ),
+            params![user.id, user.account_id, user.email, user.name, user.roles, user.password_hash, now],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
+    conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1"), params![id]).await
+}
+
+/// The user, whose password stays as it is until the transaction ends.
+pub async fn find_held(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
+    conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1 /*pg FOR SHARE */"), params![id]).await
+}
+
+pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User>, DbError> {
+    conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
+}
+
+/// The first of an account's users who is a customer and nothing else.
+pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Option<User>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            User::COLS,
+            " FROM users WHERE account_id = $1 AND roles = 'customer' AND is_active ORDER BY id LIMIT 1"
+        ),
+        params![account],
+    )
+    .await
+}
+
+/// Calls whoever signs in with this address by another name.
+pub async fn rename(conn: &mut Conn, email: &Email, name: &str, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, now]).await?;
+    Ok(())
+}
+
+pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1"),
+        params![id, password_hash, now],
+    )
+    .await?;
+    Ok(())
+}

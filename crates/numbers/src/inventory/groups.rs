@@ -1,0 +1,52 @@
+//! What customers can order.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::store::{self, WantedGroups};
+use super::types::{InventoryId, InventoryItem, NumberCapability, NumberType, Regulatory};
+use api::answer::Json;
+use api::call::Read;
+use api::input::Path;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use values::Country;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    country: Option<Country>,
+    #[serde(default, rename = "type")]
+    kind: Option<NumberType>,
+    #[serde(default)]
+    capability: Option<NumberCapability>,
+    /// Digits that the numbers begin with, country code first.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
+    prefix: Option<String>,
+    #[serde(default)]
+    regulatory: Option<Regulatory>,
+}
+
+/// Groups that have a free number.
+pub async fn list(mut read: Read, listing: Listing<Filters, InventoryId>) -> Result<Page<InventoryItem>, Problem> {
+    let filters = &listing.filters;
+    let wanted = WantedGroups {
+        country: filters.country,
+        kind: filters.kind,
+        capability: filters.capability,
+        prefix: filters.prefix.as_deref().map(|prefix| prefix.trim_start_matches('+').to_owned()),
+        regulatory: filters.regulatory,
+    };
+    let after = listing.after.unwrap_or(InventoryId::new(Uuid::max()));
+    let rows = store::groups(&mut read, &wanted, after, listing.fetch()).await?;
+    listing.page(rows, |row| row.id, InventoryItem::from)
+}
+
+/// A group, whether or not a number of it is free now.
+pub async fn show(mut read: Read, Path(id): Path<InventoryId>) -> Result<Json<InventoryItem>, Problem> {
+    let group = store::group(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(group.into()))
+}

@@ -1,0 +1,104 @@
+//! The job that runs imports, one at a time.
+//!
+//! It reads the file, and if nothing is wrong with it puts the numbers into the stock, some thousand in a transaction
+//! that also notes how far it has come. Should the node die in the middle, the job comes back and goes on from there.
+
+use serde_json::Value;
+
+use super::arrive::{Batch, arrive};
+use super::enqueue;
+use super::store::{self, End, ImportRow};
+use crate::inventory::sheet::{self, Arrivals, BadFile};
+use db::{Conn, DbError};
+use identity::imports::{ImportFault, ImportStatus, read_blocking};
+use platform::app::App;
+use platform::jobs::{JobContext, JobError, Kind};
+
+pub const IMPORT: Kind = Kind::new("numbers.import");
+
+/// Numbers in one transaction: others need not wait for long.
+const BATCH: usize = 10_000;
+
+pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let begun = context.db.tx(context.clone(), |conn, context| {
+        Box::pin(async move { store::begin(conn, context.job.id, context.clock.now()).await })
+    });
+    let import = match begun.await {
+        Ok(Some(import)) => import,
+        // Another job runs one, and sees to the rest.
+        Ok(None) | Err(DbError::Unique(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let end = match read(&context.app, &import).await {
+        Ok(arrivals) => {
+            put_into_stock(&context, &import, arrivals).await?;
+            End { status: ImportStatus::Completed, rows: None, error_count: 0, errors: Vec::new(), reason: None }
+        }
+        Err(end) => end,
+    };
+    let ended = (context.clone(), import, end);
+    context.db.tx(ended, |conn, (context, import, end)| Box::pin(finish(conn, context, import, end))).await?;
+    context.app.jobs_waker.notify_one();
+    Ok(())
+}
+
+/// What the file says, or how the import ends without it.
+async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
+    let failed = |reason: String| End {
+        status: ImportStatus::Failed,
+        rows: None,
+        error_count: 0,
+        errors: Vec::new(),
+        reason: Some(reason),
+    };
+    let content = app.files.open_read(&import.content_hash).await.map_err(|error| failed(error.to_string()))?;
+    let (_, content) = content.ok_or_else(|| failed("the file is gone".to_owned()))?;
+    let source = read_blocking(content);
+    let read = tokio::task::spawn_blocking(move || sheet::read(source)).await;
+    match read.map_err(|error| failed(error.to_string()))? {
+        Ok(arrivals) => Ok(arrivals),
+        Err(BadFile::Io(error)) => Err(failed(format!("the file cannot be read: {error}"))),
+        Err(BadFile::Faults(faults, rows)) => Err(End {
+            status: ImportStatus::Failed,
+            rows: rows.and_then(|rows| i64::try_from(rows).ok()),
+            error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),
+            errors: faults.first.into_iter().map(ImportFault::from).collect(),
+            reason: None,
+        }),
+    }
+}
+
+async fn put_into_stock(context: &JobContext<App>, import: &ImportRow, arrivals: Arrivals) -> Result<(), JobError> {
+    let done = usize::try_from(import.rows_done).unwrap_or_default();
+    let mut from = import.rows_done;
+    for numbers in arrivals.numbers.get(done..).unwrap_or_default().chunks(BATCH) {
+        let named = numbers.iter().map(|arrival| arrival.terms);
+        let terms = named.filter_map(|place| Some((place, arrivals.terms.get(place as usize)?.clone()))).collect();
+        let batch = Batch {
+            import: import.clone(),
+            from,
+            total: arrivals.numbers.len() as i64,
+            numbers: numbers.to_vec(),
+            terms,
+            entropy: context.app.entropy,
+            now: context.clock.now(),
+        };
+        context.db.tx(batch, |conn, batch| Box::pin(arrive_once(conn, batch))).await?;
+        from += numbers.len() as i64;
+    }
+    Ok(())
+}
+
+/// A part that has arrived already must not arrive again, so all of it is undone.
+async fn arrive_once(conn: &mut Conn, batch: &Batch) -> Result<(), JobError> {
+    if arrive(conn, batch).await? { Ok(()) } else { Err(JobError::LeaseLost) }
+}
+
+async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
+    let now = context.clock.now();
+    store::end(conn, import.id, end, now).await?;
+    if store::has_queued(conn).await? {
+        enqueue(conn, &context.app, now).await?;
+    }
+    context.finish_in(conn).await
+}

@@ -1,0 +1,85 @@
+//! What the team sees and changes of the stock.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::store::{self, StockRow, Terms, WantedNumbers};
+use super::types::{DidInventoryRow, DidInventoryUpdate, InventoryId, NumberType, StockId, StockState};
+use api::answer::Json;
+use api::call::{Call, Done, Read, Tx};
+use api::input::{Body, Path};
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use db::DbError;
+use values::{Country, E164, UpstreamId};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    country: Option<Country>,
+    #[serde(default, rename = "type")]
+    kind: Option<NumberType>,
+    #[serde(default)]
+    upstream_id: Option<UpstreamId>,
+    /// Digits that the numbers begin with, country code first.
+    #[serde(default)]
+    #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
+    prefix: Option<String>,
+    #[serde(default)]
+    is_active: Option<bool>,
+}
+
+/// Longer than any number that could follow a prefix.
+const NINES: &str = "999999999999999";
+
+/// Numbers in their order.
+pub async fn list(mut read: Read, listing: Listing<Filters, E164>) -> Result<Page<DidInventoryRow>, Problem> {
+    let filters = &listing.filters;
+    let prefix = filters.prefix.as_deref().unwrap_or_default().trim_start_matches('+');
+    let wanted = WantedNumbers {
+        country: filters.country,
+        kind: filters.kind,
+        upstream: filters.upstream_id,
+        is_active: filters.is_active,
+        range: (format!("+{prefix}"), format!("+{prefix}{NINES}")),
+    };
+    let after = listing.after.as_ref().map_or("", E164::as_str);
+    let rows = store::numbers(&mut read, &wanted, after, listing.fetch()).await?;
+    listing.page(rows, |row| row.e164.clone(), DidInventoryRow::from)
+}
+
+/// Withdraws a number or offers it again, and says whether it needs documents. Who has it keeps it as it is.
+pub async fn change(
+    call: Call,
+    Path(id): Path<StockId>,
+    Body(wanted): Body<DidInventoryUpdate>,
+) -> Result<Done<Json<DidInventoryRow>>, Problem> {
+    call.note("number_id", id.to_string());
+    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+}
+
+async fn rewrite(tx: &mut Tx<'_>, id: StockId, wanted: &DidInventoryUpdate) -> Result<Json<DidInventoryRow>, Problem> {
+    let now = tx.call.now;
+    let before = store::number(tx, id).await?.ok_or_else(Problem::not_found)?;
+    tx.expect_version(&DidInventoryRow::from(before.clone()))?;
+    let mut after = before.clone();
+    wanted.is_active.apply(&mut after.is_active);
+    wanted.regulatory_override.apply(&mut after.regulatory_override);
+    after.state = match (before.state, after.is_active) {
+        (StockState::Taken, _) => StockState::Taken,
+        (_, true) => StockState::Free,
+        (_, false) => StockState::Withdrawn,
+    };
+    after.group_id = fitting_group(tx, &after).await?;
+    store::update(tx, &before, &after, now).await?;
+    Ok(Json(after.into()))
+}
+
+/// The group of a number by what counts of what is said of it.
+async fn fitting_group(tx: &mut Tx<'_>, number: &StockRow) -> Result<InventoryId, DbError> {
+    let new = InventoryId::new(tx.call.app.entropy.uuid(tx.call.now));
+    let terms = store::terms(tx, number.group_id).await?;
+    let regulatory = number.regulatory_override.unwrap_or(number.regulatory);
+    store::group_of(tx, &Terms { regulatory, ..terms }, new).await
+}

@@ -1,0 +1,6 @@
+//! DIDs: inventory, orders, rented numbers, and the trunks that carry them.
+
+pub mod inventory;
+pub mod orders;
+pub mod rented;
+pub mod trunks;

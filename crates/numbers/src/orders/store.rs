@@ -1,0 +1,224 @@
+//! The orders and their steps.
+
+use uuid::Uuid;
+
+use super::rules::OrderStatus;
+use super::types::OrderId;
+use crate::inventory::{InventoryId, StockId};
+use api::idempotency::{KEPT_FOR, Mark};
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, E164, IntakeId, Time, TrunkId, text_enum};
+
+text_enum! {
+    /// Which endpoint an order came by; a key means something to one of them only.
+    pub enum AskedBy {
+        Group = "group",
+        Area = "area",
+    }
+}
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct OrderRow {
+        pub id: OrderId,
+        pub account_id: AccountId,
+        pub group_id: InventoryId,
+        pub stock_id: StockId,
+        pub trunk_id: TrunkId,
+        pub e164: E164,
+        pub status: OrderStatus,
+        pub setup: i64,
+        pub monthly: i64,
+        pub intake_id: Option<IntakeId>,
+        pub failure_reason: Option<String>,
+        pub asked_by: AskedBy,
+        pub request_key: Option<Uuid>,
+        pub request_digest: Vec<u8>,
+        pub try_at: Option<Time>,
+        pub tries: i64,
+        pub provisioning_at: Option<Time>,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+/// The order that the same request began before.
+pub async fn begun_by(
+    conn: &mut Conn,
+    account: AccountId,
+    asked_by: AskedBy,
+    mark: &Mark,
+    now: Time,
+) -> Result<Option<OrderRow>, DbError> {
+    // A key is good for as long as its response would be kept.
+    conn.exec(
+        sql!(
+            "UPDATE number_orders SET request_key = NULL
+             WHERE account_id = $1 AND asked_by = $2 AND request_key = $3 AND created_at <= $4"
+        ),
+        params![account, asked_by, mark.key, now.minus(KEPT_FOR)],
+    )
+    .await?;
+    conn.opt(
+        sql!(
+            "SELECT ",
+            OrderRow::COLS,
+            " FROM number_orders WHERE account_id = $1 AND asked_by = $2 AND request_key = $3"
+        ),
+        params![account, asked_by, mark.key],
+    )
+    .await
+}
+
+/// Adds an order and its first step; false when the same request has begun one a moment ago.
+pub async fn insert(conn: &mut Conn, new: &OrderRow) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO number_orders (id, account_id, group_id, stock_id, trunk_id, e164, status, setup, monthly,
+                                            intake_id, asked_by, request_key, request_digest, try_at, tries,
+                                            provisioning_at, created_at, updated_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15, $16, $16)
+                 ON CONFLICT (account_id, asked_by, request_key) DO NOTHING"
+            ),
+            params![
+                new.id,
+                new.account_id,
+                new.group_id,
+                new.stock_id,
+                new.trunk_id,
+                new.e164,
+                new.status,
+                new.setup,
+                new.monthly,
+                new.intake_id,
+                new.asked_by,
+                new.request_key,
+                new.request_digest,
+                new.try_at,
+                new.provisioning_at,
+                new.created_at
+            ],
+        )
+        .await?;
+    if inserted == 1 {
+        add_step(conn, new.id, new.status, new.created_at).await?;
+    }
+    Ok(inserted == 1)
+}
+
+async fn add_step(conn: &mut Conn, order: OrderId, status: OrderStatus, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO number_order_steps (order_id, step, status, at)
+             VALUES ($1, (SELECT COUNT(*) + 1 FROM number_order_steps WHERE order_id = $1), $2, $3)"
+        ),
+        params![order, status, now],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find(conn: &mut Conn, id: OrderId) -> Result<Option<OrderRow>, DbError> {
+    conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE id = $1"), params![id]).await
+}
+
+/// The order, which nobody else can change before we commit.
+pub async fn lock(conn: &mut Conn, id: OrderId) -> Result<Option<OrderRow>, DbError> {
+    conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+/// The order that waits for an intake.
+pub async fn of_intake(conn: &mut Conn, intake: IntakeId) -> Result<Option<OrderRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE intake_id = $1 /*pg FOR UPDATE */"),
+        params![intake],
+    )
+    .await
+}
+
+/// Newest first, after the one of this moment and id.
+pub async fn list(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): (Time, OrderId),
+    limit: i64,
+) -> Result<Vec<OrderRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            OrderRow::COLS,
+            " FROM number_orders WHERE account_id = $1 AND (created_at, id) < ($2, $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+row! {
+    pub struct Step {
+        pub status: OrderStatus,
+        pub at: Time,
+    }
+}
+
+/// No order takes more steps than there are states.
+const STEPS_AT_MOST: i64 = 10;
+
+pub async fn steps(conn: &mut Conn, order: OrderId) -> Result<Vec<Step>, DbError> {
+    conn.all(
+        sql!("SELECT ", Step::COLS, " FROM number_order_steps WHERE order_id = $1 ORDER BY step LIMIT $2"),
+        params![order, STEPS_AT_MOST],
+    )
+    .await
+}
+
+/// Moves an order that is locked on to where it stands now.
+pub async fn move_on(conn: &mut Conn, order: &OrderRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE number_orders SET status = $2, failure_reason = $3, try_at = $4, provisioning_at = $5, updated_at = $6
+             WHERE id = $1"
+        ),
+        params![order.id, order.status, order.failure_reason, order.try_at, order.provisioning_at, now],
+    )
+    .await?;
+    add_step(conn, order.id, order.status, now).await
+}
+
+/// Has the carrier asked again at this time, if it still has to be asked.
+pub async fn try_later(conn: &mut Conn, id: OrderId, at: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE number_orders SET try_at = $2, tries = tries + 1 WHERE id = $1 AND try_at IS NOT NULL"),
+        params![id, at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Orders whose carrier is to be asked by now.
+pub async fn to_try(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
+    conn.all(
+        sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE try_at <= $1 ORDER BY try_at LIMIT $2"),
+        params![now, limit],
+    )
+    .await
+}
+
+/// Orders whose documents their customer has had since before `cutoff` and not handed in.
+pub async fn undocumented(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            OrderRow::COLS,
+            " FROM number_orders
+             WHERE status = 'pending_documents' AND created_at <= $1
+               AND EXISTS (SELECT 1 FROM intakes i WHERE i.id = number_orders.intake_id
+                           AND (i.status = 'draft' OR i.status = 'more_info_requested' AND i.updated_at <= $1))
+             ORDER BY created_at LIMIT $2"
+        ),
+        params![cutoff, limit],
+    )
+    .await
+}

@@ -1,0 +1,233 @@
+//! The numbers that customers have, and the trunks they may point to.
+
+use uuid::Uuid;
+
+use super::types::NumberId;
+use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Country, E164, Time, TrunkId, Words};
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct NumberRow {
+        pub id: NumberId,
+        pub account_id: AccountId,
+        pub order_id: Uuid,
+        pub stock_id: StockId,
+        pub trunk_id: TrunkId,
+        pub e164: E164,
+        pub country: Country,
+        pub kind: NumberType,
+        pub capabilities: Words<NumberCapability>,
+        pub regulatory: Regulatory,
+        pub monthly: i64,
+        pub since: Time,
+        pub months_paid: i64,
+        pub next_renewal_at: Time,
+        pub try_at: Time,
+        pub failures: i64,
+        pub released_at: Option<Time>,
+    }
+}
+
+pub async fn insert(conn: &mut Conn, new: &NumberRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO numbers (id, account_id, order_id, stock_id, trunk_id, e164, country, kind, capabilities,
+                                  regulatory, monthly, since, months_paid, next_renewal_at, try_at, failures, warned_of)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0)"
+        ),
+        params![
+            new.id,
+            new.account_id,
+            new.order_id,
+            new.stock_id,
+            new.trunk_id,
+            new.e164,
+            new.country,
+            new.kind,
+            new.capabilities,
+            new.regulatory,
+            new.monthly,
+            new.since,
+            new.months_paid,
+            new.next_renewal_at,
+            new.try_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A number that the account has.
+pub async fn find(conn: &mut Conn, account: AccountId, id: NumberId) -> Result<Option<NumberRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", NumberRow::COLS, " FROM numbers WHERE id = $1 AND account_id = $2 AND released_at IS NULL"),
+        params![id, account],
+    )
+    .await
+}
+
+/// A number that somebody has, which nobody else can change before we commit.
+pub async fn lock(conn: &mut Conn, id: NumberId) -> Result<Option<NumberRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", NumberRow::COLS, " FROM numbers WHERE id = $1 AND released_at IS NULL /*pg FOR UPDATE */"),
+        params![id],
+    )
+    .await
+}
+
+/// Newest first, after the one of this moment and id.
+pub async fn list(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): (Time, NumberId),
+    limit: i64,
+) -> Result<Vec<NumberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NumberRow::COLS,
+            " FROM numbers WHERE account_id = $1 AND released_at IS NULL AND (since, id) < ($2, $3)
+             ORDER BY since DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+/// Those of one trunk, newest first.
+pub async fn list_of_trunk(
+    conn: &mut Conn,
+    trunk: TrunkId,
+    (at, id): (Time, NumberId),
+    limit: i64,
+) -> Result<Vec<NumberRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            NumberRow::COLS,
+            " FROM numbers WHERE trunk_id = $1 AND released_at IS NULL AND (since, id) < ($2, $3)
+             ORDER BY since DESC, id DESC LIMIT $4"
+        ),
+        params![trunk, at, id, limit],
+    )
+    .await
+}
+
+/// Whether numbers, or orders under way, point to a trunk.
+pub async fn is_on_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<bool, DbError> {
+    let (found,) = conn
+        .one(
+            sql!(
+                "SELECT EXISTS (SELECT 1 FROM numbers WHERE trunk_id = $1 AND released_at IS NULL)
+                     OR EXISTS (SELECT 1 FROM number_orders
+                                WHERE trunk_id = $1 AND status IN ('pending_documents', 'provisioning'))"
+            ),
+            params![trunk],
+        )
+        .await?;
+    Ok(found)
+}
+
+pub async fn move_to_trunk(conn: &mut Conn, id: NumberId, trunk: TrunkId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE numbers SET trunk_id = $2 WHERE id = $1"), params![id, trunk]).await?;
+    Ok(())
+}
+
+/// Notes that nobody has the number any more.
+pub async fn release(conn: &mut Conn, id: NumberId, reason: &str, now: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE numbers SET released_at = $2, release_reason = $3 WHERE id = $1"), params![id, now, reason])
+        .await?;
+    Ok(())
+}
+
+/// Numbers whose renewal is to be tried by now.
+pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(NumberId,)>, DbError> {
+    conn.all(
+        sql!("SELECT id FROM numbers WHERE released_at IS NULL AND try_at <= $1 ORDER BY try_at LIMIT $2"),
+        params![now, limit],
+    )
+    .await
+}
+
+/// Keeps how the renewals of a number stand.
+pub async fn keep_renewal(conn: &mut Conn, number: &NumberRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE numbers SET months_paid = $2, next_renewal_at = $3, try_at = $4, failures = $5 WHERE id = $1"),
+        params![number.id, number.months_paid, number.next_renewal_at, number.try_at, number.failures],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Accounts, after this one, with renewals before a moment that they were not warned of.
+pub async fn renewing(
+    conn: &mut Conn,
+    until: Time,
+    after: AccountId,
+    limit: i64,
+) -> Result<Vec<(AccountId,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT DISTINCT account_id FROM numbers
+             WHERE released_at IS NULL AND try_at <= $1 AND failures = 0 AND warned_of <= months_paid AND account_id > $2
+             ORDER BY account_id LIMIT $3"
+        ),
+        params![until, after, limit],
+    )
+    .await
+}
+
+row! {
+    /// What an account's renewals before a moment come to.
+    pub struct Ahead {
+        pub numbers: i64,
+        pub total: i64,
+        pub first: Option<Time>,
+    }
+}
+
+pub async fn ahead(conn: &mut Conn, account: AccountId, until: Time) -> Result<Ahead, DbError> {
+    conn.one(
+        sql!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(monthly), 0) AS BIGINT), MIN(next_renewal_at) FROM numbers
+             WHERE account_id = $1 AND released_at IS NULL AND try_at <= $2"
+        ),
+        params![account, until],
+    )
+    .await
+}
+
+pub async fn note_warning(conn: &mut Conn, account: AccountId, until: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE numbers SET warned_of = months_paid + 1
+             WHERE account_id = $1 AND released_at IS NULL AND try_at <= $2"
+        ),
+        params![account, until],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Makes whoever removes a trunk of the account wait until we commit.
+pub async fn hold_trunks(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    let _: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR SHARE */"), params![account]).await?;
+    Ok(())
+}
+
+pub async fn owns_trunk(conn: &mut Conn, account: AccountId, trunk: TrunkId) -> Result<bool, DbError> {
+    let (owned,) = conn
+        .one(sql!("SELECT EXISTS (SELECT 1 FROM trunks WHERE id = $1 AND account_id = $2)"), params![trunk, account])
+        .await?;
+    Ok(owned)
+}
+
+/// The trunk that is meant when none is named.
+pub async fn default_trunk(conn: &mut Conn, account: AccountId) -> Result<Option<TrunkId>, DbError> {
+    let found: Option<(TrunkId,)> =
+        conn.opt(sql!("SELECT id FROM trunks WHERE account_id = $1 AND is_default"), params![account]).await?;
+    Ok(found.map(|(trunk,)| trunk))
+}

@@ -1,0 +1,105 @@
+//! Allow-lists: the networks that a trunk's calls come from.
+//!
+//! An address leads to one trunk, so a network that shares addresses with one of another trunk, or another account, is
+//! refused. What may be listed at all is decided by `rules`.
+
+mod rules;
+mod store;
+mod types;
+
+pub use store::forget;
+
+use uuid::Uuid;
+
+use super::own;
+use super::store::find as find_trunk;
+use api::answer::{Created, NoContent};
+use api::call::{Call, Done, Read, Tx};
+use api::input::{Body, Path, PathPair};
+use api::page::{Listing, Page, Unfiltered};
+use api::problem::Problem;
+use platform::routing::allow_lists::{self, Taken};
+use store::EntryRow;
+use types::{IpAllowCreate, IpAllowEntry};
+use values::{AccountId, IpAllowEntryId, Time, TrunkId};
+
+/// How many networks a trunk may have.
+const AT_MOST: i64 = 60;
+
+pub async fn list(
+    mut read: Read,
+    Path(trunk): Path<TrunkId>,
+    listing: Listing<Unfiltered, (i64, IpAllowEntryId)>,
+) -> Result<Page<IpAllowEntry>, Problem> {
+    let account = read.principal()?.account_id;
+    let trunk = find_trunk(&mut read, account, trunk).await?.ok_or_else(Problem::not_found)?;
+    let (at, id) = listing.after.unwrap_or((i64::MAX, IpAllowEntryId::new(Uuid::max())));
+    let rows = store::list(&mut read, trunk.id, (Time::from_millis(at), id), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at.millis(), row.id), IpAllowEntry::from)
+}
+
+pub async fn create(
+    call: Call,
+    Path(trunk_id): Path<TrunkId>,
+    Body(wanted): Body<IpAllowCreate>,
+) -> Result<Done<Created<IpAllowEntry>>, Problem> {
+    let cidr = rules::read(&wanted.cidr, call.app.settings.allow_private_ips)
+        .map_err(|reason| Problem::invalid("cidr", reason.0))?;
+    let new = EntryRow {
+        id: IpAllowEntryId::new(call.app.entropy.uuid(call.now)),
+        trunk_id,
+        account_id: call.principal()?.account_id,
+        cidr,
+        note: wanted.note,
+        created_at: call.now,
+    };
+    call.note("trunk_id", trunk_id.to_string());
+    call.note("entry_id", new.id.to_string());
+    call.note("cidr", cidr.to_string());
+    call.commit(new, |tx, new| Box::pin(add(tx, new))).await
+}
+
+async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
+    own(tx, new.trunk_id).await?;
+    let now = tx.call.now;
+    allow_lists::begin_change(tx, now).await?;
+    if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
+        return Err(refusal(&taken, new.account_id));
+    }
+    if store::count(tx, new.trunk_id).await? >= AT_MOST {
+        return Err(Problem::state_conflict(format!(
+            "The trunk lists {AT_MOST} networks, which is as many as it may."
+        )));
+    }
+    store::insert(tx, new).await?;
+    Ok(Created(new.clone().into()))
+}
+
+/// Whose the other network is, only its owner hears.
+fn refusal(taken: &Taken, account: AccountId) -> Problem {
+    if taken.account_id == account {
+        let Taken { id, trunk_id, cidr, .. } = taken;
+        Problem::state_conflict(format!("It overlaps {cidr}, entry {id} of trunk {trunk_id}."))
+    } else {
+        Problem::resource_in_use("Another customer sends calls from addresses in this network.")
+    }
+}
+
+pub async fn remove(
+    call: Call,
+    PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
+) -> Result<Done<NoContent>, Problem> {
+    call.note("trunk_id", trunk.to_string());
+    call.note("entry_id", entry.to_string());
+    call.commit((trunk, entry), |tx, (trunk, entry)| {
+        Box::pin(async move {
+            let trunk = own(tx, *trunk).await?;
+            let now = tx.call.now;
+            allow_lists::begin_change(tx, now).await?;
+            let removed = store::remove(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
+            tx.call.note("cidr", removed.to_string());
+            Ok(NoContent)
+        })
+    })
+    .await
+}

@@ -1,0 +1,53 @@
+//! What a job is given, and how it can fail.
+
+use std::fmt;
+
+use super::queue::Claimed;
+use crate::clock::Clock;
+use db::{Conn, Db, DbError};
+
+/// What a running job may reach.
+#[derive(Clone)]
+pub struct JobContext<A> {
+    pub app: A,
+    pub job: Claimed,
+    pub db: Db,
+    pub clock: Clock,
+}
+
+impl<A> JobContext<A> {
+    /// Ends the job in the transaction of its effect, so that both happen or neither. If another node has taken the
+    /// job over, the error undoes the effect.
+    pub async fn finish_in(&self, conn: &mut Conn) -> Result<(), JobError> {
+        if self.job.finish(conn).await? { Ok(()) } else { Err(JobError::LeaseLost) }
+    }
+}
+
+#[derive(Debug)]
+pub enum JobError {
+    /// Worth another try.
+    Failed(String),
+    /// No try will ever succeed: the job is set aside at once.
+    Hopeless(String),
+    /// Another node has the job by now.
+    LeaseLost,
+    Db(DbError),
+}
+
+impl From<DbError> for JobError {
+    fn from(error: DbError) -> Self {
+        JobError::Db(error)
+    }
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JobError::Failed(reason) | JobError::Hopeless(reason) => f.write_str(reason),
+            JobError::LeaseLost => f.write_str("another node has taken the job over"),
+            JobError::Db(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for JobError {}

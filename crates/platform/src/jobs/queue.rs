@@ -1,0 +1,209 @@
+//! The table of jobs.
+
+use std::time::Duration;
+
+use serde_json::Value as Json;
+use uuid::Uuid;
+
+use db::{Conn, Result};
+use db::{params, row, sql};
+use values::Time;
+
+/// How long a node may be silent before another takes its job.
+pub(super) const LEASE: Duration = Duration::from_secs(60);
+
+/// The most of an error that is kept.
+const ERROR_LENGTH: usize = 500;
+
+/// The name of a sort of job, and how often it is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    pub name: &'static str,
+    pub max_attempts: u16,
+}
+
+impl Kind {
+    /// A kind that is tried ten times.
+    pub const fn new(name: &'static str) -> Kind {
+        Kind { name, max_attempts: 10 }
+    }
+
+    pub const fn attempts(self, max_attempts: u16) -> Kind {
+        Kind { max_attempts, ..self }
+    }
+}
+
+/// A job to be enqueued.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// A UUIDv7, which tells when the job was made.
+    pub id: Uuid,
+    pub kind: Kind,
+    pub payload: Json,
+    pub run_at: Time,
+}
+
+impl NewJob {
+    fn created_at(&self) -> Time {
+        let made = self.id.get_timestamp().map(|timestamp| timestamp.to_unix());
+        made.map_or(self.run_at, |(seconds, nanos)| {
+            Time::from_millis(seconds as i64 * 1000 + i64::from(nanos / 1_000_000))
+        })
+    }
+}
+
+/// Puts a job in the queue when the transaction commits. Wake the runner after that, or it sees the job within a second.
+pub async fn enqueue(conn: &mut Conn, job: &NewJob) -> Result<()> {
+    conn.exec(
+        sql!(
+            "INSERT INTO jobs (id, kind, payload, run_at, attempts, max_attempts, lease_until, created_at)
+             VALUES ($1, $2, $3, $4, 0, $5, 0, $6)"
+        ),
+        params![
+            job.id,
+            job.kind.name,
+            job.payload.to_string(),
+            job.run_at,
+            i64::from(job.kind.max_attempts),
+            job.created_at()
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+row! {
+    /// A job that this node may run until its lease ends.
+    #[derive(Clone, Debug)]
+    pub struct Claimed {
+        pub id: Uuid,
+        pub kind: String,
+        pub payload: String,
+        pub run_at: Time,
+        /// This attempt included.
+        pub attempts: i64,
+        pub max_attempts: i64,
+        pub lease_token: Uuid,
+    }
+}
+
+pub(super) struct Claim {
+    pub(super) token: Uuid,
+    pub(super) now: Time,
+    pub(super) limit: i64,
+}
+
+/// Leases the jobs that have been due for longest. An attempt counts from here, so a job that kills its node counts.
+pub(super) async fn claim(conn: &mut Conn, claim: &Claim) -> Result<Vec<Claimed>> {
+    let mut jobs: Vec<Claimed> = conn
+        .all(
+            sql!(
+                // Materialized: an inner query that is run again would lease more than the limit.
+                "WITH due AS MATERIALIZED (
+                     SELECT id FROM jobs WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
+                     ORDER BY run_at, id LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */)
+                 UPDATE jobs SET lease_until = $2, lease_token = $3, attempts = attempts + 1
+                 WHERE id IN (SELECT id FROM due)
+                 RETURNING ",
+                Claimed::COLS
+            ),
+            params![claim.now, claim.now.plus(LEASE), claim.token, claim.limit],
+        )
+        .await?;
+    jobs.sort_by_key(|job| (job.run_at, job.id));
+    Ok(jobs)
+}
+
+pub(super) async fn is_due(conn: &mut Conn, now: Time) -> Result<bool> {
+    let due: Option<(Uuid,)> = conn
+        .opt(
+            sql!("SELECT id FROM jobs WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1 LIMIT 1"),
+            params![now],
+        )
+        .await?;
+    Ok(due.is_some())
+}
+
+impl Claimed {
+    /// Ends the job. False when it was ended before or is another node's by now.
+    pub(super) async fn finish(&self, conn: &mut Conn) -> Result<bool> {
+        let sql = sql!("DELETE FROM jobs WHERE id = $1 AND lease_token = $2");
+        Ok(conn.exec(sql, params![self.id, self.lease_token]).await? == 1)
+    }
+
+    /// Prolongs the lease. False when there is none left to prolong.
+    pub(super) async fn prolong(&self, conn: &mut Conn, now: Time) -> Result<bool> {
+        let sql = sql!("UPDATE jobs SET lease_until = $3 WHERE id = $1 AND lease_token = $2");
+        Ok(conn.exec(sql, params![self.id, self.lease_token, now.plus(LEASE)]).await? == 1)
+    }
+
+    pub(super) async fn retry_at(&self, conn: &mut Conn, run_at: Time, error: &str) -> Result<()> {
+        let sql = sql!(
+            "UPDATE jobs SET run_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
+             WHERE id = $1 AND lease_token = $2"
+        );
+        conn.exec(sql, params![self.id, self.lease_token, run_at, shortened(error)]).await?;
+        Ok(())
+    }
+
+    pub(super) async fn give_up(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
+        let sql = sql!(
+            "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
+             WHERE id = $1 AND lease_token = $2"
+        );
+        conn.exec(sql, params![self.id, self.lease_token, now, shortened(error)]).await?;
+        Ok(())
+    }
+}
+
+/// As much of an error as is kept, without NUL, which not every engine can store.
+fn shortened(error: &str) -> String {
+    error.chars().filter(|character| *character != '\0').take(ERROR_LENGTH).collect()
+}
+
+row! {
+    /// A job that failed too often.
+    #[derive(Clone, Debug)]
+    pub struct DeadJob {
+        pub id: Uuid,
+        pub kind: String,
+        pub payload: String,
+        pub attempts: i64,
+        pub last_error: Option<String>,
+        pub dead_at: Time,
+        pub created_at: Time,
+    }
+}
+
+/// The jobs that were set aside, newest first; a next page begins after the `(dead_at, id)` of the last.
+pub async fn dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> Result<Vec<DeadJob>> {
+    let (dead_at, id) = after.unwrap_or((Time::from_millis(i64::MAX), Uuid::max()));
+    let sql = sql!(
+        "SELECT ",
+        DeadJob::COLS,
+        " FROM jobs WHERE dead_at IS NOT NULL AND (dead_at, id) < ($1, $2)
+         ORDER BY dead_at DESC, id DESC LIMIT $3"
+    );
+    conn.all(sql, params![dead_at, id, i64::from(limit)]).await
+}
+
+/// Gives a dead job all its attempts again. False when no dead job has this id.
+pub async fn rerun(conn: &mut Conn, id: Uuid, now: Time) -> Result<bool> {
+    let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE id = $1 AND dead_at IS NOT NULL");
+    Ok(conn.exec(sql, params![id, now]).await? == 1)
+}
+
+/// The same for all dead jobs of a kind; answers how many there were.
+pub async fn rerun_kind(conn: &mut Conn, kind: &str, now: Time) -> Result<u64> {
+    let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE kind = $1 AND dead_at IS NOT NULL");
+    conn.exec(sql, params![kind, now]).await
+}
+
+/// Removes jobs of a kind that have been dead for longest, since before this moment.
+pub async fn forget_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
+    let sql = sql!(
+        "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE dead_at IS NOT NULL AND dead_at < $2 AND kind = $1
+             ORDER BY dead_at, id LIMIT $3)"
+    );
+    conn.exec(sql, params![kind.name, cutoff, limit]).await
+}

@@ -1,0 +1,183 @@
+//! A movement to be: sound from the moment it exists.
+//!
+//! Who charges names the books that get the money, who credits those that give it; the customer's own posting is the
+//! other side of their sum. So an entry cannot fail to sum to zero.
+
+use super::{Book, Kind, LedgerError, TransactionId};
+use values::{AccountId, Currency, Money, UserId};
+
+/// The most one posting, balance or hold can be, in nanos: two billion units. The tables check the same, so that a
+/// balance less its holds less its minimum stays within 64 bits.
+pub(super) const MOST: i64 = 2_000_000_000_000_000_000;
+
+const BOOKS_MOST: usize = 6;
+const REFERENCE_LENGTH: usize = 200;
+const NOTE_LENGTH: usize = 300;
+
+/// One customer's movement of money, in one currency.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub(super) account: AccountId,
+    pub(super) kind: Kind,
+    pub(super) reference: String,
+    pub(super) currency: Currency,
+    /// What the customer's book gains; negative when it is charged.
+    pub(super) amount: i64,
+    /// What the other books gain.
+    pub(super) others: Vec<(Book, i64)>,
+    pub(super) note: Option<String>,
+    pub(super) actor: Option<UserId>,
+    /// What the transaction is to be called; any new name otherwise.
+    pub(super) id: Option<TransactionId>,
+}
+
+impl Entry {
+    /// The customer pays these amounts, each to a book of the carrier.
+    pub fn charge(
+        account: AccountId,
+        kind: Kind,
+        reference: impl Into<String>,
+        to: &[(Book, Money)],
+    ) -> Result<Entry, LedgerError> {
+        Entry::new(account, kind, reference.into(), to, 1)
+    }
+
+    /// The customer gets these amounts, each from a book of the carrier.
+    pub fn credit(
+        account: AccountId,
+        kind: Kind,
+        reference: impl Into<String>,
+        from: &[(Book, Money)],
+    ) -> Result<Entry, LedgerError> {
+        Entry::new(account, kind, reference.into(), from, -1)
+    }
+
+    /// What a person reads beside it.
+    pub fn noting(mut self, note: impl AsRef<str>) -> Entry {
+        let clean = note.as_ref().chars().filter(|character| !character.is_control());
+        self.note = Some(clean.take(NOTE_LENGTH).collect());
+        self
+    }
+
+    /// Who of the team did it.
+    pub fn by(mut self, actor: UserId) -> Entry {
+        self.actor = Some(actor);
+        self
+    }
+
+    /// The id its transaction gets, for whoever must know it beforehand.
+    pub fn with_id(mut self, id: TransactionId) -> Entry {
+        self.id = Some(id);
+        self
+    }
+
+    /// What the customer's balance gains by it; negative for a charge.
+    pub fn amount(&self) -> Money {
+        Money::from_nanos(self.amount, self.currency)
+    }
+
+    fn new(
+        account: AccountId,
+        kind: Kind,
+        reference: String,
+        parts: &[(Book, Money)],
+        sign: i64,
+    ) -> Result<Entry, LedgerError> {
+        check_reference(&reference)?;
+        let Some((_, first)) = parts.first() else { return Err(LedgerError::Unsound("an entry needs an amount")) };
+        if parts.len() > BOOKS_MOST {
+            return Err(LedgerError::Unsound("an entry with too many books"));
+        }
+        let mut total = Money::zero(first.currency());
+        let mut others = Vec::with_capacity(parts.len());
+        for &(book, part) in parts {
+            if book == Book::Customer || others.iter().any(|(other, _)| *other == book) {
+                return Err(LedgerError::Unsound("an entry names each book of the carrier once"));
+            }
+            total = total.add(part)?;
+            others.push((book, sign * checked(part)?));
+        }
+        let amount = -sign * checked(total)?;
+        let currency = total.currency();
+        Ok(Entry { account, kind, reference, currency, amount, others, note: None, actor: None, id: None })
+    }
+}
+
+/// The nanos of an amount that may move: positive, and not more than any book can take.
+pub(super) fn checked(amount: Money) -> Result<i64, LedgerError> {
+    match amount.nanos() {
+        nanos if nanos > MOST => Err(LedgerError::TooLarge),
+        nanos if nanos > 0 => Ok(nanos),
+        _ => Err(LedgerError::Unsound("an amount that moves is positive")),
+    }
+}
+
+pub(super) fn check_reference(reference: &str) -> Result<(), LedgerError> {
+    if reference.is_empty() || reference.len() > REFERENCE_LENGTH || reference.contains('\0') {
+        return Err(LedgerError::Unsound("a reference has 1 to 200 bytes"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const ACCOUNT: AccountId = AccountId::new(Uuid::nil());
+
+    fn eur(nanos: i64) -> Money {
+        Money::from_nanos(nanos, Currency::EUR)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_becomes_an_entry_sums_to_zero(setup: i64, rental: i64, pays: bool) {
+            let parts = [(Book::NumberSetup, eur(setup)), (Book::NumberRental, eur(rental))];
+            let make = if pays { Entry::charge } else { Entry::credit };
+            if let Ok(entry) = make(ACCOUNT, Kind::NumberOrder, "1".to_owned(), &parts) {
+                let others: i64 = entry.others.iter().map(|(_, amount)| amount).sum();
+                prop_assert_eq!(entry.amount + others, 0);
+                prop_assert_eq!(entry.amount < 0, pays);
+                prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MOST);
+            } else {
+                prop_assert!(setup <= 0 || rental <= 0 || i128::from(setup) + i128::from(rental) > i128::from(MOST));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_sound_never_becomes_an_entry() {
+        let yen = Money::from_nanos(1, "JPY".parse().unwrap());
+        let parts: [&[(Book, Money)]; 7] = [
+            &[],
+            &[(Book::Calls, eur(0))],
+            &[(Book::Calls, eur(-1))],
+            &[(Book::Customer, eur(1))],
+            &[(Book::Calls, eur(1)), (Book::Calls, eur(1))],
+            &[(Book::Calls, eur(1)), (Book::Vat, yen)],
+            &[(Book::Calls, eur(MOST)), (Book::Vat, eur(1))],
+        ];
+        for parts in parts {
+            assert!(Entry::charge(ACCOUNT, Kind::Call, "1", parts).is_err(), "{parts:?}");
+        }
+        let long = "x".repeat(201);
+        for reference in ["", "a\0b", &long] {
+            assert!(Entry::charge(ACCOUNT, Kind::Call, reference, &[(Book::Calls, eur(1))]).is_err());
+        }
+        assert!(matches!(
+            Entry::charge(ACCOUNT, Kind::Call, "1", &[(Book::Calls, eur(i64::MAX)), (Book::Vat, eur(i64::MAX))]),
+            Err(LedgerError::TooLarge)
+        ));
+    }
+
+    #[test]
+    fn a_note_is_short_and_on_one_line() {
+        let entry = Entry::charge(ACCOUNT, Kind::Call, "1", &[(Book::Calls, eur(1))]).unwrap();
+        assert_eq!(entry.clone().noting("a\nb\0c").note.as_deref(), Some("abc"));
+        assert_eq!(entry.noting("x".repeat(1000)).note.map(|note| note.len()), Some(NOTE_LENGTH));
+    }
+}

@@ -1,0 +1,401 @@
+//! Holds: money set aside for something that is going on, so that it cannot be spent twice meanwhile.
+//!
+//! A hold has the name (kind and reference) of the event it waits for. `held` in the balance row is the sum of the open
+//! ones. Every change of a hold locks its row first and the balance row after; only placing goes the other way, and it
+//! makes a row that nobody else can lock yet.
+//!
+//! An expired hold counts until a job or somebody who needs the money ends it. It may be renewed even after that: a
+//! switch that was away for long finds its call again, if the money is still there.
+
+use super::entry::{Entry, check_reference, checked};
+use super::post::{Guard, Posted, post, require_charge};
+use super::read;
+use super::{Kind, LedgerError};
+use crate::entropy::Entropy;
+use db::{Conn, DbError, Statement, params, row, sql};
+use values::{AccountId, Currency, Money, Time, text_enum};
+
+text_enum! {
+    pub enum HoldState {
+        Open = "open",
+        /// It became a charge.
+        Captured = "captured",
+        Released = "released",
+        Expired = "expired",
+    }
+}
+
+/// A hold to be.
+#[derive(Clone, Debug)]
+pub struct NewHold<'a> {
+    pub account: AccountId,
+    pub kind: Kind,
+    pub reference: &'a str,
+    pub amount: Money,
+    pub until: Time,
+}
+
+row! {
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct HoldRow {
+        account_id: AccountId,
+        currency: Currency,
+        placed: i64,
+        amount: i64,
+        state: HoldState,
+        expires_at: Time,
+    }
+}
+
+/// A hold as it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    pub account: AccountId,
+    pub amount: Money,
+    pub state: HoldState,
+    pub expires_at: Time,
+    /// It had been placed before: this time nothing changed.
+    pub already: bool,
+}
+
+impl HoldRow {
+    fn shown(&self, already: bool) -> Hold {
+        let amount = Money::from_nanos(self.amount, self.currency);
+        Hold { account: self.account_id, amount, state: self.state, expires_at: self.expires_at, already }
+    }
+
+    /// What of it counts in `held`.
+    fn held(&self) -> i64 {
+        if self.state == HoldState::Open { self.amount } else { 0 }
+    }
+}
+
+/// Sets money aside if that much is available.
+pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold, LedgerError> {
+    check_reference(new.reference)?;
+    let (nanos, currency) = (checked(new.amount)?, new.amount.currency());
+    let mut reserved = reserve_new(conn, new, nanos).await?;
+    if !reserved {
+        if let Some(found) = find(conn, new.kind, new.reference).await? {
+            let same = found.account_id == new.account && found.currency == currency && found.placed == nanos;
+            return if same { Ok(found.shown(true)) } else { Err(conflict(new.kind, new.reference)) };
+        }
+        reserved = expire_for(conn, new.account, currency, now).await? > 0 && reserve_new(conn, new, nanos).await?;
+    }
+    if !reserved {
+        return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
+    }
+    let placing = placing(new, nanos, now);
+    let inserted = conn.exec(placing.text, &placing.params).await?;
+    if inserted == 0 {
+        // Somebody placed the same hold while we waited for the balance row; the next attempt will see it.
+        return Err(conn.lose_race().into());
+    }
+    let (account, amount, expires_at) = (new.account, new.amount, new.until);
+    Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
+}
+
+/// The statements that set money of one customer aside for several things that have no hold yet, in their order. Each
+/// changes one row; where one does not, the transaction must come to nothing, and [`hold`] can tell why.
+pub fn holding(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
+    let Some(first) = news.first() else { return Ok(Vec::new()) };
+    let (mut statements, mut sum) = (Vec::with_capacity(news.len() + 1), Money::from_nanos(0, first.amount.currency()));
+    for new in news {
+        check_reference(new.reference)?;
+        if new.account != first.account {
+            return Err(LedgerError::Unsound("holds that are placed together are of one customer"));
+        }
+        sum = sum.add(new.amount).map_err(|_| LedgerError::TooLarge)?;
+        statements.push(placing(new, checked(new.amount)?, now));
+    }
+    statements.insert(0, changing_held(first.account, first.amount.currency(), checked(sum)?));
+    Ok(statements)
+}
+
+/// Makes a hold so large and lets it last so long. More than it was must be available; less always goes.
+pub async fn renew(
+    conn: &mut Conn,
+    kind: Kind,
+    reference: &str,
+    amount: Money,
+    until: Time,
+    now: Time,
+) -> Result<Hold, LedgerError> {
+    let nanos = checked(amount)?;
+    let found = lock(conn, kind, reference).await?;
+    let no_hold = || LedgerError::NoHold { kind, reference: reference.to_owned() };
+    let held = found.filter(|hold| matches!(hold.state, HoldState::Open | HoldState::Expired)).ok_or_else(no_hold)?;
+    if held.currency != amount.currency() {
+        return Err(conflict(kind, reference));
+    }
+    let more = nanos - held.held();
+    let mut reserved = reserve(conn, &held, more).await?;
+    if !reserved {
+        reserved = expire_others(conn, &held, kind, reference, now).await? > 0 && reserve(conn, &held, more).await?;
+    }
+    if !reserved {
+        return Err(insufficient(conn, kind, held.account_id, Money::from_nanos(more, held.currency)).await?);
+    }
+    conn.exec(
+        sql!(
+            "UPDATE ledger_holds SET amount = $3, expires_at = $4, state = 'open', ended_at = NULL
+             WHERE kind = $1 AND reference = $2"
+        ),
+        params![kind, reference, nanos, until],
+    )
+    .await?;
+    Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.shown(false))
+}
+
+/// How much an open hold sets aside; nothing if it has ended, for then its money is available again.
+pub async fn held_for(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
+    let open = find(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open);
+    Ok(open.map(|hold| Money::from_nanos(hold.amount, hold.currency)))
+}
+
+/// Charges what it came to, more or less than was held, and ends the hold of the same name. It has been used, so it is
+/// charged whatever the balance is, and even when the hold is gone.
+pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+    require_charge(entry)?;
+    let found = lock(conn, entry.kind, &entry.reference).await?;
+    if let Some(hold) = &found
+        && (hold.account_id, hold.currency) != (entry.account, entry.currency)
+    {
+        return Err(conflict(entry.kind, &entry.reference));
+    }
+    let freed = found.as_ref().map_or(0, HoldRow::held);
+    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    if let Some(hold) = found.filter(|hold| hold.state == HoldState::Open) {
+        if posted.already {
+            // Posted before without its hold, which so still counts.
+            reserve(conn, &hold, -freed).await?;
+        }
+        end(conn, entry.kind, &entry.reference, HoldState::Captured, now).await?;
+    }
+    Ok(posted)
+}
+
+/// Ends the open holds of these names, all of one customer, and posts what they came to together, if to anything. As
+/// with [`capture`], it is charged whatever the balance is.
+pub async fn capture_together(
+    conn: &mut Conn,
+    entropy: Entropy,
+    customer: (AccountId, Currency),
+    (kind, references): (Kind, &[String]),
+    charge: Option<&Entry>,
+    now: Time,
+) -> Result<Option<Posted>, LedgerError> {
+    let (account, currency) = customer;
+    if let Some(entry) = charge {
+        require_charge(entry)?;
+        if (entry.account, entry.currency) != customer {
+            return Err(LedgerError::Unsound("a charge is of the customer whose holds it ends"));
+        }
+    }
+    let state = if charge.is_some() { HoldState::Captured } else { HoldState::Released };
+    let mut freed = 0;
+    for reference in references {
+        let ended: Option<(i64,)> = conn
+            .opt(
+                sql!(
+                    "UPDATE ledger_holds SET state = $5, ended_at = $6
+                     WHERE kind = $1 AND reference = $2 AND account_id = $3 AND currency = $4 AND state = 'open'
+                     RETURNING amount"
+                ),
+                params![kind, reference, account, currency, state, now],
+            )
+            .await?;
+        freed += ended.map_or(0, |(amount,)| amount);
+    }
+    let Some(entry) = charge else {
+        if freed > 0 {
+            change_held(conn, account, currency, -freed).await?;
+        }
+        return Ok(None);
+    };
+    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    if posted.already {
+        change_held(conn, account, currency, -freed).await?;
+    }
+    Ok(Some(posted))
+}
+
+/// Lets go of the money. Answers whether there was an open hold.
+pub async fn release(conn: &mut Conn, kind: Kind, reference: &str, now: Time) -> Result<bool, LedgerError> {
+    let Some(hold) = lock(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open) else {
+        return Ok(false);
+    };
+    reserve(conn, &hold, -hold.amount).await?;
+    end(conn, kind, reference, HoldState::Released, now).await?;
+    Ok(true)
+}
+
+row! {
+    struct Due { kind: Kind, reference: String, account_id: AccountId, currency: Currency, amount: i64 }
+}
+
+/// Ends holds whose time is over, so many at most, and answers how many. Holds that somebody is changing are left to
+/// them.
+pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
+    let mut due: Vec<Due> = conn
+        .all(
+            sql!(
+                "SELECT ",
+                Due::COLS,
+                " FROM ledger_holds WHERE state = 'open' AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+                 /*pg FOR UPDATE SKIP LOCKED */"
+            ),
+            params![now, batch],
+        )
+        .await?;
+    due.sort_by_key(|hold| (hold.account_id, hold.currency));
+    end_due(conn, &due, now).await
+}
+
+/// How many of one customer's holds a refused debit ends before it tries again.
+const EXPIRED_AT_ONCE: i64 = 100;
+
+/// Ends a customer's expired holds: nobody is refused for money that nothing holds any more.
+pub(super) async fn expire_for(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    now: Time,
+) -> Result<u64, DbError> {
+    let due = due_of(conn, account, currency, now).await?;
+    end_due(conn, &due, now).await
+}
+
+/// The same, sparing the hold that is being renewed.
+async fn expire_others(
+    conn: &mut Conn,
+    spared: &HoldRow,
+    kind: Kind,
+    reference: &str,
+    now: Time,
+) -> Result<u64, DbError> {
+    let mut due = due_of(conn, spared.account_id, spared.currency, now).await?;
+    due.retain(|hold| (hold.kind, hold.reference.as_str()) != (kind, reference));
+    end_due(conn, &due, now).await
+}
+
+async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency, now: Time) -> Result<Vec<Due>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            Due::COLS,
+            " FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open' AND expires_at <= $3
+             ORDER BY expires_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */"
+        ),
+        params![account, currency, now, EXPIRED_AT_ONCE],
+    )
+    .await
+}
+
+/// Ends these holds, whose rows are ours until the commit.
+async fn end_due(conn: &mut Conn, due: &[Due], now: Time) -> Result<u64, DbError> {
+    for hold in due {
+        change_held(conn, hold.account_id, hold.currency, -hold.amount).await?;
+        end(conn, hold.kind, &hold.reference, HoldState::Expired, now).await?;
+    }
+    Ok(due.len() as u64)
+}
+
+/// Forgets holds that ended before `cutoff`, so many at most. A hold placed anew under such a name is a new one.
+pub async fn forget_holds(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM ledger_holds WHERE (kind, reference) IN
+                 (SELECT kind, reference FROM ledger_holds WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)
+             AND ended_at < $1"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<HoldRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", HoldRow::COLS, " FROM ledger_holds WHERE kind = $1 AND reference = $2"),
+        params![kind, reference],
+    )
+    .await
+}
+
+/// The hold, which nobody else can change before we commit.
+async fn lock(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<HoldRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", HoldRow::COLS, " FROM ledger_holds WHERE kind = $1 AND reference = $2 /*pg FOR UPDATE */"),
+        params![kind, reference],
+    )
+    .await
+}
+
+/// Takes money for a hold of a name that has none yet.
+async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<bool, DbError> {
+    let reserved = conn
+        .exec(
+            sql!(
+                "UPDATE ledger_balances SET held = held + $3
+                 WHERE account_id = $1 AND currency = $2 AND balance - held - minimum >= $3
+                   AND NOT EXISTS (SELECT 1 FROM ledger_holds WHERE kind = $4 AND reference = $5)"
+            ),
+            params![new.account, new.amount.currency(), nanos, new.kind, new.reference],
+        )
+        .await?;
+    Ok(reserved > 0)
+}
+
+fn placing(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO ledger_holds (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
+             VALUES ($1, $2, $3, $4, $5, $5, 'open', $6, $7) ON CONFLICT (kind, reference) DO NOTHING"
+        ),
+        params![new.kind, new.reference, new.account, new.amount.currency(), nanos, new.until, now],
+    )
+}
+
+async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbError> {
+    change_held(conn, hold.account_id, hold.currency, more).await
+}
+
+/// Takes more of what is available, or lets go of some, which always goes.
+async fn change_held(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
+    let changing = changing_held(account, currency, more);
+    Ok(conn.exec(changing.text, &changing.params).await? > 0)
+}
+
+fn changing_held(account: AccountId, currency: Currency, more: i64) -> Statement {
+    Statement::new(
+        sql!(
+            "UPDATE ledger_balances SET held = held + $3
+             WHERE account_id = $1 AND currency = $2 AND ($3 <= 0 OR balance - held - minimum >= $3)"
+        ),
+        params![account, currency, more],
+    )
+}
+
+async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE ledger_holds SET state = $3, ended_at = $4 WHERE kind = $1 AND reference = $2"),
+        params![kind, reference, state, now],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn insufficient(
+    conn: &mut Conn,
+    kind: Kind,
+    account: AccountId,
+    required: Money,
+) -> Result<LedgerError, DbError> {
+    conn.metrics().ledger.refusals.of(kind.as_str()).inc();
+    let balance = read::balance(conn, account, required.currency()).await?;
+    Ok(LedgerError::Insufficient { required, available: balance.available() })
+}
+
+fn conflict(kind: Kind, reference: &str) -> LedgerError {
+    LedgerError::Conflict { kind, reference: reference.to_owned() }
+}

@@ -1,0 +1,251 @@
+//! What others read of the ledger: balances, a customer's lines, and sums of days.
+
+use super::entry::Entry;
+use super::post::{Posted, TransactionId};
+use super::{Book, DAY_MILLIS, Kind, LedgerError, day_of};
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Currency, Money, Time};
+
+/// How a customer stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Balance {
+    pub current: Money,
+    /// Set aside for what is going on.
+    pub held: Money,
+    /// What guarded debits and holds must leave.
+    pub minimum: Money,
+    pub last_debit_at: Option<Time>,
+}
+
+impl Balance {
+    /// What a guarded debit may take; negative when the balance is below its minimum.
+    pub fn available(&self) -> Money {
+        // None of the three exceeds two billion units, so this cannot leave 64 bits.
+        let nanos = self.current.nanos().saturating_sub(self.held.nanos()).saturating_sub(self.minimum.nanos());
+        Money::from_nanos(nanos, self.current.currency())
+    }
+}
+
+/// A customer without a row has nothing.
+pub async fn balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
+    let found: Option<(i64, i64, i64, Option<Time>)> = conn
+        .opt(
+            sql!(
+                "SELECT balance, held, minimum, last_debit_at FROM ledger_balances
+                 WHERE account_id = $1 AND currency = $2"
+            ),
+            params![account, currency],
+        )
+        .await?;
+    let (current, held, minimum, last_debit_at) = found.unwrap_or_default();
+    let money = |nanos| Money::from_nanos(nanos, currency);
+    Ok(Balance { current: money(current), held: money(held), minimum: money(minimum), last_debit_at })
+}
+
+row! {
+    struct LineRow {
+        id: TransactionId,
+        account_id: AccountId,
+        currency: Currency,
+        number: i64,
+        kind: Kind,
+        reference: String,
+        balance_after: i64,
+        note: Option<String>,
+        created_at: Time,
+        amount: i64,
+    }
+}
+
+/// A line of a customer's book.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub id: TransactionId,
+    pub account: AccountId,
+    /// Its place in the book, from 1 and without gaps.
+    pub number: i64,
+    pub kind: Kind,
+    pub reference: String,
+    pub amount: Money,
+    pub balance_after: Money,
+    pub note: Option<String>,
+    pub at: Time,
+}
+
+impl From<LineRow> for Line {
+    fn from(row: LineRow) -> Self {
+        let money = |nanos| Money::from_nanos(nanos, row.currency);
+        Line {
+            id: row.id,
+            account: row.account_id,
+            number: row.number,
+            kind: row.kind,
+            amount: money(row.amount),
+            balance_after: money(row.balance_after),
+            reference: row.reference,
+            note: row.note,
+            at: row.created_at,
+        }
+    }
+}
+
+/// A customer's lines, newest first, below the given number. Lines are numbered in the order of their commits, so a
+/// page neither misses a line nor shows one twice.
+pub async fn lines(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    below: Option<i64>,
+    limit: i64,
+) -> Result<Vec<Line>, DbError> {
+    let rows: Vec<LineRow> = conn
+        .all(
+            sql!(
+                "SELECT ",
+                LineRow::COLS,
+                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
+                 WHERE account_id = $1 AND currency = $2 AND number < $3 ORDER BY number DESC LIMIT $4"
+            ),
+            params![account, currency, below.unwrap_or(i64::MAX), limit],
+        )
+        .await?;
+    Ok(rows.into_iter().map(Line::from).collect())
+}
+
+/// What was posted under this name.
+pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Line>, DbError> {
+    let row: Option<LineRow> = conn
+        .opt(
+            sql!(
+                "SELECT ",
+                LineRow::COLS,
+                " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id AND book = 'customer'
+                 WHERE kind = $1 AND reference = $2"
+            ),
+            params![kind, reference],
+        )
+        .await?;
+    Ok(row.map(Line::from))
+}
+
+/// The transaction that this entry has become, if it has. Another one under its name is a conflict.
+pub(super) async fn posted(conn: &mut Conn, entry: &Entry) -> Result<Option<Posted>, LedgerError> {
+    let Some(line) = find(conn, entry.kind, &entry.reference).await? else { return Ok(None) };
+    let mut others: Vec<(Book, i64)> = conn
+        .all(
+            sql!("SELECT book, amount FROM ledger_postings WHERE transaction_id = $1 AND book <> 'customer' LIMIT 100"),
+            params![line.id],
+        )
+        .await?;
+    let mut wanted = entry.others.clone();
+    others.sort_unstable();
+    wanted.sort_unstable();
+    if (line.account, line.amount, &others) != (entry.account, entry.amount(), &wanted) {
+        return Err(LedgerError::Conflict { kind: entry.kind, reference: entry.reference.clone() });
+    }
+    let Line { id, number, amount, balance_after, at, .. } = line;
+    Ok(Some(Posted { id, number, amount, balance_after, at, already: true }))
+}
+
+/// What one kind of movement added to one book.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sum {
+    pub kind: Kind,
+    pub book: Book,
+    pub amount: Money,
+    /// How many transactions there were.
+    pub entries: i64,
+}
+
+/// A customer's movements by kind and book, from the UTC day of `from` up to but not with the day of `to`.
+pub async fn sums(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    from: Time,
+    to: Time,
+) -> Result<Vec<Sum>, DbError> {
+    let rows: Vec<(Kind, Book, i64, i64)> = conn
+        .all(
+            sql!(
+                "SELECT kind, book, CAST(SUM(amount) AS BIGINT), CAST(SUM(entries) AS BIGINT) FROM ledger_days
+                 WHERE account_id = $1 AND currency = $2 AND day >= $3 AND day < $4
+                 GROUP BY kind, book ORDER BY kind, book"
+            ),
+            params![account, currency, day_of(from), day_of(to)],
+        )
+        .await?;
+    let money = |nanos| Money::from_nanos(nanos, currency);
+    Ok(rows
+        .into_iter()
+        .map(|(kind, book, amount, entries)| Sum { kind, book, amount: money(amount), entries })
+        .collect())
+}
+
+/// What a customer has used on the last so many UTC days, today among them.
+pub async fn spend(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    days: i64,
+    now: Time,
+) -> Result<Money, LedgerError> {
+    let tomorrow = day_of(now) + 1;
+    let midnight = |day: i64| Time::from_millis(day.saturating_mul(DAY_MILLIS));
+    let sums = sums(conn, account, currency, midnight(tomorrow - days), midnight(tomorrow)).await?;
+    let used = sums.iter().filter(|sum| sum.kind.is_usage() && sum.book == Book::Customer);
+    let total = used.map(|sum| sum.amount).try_fold(Money::zero(currency), Money::sub)?;
+    Ok(total)
+}
+
+/// What a book of the carrier gained in all customers' movements, from the UTC day of `from` up to but not with the day
+/// of `to`.
+pub async fn book_total(
+    conn: &mut Conn,
+    book: Book,
+    currency: Currency,
+    from: Time,
+    to: Time,
+) -> Result<Money, DbError> {
+    let (nanos,): (i64,) = conn
+        .one(
+            sql!(
+                "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_days
+                 WHERE book = $1 AND currency = $2 AND day >= $3 AND day < $4"
+            ),
+            params![book, currency, day_of(from), day_of(to)],
+        )
+        .await?;
+    Ok(Money::from_nanos(nanos, currency))
+}
+
+/// The first UTC day on which anything moved.
+pub async fn first_day(conn: &mut Conn) -> Result<Option<Time>, DbError> {
+    let (day,): (Option<i64>,) = conn.one(sql!("SELECT MIN(day) FROM ledger_days"), params![]).await?;
+    Ok(day.map(|day| Time::from_millis(day.saturating_mul(DAY_MILLIS))))
+}
+
+/// Customers who were sold something, or had something put right, from the UTC day of `from` up to but not with the day
+/// of `to`; in the order of their ids, and after the given one.
+pub async fn customers_between(
+    conn: &mut Conn,
+    from: Time,
+    to: Time,
+    after: Option<(AccountId, Currency)>,
+    limit: i64,
+) -> Result<Vec<(AccountId, Currency)>, DbError> {
+    let account = after.map_or(AccountId::new(uuid::Uuid::nil()), |(account, _)| account);
+    let currency = after.map_or("", |(_, currency)| currency.code());
+    conn.all(
+        sql!(
+            "SELECT b.account_id, b.currency FROM ledger_balances b
+             WHERE (b.account_id, b.currency) > ($1, $2) AND EXISTS (
+                 SELECT 1 FROM ledger_days d
+                 WHERE d.account_id = b.account_id AND d.currency = b.currency AND d.day >= $3 AND d.day < $4
+                   AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund', 'correction'))
+             ORDER BY b.account_id, b.currency LIMIT $5"
+        ),
+        params![account, currency, day_of(from), day_of(to), limit],
+    )
+    .await
+}

@@ -1,0 +1,151 @@
+//! What can be wrong with a ledger, told so that a person finds the place.
+
+use std::fmt;
+
+use crate::ledger::TransactionId;
+use values::AccountId;
+
+/// Whose book, and in which currency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Customer {
+    pub account: AccountId,
+    pub currency: String,
+}
+
+/// The first fault found. Amounts are in nanos, as the tables have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A transaction's postings do not sum to zero.
+    Unbalanced {
+        transaction: TransactionId,
+        sum: i128,
+    },
+    /// All postings in a currency do not.
+    UnbalancedTotal {
+        currency: String,
+        sum: i128,
+    },
+    /// A posting belongs to no transaction.
+    StrayPosting {
+        transaction: TransactionId,
+        book: String,
+    },
+    /// A transaction has no posting in its customer's book.
+    NoPosting {
+        transaction: TransactionId,
+    },
+    /// A transaction's customer has no balance in its currency.
+    NoBalance {
+        transaction: TransactionId,
+        customer: Customer,
+    },
+    /// One event is in the ledger twice.
+    Repeated {
+        kind: String,
+        reference: String,
+        first: TransactionId,
+        second: TransactionId,
+    },
+    /// A customer's transactions are not numbered one by one.
+    Gap {
+        customer: Customer,
+        expected: i64,
+        found: i64,
+    },
+    /// There are fewer or more transactions than the balance row has counted.
+    Count {
+        customer: Customer,
+        counted: i64,
+        last: i64,
+    },
+    /// A transaction does not follow from the one before.
+    BalanceAfter {
+        transaction: TransactionId,
+        written: i64,
+        computed: i128,
+    },
+    Balance {
+        customer: Customer,
+        written: i64,
+        computed: i128,
+    },
+    Held {
+        customer: Customer,
+        written: i64,
+        computed: i128,
+    },
+    Day {
+        customer: Customer,
+        day: i64,
+        kind: String,
+        book: String,
+        written: i64,
+        computed: i128,
+    },
+    /// A hold is open, and its customer has no balance that it could count in.
+    StrayHold {
+        kind: String,
+        reference: String,
+    },
+    /// The sums of a day belong to a customer without a balance.
+    StrayDay {
+        customer: Customer,
+        day: i64,
+    },
+}
+
+impl fmt::Display for Customer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "account {} in {}", self.account, self.currency)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Unbalanced { transaction, sum } => {
+                write!(f, "the postings of transaction {transaction} sum to {sum}, not to zero")
+            }
+            Fault::UnbalancedTotal { currency, sum } => {
+                write!(f, "all postings in {currency} sum to {sum}, not to zero")
+            }
+            Fault::StrayPosting { transaction, book } => {
+                write!(f, "the posting in {book} of transaction {transaction} has no transaction")
+            }
+            Fault::NoPosting { transaction } => {
+                write!(f, "transaction {transaction} has no posting in its customer's book")
+            }
+            Fault::NoBalance { transaction, customer } => {
+                write!(f, "transaction {transaction} is of {customer}, which has no balance")
+            }
+            Fault::Repeated { kind, reference, first, second } => {
+                write!(f, "{kind} {reference} is posted twice, as transactions {first} and {second}")
+            }
+            Fault::Gap { customer, expected, found } => {
+                write!(f, "{customer}: transaction number {expected} is missing, {found} comes in its place")
+            }
+            Fault::Count { customer, counted, last } => {
+                write!(f, "{customer}: {counted} transactions were counted, and the last has number {last}")
+            }
+            Fault::BalanceAfter { transaction, written, computed } => {
+                write!(f, "transaction {transaction} says that it left {written}, but it left {computed}")
+            }
+            Fault::Balance { customer, written, computed } => {
+                write!(f, "{customer}: the balance is {written}, but the postings sum to {computed}")
+            }
+            Fault::Held { customer, written, computed } => {
+                write!(f, "{customer}: {written} is held, but the open holds sum to {computed}")
+            }
+            Fault::Day { customer, day, kind, book, written, computed } => {
+                write!(
+                    f,
+                    "{customer}: on day {day} {kind} added {written} to {book}, but its postings sum to {computed}"
+                )
+            }
+            Fault::StrayHold { kind, reference } => {
+                write!(f, "the open hold of {kind} {reference} counts in no balance")
+            }
+            Fault::StrayDay { customer, day } => write!(f, "{customer}: there are sums of day {day}, but no balance"),
+        }
+    }
+}

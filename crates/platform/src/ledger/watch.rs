@@ -1,0 +1,92 @@
+//! Telling those who watch balances, so that whoever charges cannot forget to.
+//!
+//! Each balance row has a low-water mark. A charge that takes the balance from the mark or above to below it, and
+//! whatever raises the balance, enqueues a [`MOVED`] job in its own transaction; every other charge only compares two
+//! numbers. The job's business is to look at the balance, to do what follows, and to set the next mark.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::read::{Balance, balance};
+use crate::entropy::Entropy;
+use crate::jobs::{self, NewJob};
+use db::{Conn, DbError, params, sql};
+use values::{AccountId, Currency, Money, Time};
+
+/// A balance is to be looked at.
+pub const MOVED: jobs::Kind = jobs::Kind::new("ledger.moved");
+
+/// What a [`MOVED`] job says.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Moved {
+    pub account_id: AccountId,
+    pub currency: Currency,
+}
+
+/// Whether a posting is worth a look. Without a mark, which nobody has set yet, each is.
+pub(super) fn is_news(amount: i64, balance: i64, low_water: Option<i64>) -> bool {
+    let before = balance.saturating_sub(amount);
+    amount > 0 || low_water.is_none_or(|mark| balance < mark && mark <= before)
+}
+
+/// Has a balance looked at, because something else than a posting calls for it.
+pub async fn tell(
+    conn: &mut Conn,
+    entropy: Entropy,
+    account_id: AccountId,
+    currency: Currency,
+    now: Time,
+) -> Result<(), DbError> {
+    let payload = json!(Moved { account_id, currency });
+    jobs::enqueue(conn, &NewJob { id: entropy.uuid(now), kind: MOVED, payload, run_at: now }).await
+}
+
+/// The balance, which nobody changes before we commit.
+pub async fn balance_held_still(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
+    let _: Option<(i64,)> = conn
+        .opt(
+            sql!(
+                "SELECT balance FROM ledger_balances WHERE account_id = $1 AND currency = $2 /*pg FOR NO KEY UPDATE */"
+            ),
+            params![account, currency],
+        )
+        .await?;
+    balance(conn, account, currency).await
+}
+
+/// Sets below what the balance is to be looked at next; without a mark only when it rises.
+pub async fn set_low_water(
+    conn: &mut Conn,
+    account: AccountId,
+    currency: Currency,
+    mark: Option<Money>,
+) -> Result<(), DbError> {
+    let nanos = mark.map_or(i64::MIN, Money::nanos);
+    conn.exec(
+        sql!("UPDATE ledger_balances SET low_water = $3 WHERE account_id = $1 AND currency = $2"),
+        params![account, currency, nanos],
+    )
+    .await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_charge_is_news_when_it_crosses_the_mark_and_only_then() {
+        assert!(is_news(-1, 9, Some(10)));
+        assert!(is_news(-100, -50, Some(10)));
+        assert!(!is_news(-1, 10, Some(10)));
+        assert!(!is_news(-1, 8, Some(10)));
+        assert!(!is_news(-1, i64::MIN, Some(i64::MIN)));
+    }
+
+    #[test]
+    fn what_raises_the_balance_is_news_and_so_is_all_before_there_is_a_mark() {
+        assert!(is_news(1, 100, Some(10)));
+        assert!(is_news(1, 1, Some(i64::MIN)));
+        assert!(is_news(-1, 100, None));
+    }
+}

@@ -1,0 +1,343 @@
+//! Rate limits: how often one caller may do a thing in a window of time.
+//!
+//! On a database of our own the counts live in memory. On a shared one they live in the database, so that a limit
+//! holds across nodes; a node then leases a small block of a large quota at a time instead of asking for each request.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use uuid::Uuid;
+
+use db::{Conn, Db, DbError, params, sql};
+use values::{AccountId, Email, Time, UserId};
+
+/// No window may be longer.
+pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
+
+/// What is counted. The numbers are defaults; settings may change them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// Sign-in, second factor, forgotten password and link redemption, per address.
+    SignIn,
+    /// The same four, per email.
+    SignInEmail,
+    /// Signup, per address.
+    Signup,
+    /// Refreshing tokens, per address.
+    Refresh,
+    /// Reads of a signed-in user.
+    Reads,
+    /// Writes of a signed-in user.
+    Writes,
+    /// Callbacks of providers, per address.
+    Callbacks,
+    /// Files of calls that are asked for, per account.
+    Exports,
+    /// Not limited.
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quota {
+    pub requests: u32,
+    pub window: Duration,
+}
+
+impl Limit {
+    pub const ALL: [Limit; 8] = [
+        Limit::SignIn,
+        Limit::SignInEmail,
+        Limit::Signup,
+        Limit::Refresh,
+        Limit::Reads,
+        Limit::Writes,
+        Limit::Callbacks,
+        Limit::Exports,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limit::SignIn => "sign-in",
+            Limit::SignInEmail => "sign-in-email",
+            Limit::Signup => "signup",
+            Limit::Refresh => "refresh",
+            Limit::Reads => "reads",
+            Limit::Writes => "writes",
+            Limit::Callbacks => "callbacks",
+            Limit::Exports => "exports",
+            Limit::None => "none",
+        }
+    }
+
+    pub const fn default_quota(self) -> Quota {
+        let (requests, seconds) = match self {
+            Limit::SignIn => (10, 60),
+            Limit::SignInEmail => (5, 60),
+            Limit::Signup => (5, 3600),
+            Limit::Refresh => (600, 60),
+            Limit::Reads => (600, 60),
+            Limit::Writes => (120, 60),
+            Limit::Callbacks => (1200, 60),
+            Limit::Exports => (10, 3600),
+            Limit::None => (u32::MAX, 60),
+        };
+        Quota { requests, window: Duration::from_secs(seconds) }
+    }
+}
+
+/// Who is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Subject(u128);
+
+/// What counts as one address: an IPv6 customer owns a whole /64.
+pub fn network_of(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
+        v4 => v4,
+    }
+}
+
+impl Subject {
+    pub fn ip(ip: IpAddr) -> Subject {
+        match network_of(ip) {
+            IpAddr::V4(v4) => Subject(u128::from(v4.to_bits())),
+            IpAddr::V6(v6) => Subject(v6.to_bits()),
+        }
+    }
+
+    pub fn user(user: UserId) -> Subject {
+        Subject(user.uuid().as_u128())
+    }
+
+    pub fn account(account: AccountId) -> Subject {
+        Subject(account.uuid().as_u128())
+    }
+
+    /// The low bits of an IPv6 /64 are zero: the halves are folded.
+    fn shard(self) -> usize {
+        (self.0 ^ (self.0 >> 64)) as usize % SHARDS
+    }
+
+    pub fn email(email: &Email) -> Subject {
+        let hash = digest(&SHA256, email.as_str().as_bytes());
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash.as_ref()[..16]);
+        Subject(u128::from_be_bytes(first))
+    }
+}
+
+/// How a request stands against its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub allowed: bool,
+    pub limit: Limit,
+    pub quota: Quota,
+    pub remaining: u32,
+    /// Until the window ends.
+    pub reset_seconds: u64,
+}
+
+pub struct Limits {
+    quotas: HashMap<Limit, Quota>,
+    counts: Counts,
+}
+
+enum Counts {
+    Off,
+    Here(Shards),
+    Shared { db: Db, leases: Shards, leasing: Box<[tokio::sync::Mutex<()>; SHARDS]> },
+}
+
+impl Limits {
+    /// `quotas` replaces defaults; `on` is false only for load tests.
+    pub fn new(db: &Db, on: bool, quotas: &[(Limit, Quota)]) -> Limits {
+        let counts = match (on, db.is_shared()) {
+            (false, _) => Counts::Off,
+            (true, false) => Counts::Here(Shards::default()),
+            (true, true) => Counts::Shared { db: db.clone(), leases: Shards::default(), leasing: Box::default() },
+        };
+        let mut all: HashMap<Limit, Quota> = Limit::ALL.iter().map(|limit| (*limit, limit.default_quota())).collect();
+        all.extend(quotas.iter().copied());
+        Limits { quotas: all, counts }
+    }
+
+    pub fn are_on(&self) -> bool {
+        !matches!(self.counts, Counts::Off)
+    }
+
+    /// Counts one request. Nothing for what is not limited.
+    pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<Verdict>, DbError> {
+        let Some(quota) = self.quotas.get(&limit).copied() else { return Ok(None) };
+        let window = Window::of(quota, now);
+        let used = match &self.counts {
+            Counts::Off => return Ok(None),
+            Counts::Here(counts) => counts.add(limit, subject, window.start, quota.requests),
+            Counts::Shared { db, leases, leasing } => match leases.spend(limit, subject, window.start) {
+                Some(used) => Some(used),
+                None => {
+                    // One at a time, or a burst would lease a block for each of its requests and leave them unused.
+                    let _turn = leasing[subject.shard()].lock().await;
+                    match leases.spend(limit, subject, window.start) {
+                        Some(used) => Some(used),
+                        None => lease(db, leases, limit, subject, window.start, quota).await?,
+                    }
+                }
+            },
+        };
+        Ok(Some(Verdict {
+            allowed: used.is_some(),
+            limit,
+            quota,
+            remaining: quota.requests.saturating_sub(used.unwrap_or(quota.requests)),
+            reset_seconds: whole_seconds_until(window.end, now),
+        }))
+    }
+}
+
+/// Rounded up: whoever waits as long as told must not come too early.
+fn whole_seconds_until(end: Time, now: Time) -> u64 {
+    u64::try_from(end.since(now).as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
+}
+
+struct Window {
+    start: Time,
+    end: Time,
+}
+
+impl Window {
+    fn of(quota: Quota, now: Time) -> Window {
+        let length = i64::try_from(quota.window.as_millis()).unwrap_or(i64::MAX).max(1);
+        let start = Time::from_millis(now.millis() - now.millis().rem_euclid(length));
+        Window { start, end: start.plus(quota.window) }
+    }
+}
+
+/// Takes a block of the shared quota. A node keeps at most a twentieth of a quota to itself.
+async fn lease(
+    db: &Db,
+    leases: &Shards,
+    limit: Limit,
+    subject: Subject,
+    start: Time,
+    quota: Quota,
+) -> Result<Option<u32>, DbError> {
+    let block = (quota.requests / 20).max(1);
+    let request = (limit, subject, start, block, quota.requests);
+    let used = db
+        .tx(request, |conn, request| {
+            Box::pin(async move {
+                let (limit, subject, start, block, requests) = *request;
+                count(conn, limit, subject, start, block, requests).await
+            })
+        })
+        .await?;
+    let Some(used) = used else { return Ok(None) };
+    // The last block may reach past the quota; only what is inside it may be spent.
+    let granted = block.min(quota.requests.saturating_sub(used - block));
+    leases.grant(limit, subject, start, used - block + 1, granted - 1);
+    Ok(Some(used - block + 1))
+}
+
+async fn count(
+    conn: &mut Conn,
+    limit: Limit,
+    subject: Subject,
+    start: Time,
+    block: u32,
+    requests: u32,
+) -> Result<Option<u32>, DbError> {
+    let used: Option<(i64,)> = conn
+        .opt(
+            sql!(
+                "INSERT INTO rate_windows (limit_name, subject, started_at, used) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (limit_name, subject, started_at)
+                 DO UPDATE SET used = rate_windows.used + $4 WHERE rate_windows.used < $5
+                 RETURNING used"
+            ),
+            params![limit.name(), Uuid::from_u128(subject.0), start, i64::from(block), i64::from(requests)],
+        )
+        .await?;
+    Ok(used.map(|(used,)| u32::try_from(used).unwrap_or(u32::MAX)))
+}
+
+/// Forgets the oldest windows that have ended.
+pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM rate_windows WHERE (limit_name, subject, started_at) IN
+                 (SELECT limit_name, subject, started_at FROM rate_windows WHERE started_at < $1
+                  ORDER BY started_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+const SHARDS: usize = 16;
+const SUBJECTS_PER_SHARD: usize = 16_384;
+
+/// Counts in memory, in several maps so that callers rarely wait for each other.
+#[derive(Default)]
+struct Shards([Mutex<HashMap<(Limit, Subject), Count>>; SHARDS]);
+
+struct Count {
+    start: Time,
+    used: u32,
+    /// Of a lease: how much of it is left.
+    left: u32,
+}
+
+impl Shards {
+    fn with<T>(&self, subject: Subject, work: impl FnOnce(&mut HashMap<(Limit, Subject), Count>) -> T) -> T {
+        let mut shard = match self.0[subject.shard()].lock() {
+            Ok(shard) => shard,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        work(&mut shard)
+    }
+
+    /// Adds one to a count unless it is full.
+    fn add(&self, limit: Limit, subject: Subject, start: Time, requests: u32) -> Option<u32> {
+        self.with(subject, |shard| {
+            make_room(shard, start);
+            let count = shard.entry((limit, subject)).or_insert(Count { start, used: 0, left: 0 });
+            if count.start != start {
+                *count = Count { start, used: 0, left: 0 };
+            }
+            (count.used < requests).then(|| {
+                count.used += 1;
+                count.used
+            })
+        })
+    }
+
+    /// Takes one from a lease of this window, if any is left.
+    fn spend(&self, limit: Limit, subject: Subject, start: Time) -> Option<u32> {
+        self.with(subject, |shard| {
+            let count = shard.get_mut(&(limit, subject)).filter(|count| count.start == start && count.left > 0)?;
+            count.left -= 1;
+            count.used += 1;
+            Some(count.used)
+        })
+    }
+
+    fn grant(&self, limit: Limit, subject: Subject, start: Time, used: u32, left: u32) {
+        self.with(subject, |shard| {
+            make_room(shard, start);
+            shard.insert((limit, subject), Count { start, used, left });
+        });
+    }
+}
+
+/// Keeps a map bounded: first the windows that ended go, then, under a flood of addresses, everything.
+fn make_room(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
+    if shard.len() >= SUBJECTS_PER_SHARD {
+        shard.retain(|_, count| count.start.plus(LONGEST_WINDOW) > now);
+    }
+    if shard.len() >= SUBJECTS_PER_SHARD {
+        shard.clear();
+    }
+}

@@ -1,0 +1,190 @@
+//! The sandbox's books: orders, cards it keeps, and refunds.
+
+use super::super::{Brand, Card, OrderState, RefundState};
+use super::Choice;
+use db::{Conn, DbError, params, row, sql};
+use values::{Currency, Email, Money, Time};
+
+row! {
+    pub struct OrderRow {
+        pub id: String,
+        pub reference: String,
+        pub return_url: String,
+        pub state: OrderState,
+        pub amount: Option<i64>,
+        pub currency: Option<Currency>,
+        pub refunded: i64,
+        pub customer: String,
+        pub card_token: Option<String>,
+        pub brand: Option<Brand>,
+        pub last4: Option<String>,
+        pub exp_month: Option<i64>,
+        pub exp_year: Option<i64>,
+        pub decline: Option<String>,
+        pub expires_at: Time,
+    }
+}
+
+pub async fn order(conn: &mut Conn, id: &str) -> Result<Option<OrderRow>, DbError> {
+    conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM sandbox_orders WHERE id = $1"), params![id]).await
+}
+
+/// The order that the merchant calls so.
+pub async fn order_of(conn: &mut Conn, reference: &str) -> Result<Option<OrderRow>, DbError> {
+    conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM sandbox_orders WHERE reference = $1"), params![reference]).await
+}
+
+pub struct NewOrder {
+    pub id: String,
+    pub reference: String,
+    pub amount: Option<Money>,
+    pub customer: String,
+    pub customer_name: String,
+    pub customer_email: Email,
+    pub save_card: bool,
+    pub return_url: String,
+    pub state: OrderState,
+    pub decline: Option<&'static str>,
+    pub expires_at: Time,
+    pub now: Time,
+}
+
+/// Opens an order; false when there is one under its reference.
+pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbError> {
+    let opened = conn
+        .exec(
+            sql!(
+                "INSERT INTO sandbox_orders
+                     (id, reference, amount, currency, refunded, customer, customer_name, customer_email, save_card,
+                      return_url, state, decline, declines_later, expires_at, created_at, updated_at)
+                 VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11, FALSE, $12, $13, $13)
+                 ON CONFLICT (reference) DO NOTHING"
+            ),
+            params![
+                order.id,
+                order.reference,
+                order.amount.map(Money::nanos),
+                order.amount.map(Money::currency),
+                order.customer,
+                order.customer_name,
+                order.customer_email,
+                order.save_card,
+                order.return_url,
+                order.state,
+                order.decline,
+                order.expires_at,
+                order.now
+            ],
+        )
+        .await?;
+    Ok(opened == 1)
+}
+
+/// Writes how the payer left; false when it was settled before or waited for too long.
+pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, now: Time) -> Result<bool, DbError> {
+    let paid = match choice {
+        Choice::Paid { card, declines_later } => Some((card, *declines_later)),
+        Choice::Declined | Choice::Cancelled => None,
+    };
+    let card = paid.map(|(card, _)| card);
+    let settled = conn
+        .exec(
+            sql!(
+                "UPDATE sandbox_orders SET state = $2, brand = $3, last4 = $4, exp_month = $5, exp_year = $6,
+                                           declines_later = $7, decline = $8, updated_at = $9
+                 WHERE id = $1 AND state = 'pending' AND expires_at > $9"
+            ),
+            params![
+                id,
+                choice.state(),
+                card.map(|card| card.brand),
+                card.map(|card| card.last4.as_str()),
+                card.map(|card| card.exp_month),
+                card.map(|card| card.exp_year),
+                paid.is_some_and(|(_, declines_later)| declines_later),
+                matches!(choice, Choice::Declined).then_some("card_declined"),
+                now
+            ],
+        )
+        .await?;
+    Ok(settled == 1)
+}
+
+/// Keeps the card an order was paid with, if its merchant asked for that.
+pub async fn keep_card(
+    conn: &mut Conn,
+    order_id: &str,
+    token: &str,
+    card: &Card,
+    declines_later: bool,
+    now: Time,
+) -> Result<(), DbError> {
+    let kept = conn
+        .exec(sql!("UPDATE sandbox_orders SET card_token = $2 WHERE id = $1 AND save_card"), params![order_id, token])
+        .await?;
+    if kept == 0 {
+        return Ok(());
+    }
+    conn.exec(
+        sql!(
+            "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at)
+             SELECT $2, customer, $3, $4, $5, $6 FROM sandbox_orders WHERE id = $1"
+        ),
+        params![order_id, token, card.exp_month, card.exp_year, declines_later, now],
+    )
+    .await?;
+    Ok(())
+}
+
+row! {
+    pub struct CardRow {
+        pub customer: String,
+        pub exp_month: i64,
+        pub exp_year: i64,
+        pub declines_later: bool,
+    }
+}
+
+pub async fn card(conn: &mut Conn, token: &str) -> Result<Option<CardRow>, DbError> {
+    conn.opt(sql!("SELECT ", CardRow::COLS, " FROM sandbox_cards WHERE token = $1"), params![token]).await
+}
+
+pub struct NewRefund {
+    pub id: String,
+    pub order_id: String,
+    pub reference: String,
+    pub amount: Money,
+    pub now: Time,
+}
+
+pub async fn refund_of(conn: &mut Conn, reference: &str) -> Result<Option<(String, RefundState)>, DbError> {
+    conn.opt(sql!("SELECT id, state FROM sandbox_refunds WHERE reference = $1"), params![reference]).await
+}
+
+/// Takes a refund from what is left of its order; false when that is less.
+pub async fn take_from_order(conn: &mut Conn, refund: &NewRefund) -> Result<bool, DbError> {
+    let taken = conn
+        .exec(
+            sql!(
+                "UPDATE sandbox_orders SET refunded = refunded + $2, updated_at = $4
+                 WHERE id = $1 AND state = 'completed' AND currency = $3 AND refunded + $2 <= amount"
+            ),
+            params![refund.order_id, refund.amount.nanos(), refund.amount.currency(), refund.now],
+        )
+        .await?;
+    Ok(taken == 1)
+}
+
+/// Writes a refund down; false when there is one under its reference.
+pub async fn insert_refund(conn: &mut Conn, refund: &NewRefund, state: RefundState) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO sandbox_refunds (id, order_id, reference, amount, state, created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (reference) DO NOTHING"
+            ),
+            params![refund.id, refund.order_id, refund.reference, refund.amount.nanos(), state, refund.now],
+        )
+        .await?;
+    Ok(inserted == 1)
+}

@@ -1,0 +1,52 @@
+//! The networks of all trunks.
+
+use db::{Conn, DbError, params, row, sql};
+use values::{AccountId, Cidr, IpAllowEntryId, TrunkId};
+
+row! {
+    /// A network, and whose calls come from it.
+    #[derive(Clone, Debug)]
+    pub struct Network {
+        pub cidr: Cidr,
+        pub trunk_id: TrunkId,
+        pub account_id: AccountId,
+    }
+}
+
+/// Every network, in the order of their addresses.
+pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
+    let mut networks = Vec::new();
+    let sql = sql!("SELECT ", Network::COLS, " FROM ip_allow_entries ORDER BY first_address");
+    conn.each(sql, params![], |network| {
+        networks.push(network);
+        Ok(())
+    })
+    .await?;
+    Ok(networks)
+}
+
+row! {
+    /// A network that is taken already.
+    pub struct Taken {
+        pub id: IpAllowEntryId,
+        pub trunk_id: TrunkId,
+        pub account_id: AccountId,
+        pub cidr: Cidr,
+    }
+}
+
+/// The network that shares addresses with this one; the one with the highest addresses, if there are several.
+pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<Taken>, DbError> {
+    // Those that are taken do not overlap, so the one that begins last also ends last.
+    let nearest: Option<Taken> = conn
+        .opt(
+            sql!(
+                "SELECT ",
+                Taken::COLS,
+                " FROM ip_allow_entries WHERE first_address <= $1 ORDER BY first_address DESC LIMIT 1"
+            ),
+            params![cidr.last().octets().to_vec()],
+        )
+        .await?;
+    Ok(nearest.filter(|taken| taken.cidr.last() >= cidr.first()))
+}

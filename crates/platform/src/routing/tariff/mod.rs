@@ -1,0 +1,178 @@
+//! The tariff: what every destination costs us and what we sell it for, at any moment.
+//!
+//! An upstream's deck is made once and never changed. What sold when follows from two histories that are only ever
+//! added to: the terms of each upstream (its deck, status and markup) and the exchange rates in force. So the tariff of
+//! any moment can be had again, and a call of last month priced to the same nano.
+//!
+//! Every node keeps the [`Tariff`] in force in memory as a [`Snapshot`](crate::routing::cache::Snapshot); that of another
+//! moment is read from the database stretch by stretch, as a [`Past`]. How prices come about is the business of the
+//! `rating` crate.
+
+mod past;
+mod store;
+
+pub use past::{Past, Stretch};
+pub use store::{
+    Fx, NewLeaf, Terms, bring_into_force, changes_after, forget_terms, fx_at, hold, insert_deck, insert_leaves,
+    note_fx, note_terms, remove_unfinished, terms_at,
+};
+
+use std::sync::Arc;
+
+use rating::{Deck, Ratio, Standing};
+use uuid::Uuid;
+
+use crate::routing::cache::{self, Versioned};
+use db::{Db, DbError};
+use values::{Currency, Time, UpstreamId, text_enum};
+
+/// The name under which changes of the tariff are counted.
+const NAME: &str = "tariff";
+/// Rates are against the euro, in billionths.
+const BASE: Currency = Currency::EUR;
+const BASE_RATE: i64 = 1_000_000_000;
+const LATEST: Time = Time::from_millis(i64::MAX);
+
+text_enum! {
+    /// Whether an upstream's rates sell.
+    pub enum UpstreamStatus {
+        Active = "active",
+        Disabled = "disabled",
+    }
+}
+
+/// The tariff in force.
+pub struct Tariff {
+    version: i64,
+    fx: Option<Fx>,
+    sellers: Vec<Seller>,
+}
+
+/// An upstream as the tariff knows it.
+pub struct Seller {
+    pub terms: Terms,
+    /// Absent until something was imported.
+    pub deck: Option<Arc<Deck>>,
+}
+
+/// What sells in one currency, and what cannot.
+pub struct Prices {
+    pub tariff: rating::Tariff<UpstreamId>,
+    pub unpriced: Vec<(UpstreamId, Unpriced)>,
+}
+
+/// Why an upstream with a deck has no prices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unpriced {
+    NoExchangeRate,
+    TooLarge,
+}
+
+impl Versioned for Tariff {
+    const NAME: &'static str = NAME;
+
+    fn version(&self) -> i64 {
+        self.version
+    }
+
+    async fn load(db: &Db, before: Option<Arc<Self>>) -> Result<Self, DbError> {
+        let (version, terms, fx) = db
+            .snapshot((), |conn, ()| {
+                Box::pin(async move {
+                    let version = cache::version(conn, NAME).await?;
+                    Ok::<_, DbError>((version, terms_at(conn, LATEST).await?, fx_at(conn, LATEST).await?))
+                })
+            })
+            .await?;
+        let before: Vec<Arc<Tariff>> = before.into_iter().collect();
+        Ok(Tariff { version, fx, sellers: load_sellers(db, terms, &before).await? })
+    }
+}
+
+/// The decks of these terms, each from where it is already in memory if it is.
+async fn load_sellers(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<Seller>, DbError> {
+    let mut sellers = Vec::with_capacity(terms.len());
+    for terms in terms {
+        let found = terms.deck_id.and_then(|id| known.iter().find_map(|tariff| tariff.deck(id)));
+        let deck = match (terms.deck_id, found) {
+            (None, _) => None,
+            (Some(_), Some(found)) => Some(found),
+            (Some(id), None) => Some(Arc::new(load_deck(db, id).await?)),
+        };
+        sellers.push(Seller { terms, deck });
+    }
+    Ok(sellers)
+}
+
+async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
+    let leaves = db.report(id, |conn, id| Box::pin(store::leaves(conn, *id))).await?;
+    let made = tokio::task::spawn_blocking(move || Deck::from_leaves(leaves.into_iter().map(|(body,)| body)));
+    made.await.map_err(DbError::other)?.map_err(DbError::other)
+}
+
+impl Tariff {
+    /// The whole tariff of another moment, for pricing many calls of that time. A [`Past`] reads less and knows less.
+    pub async fn at(db: &Db, moment: Time, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
+        let (terms, fx) = {
+            let mut conn = db.read().await?;
+            (terms_at(&mut conn, moment).await?, fx_at(&mut conn, moment).await?)
+        };
+        Ok(Tariff { version: 0, fx, sellers: load_sellers(db, terms, known).await? })
+    }
+
+    pub fn sellers(&self) -> &[Seller] {
+        &self.sellers
+    }
+
+    pub fn seller(&self, upstream: UpstreamId) -> Option<&Seller> {
+        self.sellers.iter().find(|seller| seller.terms.upstream_id == upstream)
+    }
+
+    /// A deck in force, by its id.
+    pub fn deck(&self, id: Uuid) -> Option<Arc<Deck>> {
+        self.sellers.iter().find(|seller| seller.terms.deck_id == Some(id))?.deck.clone()
+    }
+
+    /// What sells in a currency. An upstream that is down sells too, but takes no calls.
+    pub fn prices(&self, currency: Currency, is_down: impl Fn(UpstreamId) -> bool) -> Prices {
+        let sellers = self.sellers.iter().filter_map(|seller| Some((&seller.terms, seller.deck.clone()?)));
+        prices(self.fx.as_ref(), sellers, currency, is_down)
+    }
+}
+
+fn prices<'t>(
+    fx: Option<&Fx>,
+    sellers: impl Iterator<Item = (&'t Terms, Arc<Deck>)>,
+    currency: Currency,
+    is_down: impl Fn(UpstreamId) -> bool,
+) -> Prices {
+    let (mut priced, mut unpriced) = (Vec::new(), Vec::new());
+    for (terms, deck) in sellers {
+        let standing = Standing {
+            active: terms.status == UpstreamStatus::Active,
+            down: is_down(terms.upstream_id),
+            markup_ppm: u32::try_from(terms.markup.ppm()).unwrap_or_default(),
+        };
+        let Some(ratio) = ratio(fx, terms.currency, currency) else {
+            unpriced.push((terms.upstream_id, Unpriced::NoExchangeRate));
+            continue;
+        };
+        match rating::Upstream::new(terms.upstream_id, standing, ratio, deck) {
+            Ok(upstream) => priced.push(upstream),
+            Err(_) => unpriced.push((terms.upstream_id, Unpriced::TooLarge)),
+        }
+    }
+    Prices { tariff: rating::Tariff::new(priced), unpriced }
+}
+
+/// What one unit of a currency is worth in another.
+fn ratio(fx: Option<&Fx>, from: Currency, to: Currency) -> Option<Ratio> {
+    if from == to {
+        return Some(Ratio::ONE);
+    }
+    let rate = |currency| match currency {
+        BASE => Some(BASE_RATE),
+        other => fx?.rates.get(&other).copied(),
+    };
+    Ratio::new(u64::try_from(rate(to)?).ok()?, u64::try_from(rate(from)?).ok()?)
+}

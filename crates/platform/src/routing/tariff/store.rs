@@ -1,0 +1,220 @@
+//! The histories that the tariff follows from.
+
+use std::collections::BTreeMap;
+
+use rating::{Leaf, Prefix};
+use uuid::Uuid;
+
+use super::{NAME, UpstreamStatus};
+use crate::routing::cache::{self, Change};
+use db::{Conn, DbError, params, row, row_values, sql};
+use values::{Currency, Date, Markup, Time, UpstreamId};
+
+/// More currencies than there are.
+const MOST_CURRENCIES: i64 = 500;
+/// More upstreams than anybody has.
+const MOST_UPSTREAMS: i64 = 10_000;
+
+row! {
+    /// On what an upstream's rates sell.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Terms {
+        pub upstream_id: UpstreamId,
+        /// Absent until something was imported.
+        pub deck_id: Option<Uuid>,
+        pub status: UpstreamStatus,
+        pub markup: Markup,
+        /// What its rates are in.
+        pub currency: Currency,
+    }
+}
+
+/// Writes down that an upstream's rates sell on these terms from now on.
+pub async fn note_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
+    let change = cache::changed(conn, NAME, now).await?;
+    let Terms { upstream_id, deck_id, status, markup, currency } = terms;
+    conn.exec(
+        sql!(
+            "INSERT INTO tariff_terms (upstream_id, since, version, deck_id, status, markup, currency)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        ),
+        params![*upstream_id, change.at, change.version, *deck_id, *status, *markup, *currency],
+    )
+    .await?;
+    Ok(change)
+}
+
+/// Forgets an upstream that never sold anything.
+pub async fn forget_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    cache::changed(conn, NAME, now).await?;
+    conn.exec(sql!("DELETE FROM tariff_terms WHERE upstream_id = $1"), params![upstream]).await?;
+    Ok(())
+}
+
+/// The terms of every upstream at a moment.
+pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            Terms::COLS,
+            " FROM tariff_terms WHERE since <= $1 AND since = (SELECT MAX(since) FROM tariff_terms AS later
+                  WHERE later.upstream_id = tariff_terms.upstream_id AND later.since <= $1)
+             ORDER BY upstream_id LIMIT $2"
+        ),
+        params![moment, MOST_UPSTREAMS],
+    )
+    .await
+}
+
+/// When the tariff changed after a moment, in order and so many at most.
+pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<Vec<(Time,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT since FROM tariff_terms WHERE since > $1
+             UNION SELECT since FROM tariff_fx WHERE since > $1 ORDER BY 1 LIMIT $2"
+        ),
+        params![moment, limit],
+    )
+    .await
+}
+
+/// Exchange rates: what one euro is worth, in billionths, by currency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fx {
+    pub date: Date,
+    pub rates: BTreeMap<Currency, i64>,
+}
+
+/// Makes whoever else changes the tariff wait until we commit.
+pub async fn hold(conn: &mut Conn) -> Result<(), DbError> {
+    cache::hold(conn, NAME).await
+}
+
+/// Writes down that these rates are in force from now on, unless they are already. Who found them [`hold`]s the tariff.
+pub async fn note_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
+    let latest = Time::from_millis(i64::MAX);
+    if fx_at(conn, latest).await?.as_ref() == Some(fx) {
+        return Ok(());
+    }
+    let change = cache::changed(conn, NAME, now).await?;
+    for (currency, rate) in &fx.rates {
+        conn.exec(
+            sql!("INSERT INTO tariff_fx (since, version, date, currency, rate) VALUES ($1, $2, $3, $4, $5)"),
+            params![change.at, change.version, fx.date, *currency, *rate],
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// The rates in force at a moment.
+pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError> {
+    let rows: Vec<(Date, Currency, i64)> = conn
+        .all(
+            sql!(
+                "SELECT date, currency, rate FROM tariff_fx
+                 WHERE since = (SELECT MAX(since) FROM tariff_fx WHERE since <= $1) LIMIT $2"
+            ),
+            params![moment, MOST_CURRENCIES],
+        )
+        .await?;
+    let date = rows.first().map(|(date, ..)| *date);
+    Ok(date.map(|date| Fx { date, rates: rows.into_iter().map(|(_, currency, rate)| (currency, rate)).collect() }))
+}
+
+pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!("INSERT INTO decks (id, upstream_id, in_force_at, prefixes, created_at) VALUES ($1, $2, NULL, 0, $3)"),
+        params![id, upstream, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A part of a deck on its way into the database.
+pub struct NewLeaf {
+    deck: Uuid,
+    first: i64,
+    body: Vec<u8>,
+}
+
+impl NewLeaf {
+    pub fn new(deck: Uuid, leaf: Leaf) -> NewLeaf {
+        NewLeaf { deck, first: code(leaf.first), body: leaf.body }
+    }
+}
+
+/// A prefix as a number that sorts as its digits do.
+fn code(prefix: Prefix) -> i64 {
+    i64::try_from(prefix.code()).unwrap_or(i64::MAX)
+}
+
+pub async fn insert_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), DbError> {
+    let columns = ["deck_id", "first_prefix", "body"];
+    conn.insert_many("deck_leaves", columns, leaves, |leaf| row_values![leaf.deck, leaf.first, leaf.body]).await?;
+    Ok(())
+}
+
+/// Marks a deck as complete and in force.
+pub async fn bring_into_force(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE decks SET in_force_at = $2, prefixes = $3 WHERE id = $1"), params![id, at, prefixes])
+        .await?;
+    Ok(())
+}
+
+/// Removes what there is of a deck that never came into force.
+pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM deck_leaves WHERE deck_id = $1
+                 AND EXISTS (SELECT 1 FROM decks WHERE id = $1 AND in_force_at IS NULL)"
+        ),
+        params![id],
+    )
+    .await?;
+    conn.exec(sql!("DELETE FROM decks WHERE id = $1 AND in_force_at IS NULL"), params![id]).await?;
+    Ok(())
+}
+
+/// More than the largest deck has.
+const MOST_LEAVES: i64 = 100_000;
+
+/// All leaves of a deck, in order.
+pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<(Vec<u8>,)>, DbError> {
+    conn.all(
+        sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
+        params![deck, MOST_LEAVES],
+    )
+    .await
+}
+
+/// So many leaves of a deck, from the one on that a prefix belongs to.
+pub async fn leaves_from(
+    conn: &mut Conn,
+    deck: Uuid,
+    from: Prefix,
+    limit: i64,
+) -> Result<Vec<(i64, Vec<u8>)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT first_prefix, body FROM deck_leaves
+             WHERE deck_id = $1 AND first_prefix >= COALESCE(
+                 (SELECT MAX(first_prefix) FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2), $2)
+             ORDER BY first_prefix LIMIT $3"
+        ),
+        params![deck, code(from), limit],
+    )
+    .await
+}
+
+/// The leaf that a prefix belongs to.
+pub async fn leaf_of(conn: &mut Conn, deck: Uuid, prefix: Prefix) -> Result<Option<(i64, Vec<u8>)>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT first_prefix, body FROM deck_leaves WHERE deck_id = $1 AND first_prefix <= $2
+             ORDER BY first_prefix DESC LIMIT 1"
+        ),
+        params![deck, code(prefix)],
+    )
+    .await
+}

@@ -1,0 +1,45 @@
+//! What of the upstreams concerns switches.
+
+use super::UpstreamHealth;
+use crate::routing::tariff::UpstreamStatus;
+use db::{Conn, DbError, params, row, sql};
+use values::{Cidr, List, SipUri, Time, UpstreamId};
+
+/// More upstreams than anybody has.
+const MOST: i64 = 10_000;
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct Carrier {
+        pub id: UpstreamId,
+        pub status: UpstreamStatus,
+        pub health: UpstreamHealth,
+        /// What the switch calls its group of gateways.
+        pub dispatcher_group_id: i64,
+        pub gateways: List<SipUri>,
+        pub signaling_ips: List<Cidr>,
+    }
+}
+
+pub async fn carriers(conn: &mut Conn) -> Result<Vec<Carrier>, DbError> {
+    conn.all(sql!("SELECT ", Carrier::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MOST]).await
+}
+
+/// Writes down how an upstream does as of a moment, and answers whether that is news.
+pub async fn note_health(
+    conn: &mut Conn,
+    id: UpstreamId,
+    health: UpstreamHealth,
+    as_of: Time,
+) -> Result<bool, DbError> {
+    let changed = conn
+        .exec(
+            sql!(
+                "UPDATE upstreams SET health = $2, health_at = $3
+                 WHERE id = $1 AND health <> $2 AND (health_at IS NULL OR health_at < $3)"
+            ),
+            params![id, health, as_of],
+        )
+        .await?;
+    Ok(changed > 0)
+}

@@ -1,0 +1,298 @@
+//! Typed ids: a user's id cannot be mistaken for an account's.
+//!
+//! Inside and in the database an id is a UUID (version 7, so that ids sort by age). On the wire some
+//! kinds carry a prefix, `usr_` and 32 hex digits, and the others are plain hyphenated UUIDs. Whoever
+//! sends an id may use either form.
+
+use uuid::Uuid;
+
+use super::{Invalid, Time};
+
+pub(super) const UUID_FORMAT: &str = "uuid";
+pub(super) const UUID_REASON: &str = "must be a UUID such as 0198c0de-7a3b-7c4d-8e5f-001122334455";
+pub(super) const PREFIXED_FORMAT: &str = "prefixed-id";
+pub(super) const PREFIXED_REASON: &str = "must be an id of the right kind, or its UUID";
+
+/// 32 hex digits, bare or in the hyphenated groups of a UUID.
+#[doc(hidden)]
+pub const HEX_PATTERN: &str = "([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})";
+
+/// Reads a hyphenated or a simple UUID, and none of the braced and URN forms.
+pub fn parse_uuid(text: &str) -> Option<Uuid> {
+    matches!(text.len(), 32 | 36).then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+pub(super) fn is_uuid(text: &str) -> bool {
+    parse_uuid(text).is_some()
+}
+
+/// Whether this is an id with some prefix or none: which prefix, the pattern of the schema says.
+pub(super) fn is_prefixed(text: &str) -> bool {
+    is_uuid(text.split_once('_').map_or(text, |(_, hex)| hex))
+}
+
+/// What every id does behind the macro's thin methods.
+#[doc(hidden)]
+pub fn parse(prefix: &'static str, text: &str) -> Result<Uuid, Invalid> {
+    let hex = text.strip_prefix(prefix).unwrap_or(text);
+    parse_uuid(hex).ok_or_else(|| invalid(prefix))
+}
+
+#[doc(hidden)]
+pub fn invalid(prefix: &'static str) -> Invalid {
+    match prefix {
+        "" => Invalid::because(UUID_REASON),
+        _ => Invalid(format!("must be {prefix} and 32 hex digits, or a UUID").into()),
+    }
+}
+
+/// What we send has one form; what we take has any.
+#[doc(hidden)]
+pub fn schema(prefix: &'static str, generator: &schemars::SchemaGenerator) -> schemars::Schema {
+    let example = "0198c0de7a3b7c4d8e5f001122334455";
+    match (prefix, generator.contract().is_serialize()) {
+        ("", _) => schemars::json_schema!({
+            "type": "string", "format": UUID_FORMAT, "pattern": format!("^{HEX_PATTERN}$"),
+            "examples": ["0198c0de-7a3b-7c4d-8e5f-001122334455"],
+        }),
+        (_, true) => schemars::json_schema!({
+            "type": "string", "format": PREFIXED_FORMAT, "pattern": format!("^{prefix}[0-9a-f]{{32}}$"),
+            "examples": [format!("{prefix}{example}")],
+        }),
+        (_, false) => schemars::json_schema!({
+            "type": "string", "format": PREFIXED_FORMAT, "pattern": format!("^({prefix})?{HEX_PATTERN}$"),
+            "examples": [format!("{prefix}{example}")],
+        }),
+    }
+}
+
+/// A typed id.
+///
+/// ```
+/// trunkline::values::id! {
+///     /// A file handed in for review.
+///     pub struct DocumentId = "kybd_";
+/// }
+/// trunkline::values::id! { pub struct TrunkId; }
+///
+/// let id: DocumentId = "0198C0DE-7A3B-7C4D-8E5F-001122334455".parse().unwrap();
+/// assert_eq!(id.to_string(), "kybd_0198c0de7a3b7c4d8e5f001122334455");
+/// assert_eq!(TrunkId::new(id.uuid()).to_string(), "0198c0de-7a3b-7c4d-8e5f-001122334455");
+/// ```
+#[macro_export]
+macro_rules! id {
+    ($(#[$meta:meta])* $visibility:vis struct $name:ident;) => {
+        $crate::id! { $(#[$meta])* $visibility struct $name = ""; }
+    };
+    ($(#[$meta:meta])* $visibility:vis struct $name:ident = $prefix:literal;) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        $visibility struct $name(::uuid::Uuid);
+
+        impl $name {
+            pub const fn new(uuid: ::uuid::Uuid) -> Self {
+                $name(uuid)
+            }
+
+            pub const fn uuid(self) -> ::uuid::Uuid {
+                self.0
+            }
+        }
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match $prefix {
+                    "" => write!(f, "{}", self.0.hyphenated()),
+                    prefix => write!(f, "{prefix}{}", self.0.simple()),
+                }
+            }
+        }
+
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $crate::id::parse($prefix, text).map($name)
+            }
+        }
+
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::scalar::text(deserializer, || $crate::id::invalid($prefix))
+            }
+        }
+
+        impl ::schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                $crate::id::schema($prefix, generator)
+            }
+        }
+
+        impl $crate::Stored for $name {
+            type Raw = ::uuid::Uuid;
+
+            fn to_raw(&self) -> ::uuid::Uuid {
+                self.0
+            }
+
+            fn from_raw(raw: ::uuid::Uuid) -> Result<Self, $crate::Invalid> {
+                Ok($name(raw))
+            }
+        }
+    };
+}
+
+id! {
+    /// A person who signs in.
+    pub struct UserId = "usr_";
+}
+
+id! {
+    /// A customer's company.
+    pub struct AccountId = "acc_";
+}
+
+id! {
+    /// One signing-in and all tokens that follow from it.
+    pub struct SessionId;
+}
+
+id! {
+    /// A collection of documents under review.
+    pub struct IntakeId;
+}
+
+id! {
+    /// A document of such a collection.
+    pub struct IntakeDocumentId;
+}
+
+id! {
+    /// A collection of documents of a business verification; the same UUID as its [`IntakeId`].
+    pub struct KybId = "kyb_";
+}
+
+id! {
+    /// A document of a business verification; the same UUID as its [`IntakeDocumentId`].
+    pub struct KybDocumentId = "kybd_";
+}
+
+id! {
+    /// A card that is being verified.
+    pub struct CardVerificationId = "pmv_";
+}
+
+id! {
+    /// A carrier that takes our calls.
+    pub struct UpstreamId;
+}
+
+id! {
+    /// Something we asked the payment provider for: a top-up, a charge, or a card to be saved.
+    pub struct PaymentId;
+}
+
+id! {
+    /// A saved card.
+    pub struct PaymentMethodId;
+}
+
+id! {
+    /// A payment, or a part of one, on its way back.
+    pub struct RefundId;
+}
+
+id! {
+    /// Where a customer's calls come in and go out.
+    pub struct TrunkId;
+}
+
+id! {
+    /// A network that a trunk's calls come from.
+    pub struct IpAllowEntryId;
+}
+
+id! {
+    /// A call: its token while it lasts, and the id of its record after.
+    pub struct CallId;
+}
+
+impl CallId {
+    /// When the call began, which its id tells; nothing if it was never an id of a call.
+    pub fn started_at(self) -> Option<Time> {
+        let millis = i64::try_from(self.0.as_u128() >> 80).ok()?;
+        (self.0.get_version_num() == 7).then_some(Time::from_millis(millis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Stored;
+
+    proptest! {
+        #[test]
+        fn an_id_survives_the_wire_and_the_column(bits: u128) {
+            let user = UserId::new(Uuid::from_u128(bits));
+            prop_assert_eq!(user.to_string().parse(), Ok(user));
+            prop_assert_eq!(serde_json::from_value::<UserId>(json!(user)).unwrap(), user);
+            prop_assert_eq!(UserId::from_raw(user.to_raw()), Ok(user));
+            let session = SessionId::new(user.uuid());
+            prop_assert_eq!(session.to_string().parse(), Ok(session));
+        }
+
+        #[test]
+        fn every_form_and_case_of_an_id_is_the_same_id(bits: u128) {
+            let user = UserId::new(Uuid::from_u128(bits));
+            let (simple, hyphenated) = (user.uuid().simple().to_string(), user.uuid().hyphenated().to_string());
+            for hex in [simple.to_uppercase(), hyphenated.to_uppercase(), simple, hyphenated] {
+                for text in [format!("usr_{hex}"), hex] {
+                    prop_assert_eq!(text.parse(), Ok(user));
+                    prop_assert!(is_prefixed(&text));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_prefixes_and_shapes_are_refused() {
+        let hex = "0198c0de7a3b7c4d8e5f001122334455";
+        let hyphenated = "0198c0de-7a3b-7c4d-8e5f-001122334455";
+        for text in [
+            format!("acc_{hex}"),
+            format!("USR_{hex}"),
+            format!("usr-{hex}"),
+            format!("usr_usr_{hex}"),
+            format!(" usr_{hex}"),
+            format!("usr_{}", &hex[1..]),
+            format!("{{{hyphenated}}}"),
+            format!("urn:uuid:{hyphenated}"),
+            format!("{}g", &hex[1..]),
+            "usr_".into(),
+            String::new(),
+        ] {
+            assert!(text.parse::<UserId>().is_err(), "{text}");
+        }
+        assert!(format!("usr_{hex}").parse::<SessionId>().is_err());
+        let error = serde_json::from_value::<UserId>(json!(5)).unwrap_err();
+        assert_eq!(error.to_string(), "must be usr_ and 32 hex digits, or a UUID");
+    }
+}

@@ -1,0 +1,157 @@
+//! What the domain speaks of: parsed once, trusted after.
+//!
+//! A value of one of these types cannot be wrong: a [`Currency`] is a real currency, an [`E164`] a
+//! dialable number, a [`Text`] short enough and free of control characters. What is not such a value
+//! is refused at the door with an [`Invalid`], whose text is fit for the person who sent it.
+//!
+//! Each type knows its three forms: the one inside, the one on the wire (serde and a JSON schema that
+//! says the same), and the one in a database column ([`Stored`]). Where a JSON schema cannot say all of
+//! a rule it names a `format`; [`formats`] has the check behind each name and [`reason`] its sentence.
+//! A schema with a `pattern` always has a `format` too, so the sentence fits a failure of either.
+//!
+//! Nothing here asks for the time, for randomness or for anything else outside.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+mod change;
+mod cidr;
+mod column;
+mod country;
+mod cron;
+mod currency;
+mod digits;
+mod doc_kind;
+mod e164;
+mod email;
+pub mod id;
+mod list;
+mod locale;
+mod markup;
+mod money;
+mod money_wire;
+mod public_ip;
+mod role;
+#[doc(hidden)]
+pub mod scalar;
+mod sip_uri;
+mod stored;
+mod text;
+mod text_enum;
+mod text_form;
+mod time;
+mod time_wire;
+mod vat_id;
+mod web_url;
+mod words;
+
+pub use change::Change;
+pub use cidr::{Cidr, in_one_order};
+pub use column::{Cell, Column, Kind, Param, Raw, Value};
+pub use country::Country;
+pub use cron::Cron;
+pub use currency::Currency;
+pub use digits::Digits;
+pub use doc_kind::DocKind;
+pub use e164::E164;
+pub use email::Email;
+pub use id::{
+    AccountId, CallId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PaymentId,
+    PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
+};
+pub use list::List;
+pub use locale::Locale;
+pub use markup::Markup;
+pub use money::{Money, MoneyError};
+pub use money_wire::ExactMoney;
+pub use public_ip::is_public_ip;
+pub use role::{Role, Roles};
+pub use sip_uri::SipUri;
+pub use stored::Stored;
+pub use text::{Secret, Text};
+pub use time::Time;
+pub use time_wire::{Date, Rfc3339, UnixMillis, UnixSeconds};
+pub use vat_id::{VatId, is_in_union};
+pub use web_url::WebUrl;
+pub use words::Words;
+
+use text_form::TextForm;
+
+/// Why a text, number or object is no such value, as one sentence for a person, without the field's name:
+/// "must be an E.164 number such as +31201234567".
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invalid(pub Cow<'static, str>);
+
+impl Invalid {
+    pub const fn because(reason: &'static str) -> Invalid {
+        Invalid(Cow::Borrowed(reason))
+    }
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// The name of a `format` and its check.
+pub type Format = (&'static str, fn(&str) -> bool);
+
+/// The check behind every `format` that the schemas of this module name.
+pub fn formats() -> &'static [Format] {
+    &[
+        (Cidr::FORMAT, parses::<Cidr>),
+        (Country::FORMAT, parses::<Country>),
+        (Cron::FORMAT, parses::<Cron>),
+        (Currency::FORMAT, parses::<Currency>),
+        (Date::FORMAT, parses::<Date>),
+        (Digits::FORMAT, parses::<Digits>),
+        (DocKind::FORMAT, parses::<DocKind>),
+        (E164::FORMAT, parses::<E164>),
+        (Email::FORMAT, parses::<Email>),
+        (Locale::FORMAT, parses::<Locale>),
+        (Rfc3339::FORMAT, parses::<Rfc3339>),
+        (SipUri::FORMAT, parses::<SipUri>),
+        (WebUrl::FORMAT, parses::<WebUrl>),
+        (money_wire::DECIMAL_FORMAT, money::is_decimal),
+        (id::UUID_FORMAT, id::is_uuid),
+        (id::PREFIXED_FORMAT, id::is_prefixed),
+        (text::TEXT_FORMAT, text::is_clean),
+        (text::SECRET_FORMAT, text::has_no_nul),
+    ]
+}
+
+/// What to tell a person whose text is not in this `format`.
+pub fn reason(format: &str) -> &'static str {
+    match format {
+        Cidr::FORMAT => Cidr::REASON,
+        Country::FORMAT => Country::REASON,
+        Cron::FORMAT => Cron::REASON,
+        Currency::FORMAT => Currency::REASON,
+        Date::FORMAT => Date::REASON,
+        Digits::FORMAT => Digits::REASON,
+        DocKind::FORMAT => DocKind::REASON,
+        E164::FORMAT => E164::REASON,
+        Email::FORMAT => Email::REASON,
+        Locale::FORMAT => Locale::REASON,
+        Rfc3339::FORMAT => Rfc3339::REASON,
+        SipUri::FORMAT => SipUri::REASON,
+        WebUrl::FORMAT => WebUrl::REASON,
+        money_wire::DECIMAL_FORMAT => money::DECIMAL_REASON,
+        id::UUID_FORMAT => id::UUID_REASON,
+        id::PREFIXED_FORMAT => id::PREFIXED_REASON,
+        text::TEXT_FORMAT => text::TEXT_REASON,
+        text::SECRET_FORMAT => text::SECRET_REASON,
+        _ => "is not in the expected form",
+    }
+}
+
+fn parses<T: FromStr>(text: &str) -> bool {
+    text.parse::<T>().is_ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The exports table.
+
+use super::types::{CdrExportId, Compression, ExportFormat, ExportStatus};
+use db::{Conn, DbError, params, row, sql};
+use platform::outside::files::{ContentHash, StoredFile};
+use values::{AccountId, Time};
+
+row! {
+    #[derive(Clone)]
+    pub struct ExportRow {
+        pub id: CdrExportId,
+        pub account_id: AccountId,
+        pub status: ExportStatus,
+        pub format: ExportFormat,
+        pub compression: Compression,
+        pub range_from: Time,
+        pub range_to: Time,
+        pub rows_count: i64,
+        pub size_bytes: Option<i64>,
+        pub content_hash: Option<ContentHash>,
+        pub reason: Option<String>,
+        pub requested_at: Time,
+        pub completed_at: Option<Time>,
+        pub expires_at: Option<Time>,
+    }
+}
+
+pub async fn insert(conn: &mut Conn, export: &ExportRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO cdr_exports (id, account_id, status, format, compression, range_from, range_to, rows_count,
+                                      requested_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+        ),
+        params![
+            export.id,
+            export.account_id,
+            export.status,
+            export.format,
+            export.compression,
+            export.range_from,
+            export.range_to,
+            export.rows_count,
+            export.requested_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find(conn: &mut Conn, account: AccountId, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", ExportRow::COLS, " FROM cdr_exports WHERE id = $1 AND account_id = $2"),
+        params![id, account],
+    )
+    .await
+}
+
+/// An account's exports before this place, newest first.
+pub async fn list(
+    conn: &mut Conn,
+    account: AccountId,
+    (at, id): (Time, CdrExportId),
+    limit: i64,
+) -> Result<Vec<ExportRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ExportRow::COLS,
+            " FROM cdr_exports WHERE account_id = $1 AND (requested_at, id) < ($2, $3)
+             ORDER BY requested_at DESC, id DESC LIMIT $4"
+        ),
+        params![account, at, id, limit],
+    )
+    .await
+}
+
+/// Takes an export up, or again from its beginning; nothing if it is over.
+pub async fn begin(conn: &mut Conn, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
+    conn.opt(
+        sql!(
+            "UPDATE cdr_exports SET status = 'running', rows_count = 0
+             WHERE id = $1 AND status IN ('queued', 'running') RETURNING ",
+            ExportRow::COLS
+        ),
+        params![id],
+    )
+    .await
+}
+
+pub async fn set_progress(conn: &mut Conn, id: CdrExportId, rows: i64) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE cdr_exports SET rows_count = $2 WHERE id = $1 AND status = 'running'"), params![id, rows])
+        .await?;
+    Ok(())
+}
+
+/// The file is there. False when the export is over already.
+pub async fn complete(
+    conn: &mut Conn,
+    id: CdrExportId,
+    rows: i64,
+    file: StoredFile,
+    (now, expires_at): (Time, Time),
+) -> Result<bool, DbError> {
+    let size = i64::try_from(file.size_bytes).unwrap_or(i64::MAX);
+    let completed = conn
+        .exec(
+            sql!(
+                "UPDATE cdr_exports SET status = 'ready', rows_count = $2, size_bytes = $3, content_hash = $4,
+                                        completed_at = $5, expires_at = $6
+                 WHERE id = $1 AND status = 'running'"
+            ),
+            params![id, rows, size, file.hash, now, expires_at],
+        )
+        .await?;
+    Ok(completed > 0)
+}
+
+pub async fn fail(conn: &mut Conn, id: CdrExportId, reason: &str, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE cdr_exports SET status = 'failed', reason = $2, completed_at = $3
+             WHERE id = $1 AND status IN ('queued', 'running')"
+        ),
+        params![id, reason, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Lets go of files whose time is over, and answers how many.
+pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE cdr_exports SET status = 'expired', content_hash = NULL
+             WHERE id IN (SELECT id FROM cdr_exports WHERE status = 'ready' AND expires_at <= $1
+                          ORDER BY expires_at LIMIT $2)"
+        ),
+        params![now, batch],
+    )
+    .await
+}
+
+/// Gives up exports that nobody works at any more.
+pub async fn give_up(conn: &mut Conn, asked_before: Time, now: Time, reason: &str) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE cdr_exports SET status = 'failed', reason = $3, completed_at = $2
+             WHERE status IN ('queued', 'running') AND requested_at < $1"
+        ),
+        params![asked_before, now, reason],
+    )
+    .await
+}
+
+/// Forgets the oldest exports that have no file.
+pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM cdr_exports WHERE id IN
+                 (SELECT id FROM cdr_exports WHERE requested_at < $1 AND status IN ('failed', 'expired')
+                  ORDER BY requested_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
+/// Whether any export has this content.
+pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
+    let (named,) =
+        conn.one(sql!("SELECT EXISTS (SELECT 1 FROM cdr_exports WHERE content_hash = $1)"), params![*hash]).await?;
+    Ok(named)
+}

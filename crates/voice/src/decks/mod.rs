@@ -1,0 +1,134 @@
+//! Rate decks: what upstreams charge, taken in from files.
+//!
+//! A file is handed in, or pulled from the upstream's address on request or by its schedule. It is good as a whole or
+//! changes nothing. An import runs as a job, one at a time for each upstream: it reads the file, makes the deck that
+//! follows the one in force, stores it leaf by leaf where nobody looks yet, and brings it into force in one short
+//! transaction. Whatever happens before that leaves the old deck in force, and the report says what it was.
+//!
+//! - `build`: from a file to the leaves of a deck · `pull`: from an address to a file
+//! - `run`: the job · `announce`: the customers hear of it · `types`, `store`: the reports
+
+mod announce;
+mod build;
+mod pull;
+mod run;
+mod store;
+mod types;
+
+pub use announce::{ANNOUNCE, announce_job};
+pub use pull::{PULL_DUE, pull_due_job};
+pub use run::{IMPORT, import_job};
+pub use store::{ImportRow, names_file};
+pub use types::{DeckImport, DeckImportId, ImportMode};
+
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::upstreams;
+use api::answer::{Accepted, Json};
+use api::call::{Call, Done, Read};
+use api::csv::OptionalTable;
+use api::input::{Path, PathPair, Query};
+use api::page::{Listing, Page, Unfiltered};
+use api::problem::Problem;
+use db::{Conn, DbError};
+use identity::imports::rows_of;
+use platform::app::App;
+use platform::jobs::{self, NewJob};
+use platform::outside::files::{StoredFile, pieces};
+use types::ImportQuery;
+use values::{Time, UpstreamId};
+
+/// How many imports of an upstream may wait or run.
+const UNDER_WAY_AT_MOST: i64 = 20;
+
+/// Takes a file in, or the order to pull one. The rest happens later.
+pub async fn import(
+    call: Call,
+    Path(upstream): Path<UpstreamId>,
+    Query(query): Query<ImportQuery>,
+    OptionalTable(table): OptionalTable,
+) -> Result<Done<Accepted<DeckImport>>, Problem> {
+    let found = upstreams::find(&mut *call.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
+    if table.is_none() && found.rate_import_url.is_none() {
+        let detail = "The upstream has no rate_import_url to pull a deck from; send one as text/csv, or set it.";
+        return Err(Problem::state_conflict(detail));
+    }
+    let id = DeckImportId::new(call.app.entropy.uuid(call.now));
+    let mode = query.mode.unwrap_or(ImportMode::Replace);
+    let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, call.now);
+    if let Some(table) = table {
+        new.rows_total = Some(rows_of(table.lines));
+        let StoredFile { hash, .. } = table.file.keep().await?;
+        new.content_hash = Some(hash);
+    }
+    call.note("upstream_id", upstream.to_string());
+    call.note("import_id", id.to_string());
+    call.commit(new, |tx, new| {
+        Box::pin(async move {
+            upstreams::lock(tx, new.upstream_id).await?.ok_or_else(Problem::not_found)?;
+            if store::under_way(tx, new.upstream_id).await? >= UNDER_WAY_AT_MOST {
+                let detail = format!("{UNDER_WAY_AT_MOST} imports of this upstream are under way already.");
+                return Err(Problem::state_conflict(detail));
+            }
+            let call = tx.call;
+            queue(tx, &call.app, new, call.now).await?;
+            Ok(Accepted(DeckImport::of(new.clone(), Some(Vec::new()))))
+        })
+    })
+    .await
+}
+
+/// Lets an import wait for its turn.
+pub async fn queue(conn: &mut Conn, app: &App, new: &ImportRow, now: Time) -> Result<(), DbError> {
+    store::insert(conn, new).await?;
+    enqueue(conn, app, new.upstream_id, now).await
+}
+
+async fn enqueue(conn: &mut Conn, app: &App, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    let payload = json!({ "upstream_id": upstream });
+    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: IMPORT, payload, run_at: now }).await
+}
+
+pub async fn list(
+    mut read: Read,
+    Path(upstream): Path<UpstreamId>,
+    listing: Listing<Unfiltered, (i64, DeckImportId)>,
+) -> Result<Page<DeckImport>, Problem> {
+    upstreams::find(&mut read, upstream).await?.ok_or_else(Problem::not_found)?;
+    let (at, id) = listing.after.unwrap_or((i64::MAX, DeckImportId::new(Uuid::max())));
+    let rows = store::list(&mut read, upstream, (Time::from_millis(at), id), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at.millis(), row.id), |row| DeckImport::of(row, None))
+}
+
+pub async fn show(
+    mut read: Read,
+    PathPair(upstream, id): PathPair<UpstreamId, DeckImportId>,
+) -> Result<Json<DeckImport>, Problem> {
+    let report = report(&mut read, upstream, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(report))
+}
+
+/// An import with all there is to say of it.
+pub async fn report(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Result<Option<DeckImport>, DbError> {
+    let Some(row) = store::find(conn, upstream, id).await? else { return Ok(None) };
+    let faults = store::faults(conn, id).await?;
+    Ok(Some(DeckImport::of(row, Some(faults))))
+}
+
+/// Stores a file from the console's machine; its import is yet to be queued.
+pub async fn prepare(
+    app: &App,
+    upstream: UpstreamId,
+    file: tokio::fs::File,
+    mode: ImportMode,
+    dry_run: bool,
+) -> Result<ImportRow, Problem> {
+    let now = app.clock.now();
+    upstreams::find(&mut *app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
+    let (received, lines) = pull::take_in(&app.files, pieces(file)).await?;
+    let mut new = ImportRow::queued(DeckImportId::new(app.entropy.uuid(now)), upstream, mode, dry_run, now);
+    new.rows_total = Some(rows_of(lines));
+    new.content_hash = Some(received.keep().await?.hash);
+    Ok(new)
+}

@@ -1,0 +1,259 @@
+//! The job that runs imports, one at a time for each upstream.
+//!
+//! A job takes the upstream's next import that waits, unless another runs, and when that is over it leaves a job for the
+//! one after it. Should the node die in the middle, the job comes back, finds the import that it had begun, and
+//! writes it off: what was stored of its deck goes, and the deck before stays in force.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use rating::{Deck, Leaf};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use super::announce::Announcement;
+use super::build::{Building, Built, Plan, Unbuilt, build};
+use super::enqueue;
+use super::pull::{Pulled, pull};
+use super::store::{self, ImportRow, Outcome};
+use super::types::DeckImportId;
+use crate::upstreams;
+use db::{Conn, DbError};
+use identity::imports::ImportStatus;
+use platform::app::App;
+use platform::jobs::{JobContext, JobError, Kind};
+use platform::outside::files::ContentHash;
+use platform::routing::tariff::{self, NewLeaf, UpstreamStatus};
+use values::{Time, UpstreamId};
+
+pub const IMPORT: Kind = Kind::new("decks.import");
+
+/// Leaves stored in one transaction: others need not wait for long.
+const BATCH: usize = 32;
+/// How often whoever looks sees how far the import is.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+#[derive(Deserialize)]
+struct Wanted {
+    upstream_id: UpstreamId,
+}
+
+pub async fn import_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    let Wanted { upstream_id } =
+        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let begun = (context.clone(), upstream_id);
+    let import = context.db.tx(begun, |conn, (context, upstream)| Box::pin(begin(conn, context, *upstream))).await;
+    let import = match import {
+        Ok(Some(import)) => import,
+        // Another job was faster, and sees to the rest.
+        Ok(None) | Err(JobError::Db(DbError::Unique(_))) => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let end = match run(&context, &import).await {
+        Ok(end) => end,
+        Err(reason) => End::failed(Outcome { rows: import.rows_done, reason: Some(reason), ..Outcome::default() }),
+    };
+    let ended = (context.clone(), import, end);
+    context.db.tx(ended, |conn, (context, import, end)| Box::pin(finish(conn, context, import, end))).await?;
+    context.app.jobs_waker.notify_one();
+    // Whoever asks for a price next need not wait for the deck.
+    context.app.tariff.current(&context.db).await?;
+    Ok(())
+}
+
+/// Writes off what an earlier attempt left behind, and takes the next import.
+async fn begin(
+    conn: &mut Conn,
+    context: &JobContext<App>,
+    upstream: UpstreamId,
+) -> Result<Option<ImportRow>, JobError> {
+    // Whoever ends the import before holds the upstream too, so that this one begins after that.
+    upstreams::lock(conn, upstream).await?;
+    let now = context.clock.now();
+    if let Some(lost) = store::interrupted(conn, upstream, context.job.id).await? {
+        let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());
+        let outcome = Outcome { rows: lost.rows_done, reason, ..Outcome::default() };
+        store::end(conn, lost.id, ImportStatus::Failed, &outcome, now).await?;
+        count(conn, &lost, ImportStatus::Failed, &outcome);
+        if let Some(deck) = lost.deck_id {
+            tariff::remove_unfinished(conn, deck).await?;
+        }
+    }
+    Ok(store::begin(conn, upstream, context.job.id, now).await?)
+}
+
+/// What an import came to, and what it leaves behind.
+struct End {
+    status: ImportStatus,
+    outcome: Outcome,
+    deck: Option<NewDeck>,
+    /// What was pulled, if anything.
+    pulled: Option<(ContentHash, Option<String>)>,
+}
+
+/// A deck that is complete but not yet in force.
+struct NewDeck {
+    id: Uuid,
+    prefixes: i64,
+    settled: Time,
+}
+
+impl End {
+    fn completed(outcome: Outcome) -> End {
+        End { status: ImportStatus::Completed, outcome, deck: None, pulled: None }
+    }
+
+    fn failed(outcome: Outcome) -> End {
+        End { status: ImportStatus::Failed, outcome, deck: None, pulled: None }
+    }
+}
+
+async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, String> {
+    let app = &context.app;
+    let failed = |error: DbError| error.to_string();
+    let upstream = upstreams::find(&mut *app.db.read().await.map_err(failed)?, import.upstream_id).await;
+    let upstream = upstream.map_err(failed)?.ok_or("the upstream is gone")?;
+    let (hash, pulled) = match import.content_hash {
+        Some(hash) => (hash, None),
+        None => match pull(app, import.id, &upstream).await? {
+            Pulled::Unchanged => return Ok(End::completed(Outcome { unchanged: true, ..Outcome::default() })),
+            Pulled::File { hash, etag } => (hash, Some((hash, etag))),
+        },
+    };
+    let content = app.files.open_read(&hash).await.map_err(|error| error.to_string())?;
+    let (_, content) = content.ok_or("the file is gone")?;
+    let before = deck_in_force(app, import.upstream_id, upstream.deck_id).await?;
+    let rows = Arc::new(AtomicI64::new(0));
+    let plan = Plan { before, mode: import.mode, at: context.clock.now().millis(), rows: rows.clone() };
+    let building = build(plan, content, !import.dry_run);
+    match store_deck(context, import, building, &rows).await? {
+        Ok((built, deck)) => {
+            let settled = Time::from_millis(built.settled);
+            let deck = deck.map(|id| NewDeck { id, prefixes: built.prefixes, settled });
+            Ok(End { deck, pulled, ..End::completed(built.outcome) })
+        }
+        Err(outcome) => Ok(End::failed(outcome)),
+    }
+}
+
+async fn deck_in_force(app: &App, upstream: UpstreamId, deck: Option<Uuid>) -> Result<Option<Arc<Deck>>, String> {
+    let Some(id) = deck else { return Ok(None) };
+    let tariff = app.tariff.current(&app.db).await.map_err(|error| error.to_string())?;
+    let seller = tariff.seller(upstream).filter(|seller| seller.terms.deck_id == Some(id));
+    let deck = seller.and_then(|seller| seller.deck.clone());
+    deck.map(Some).ok_or_else(|| "the deck in force is not the one that was".to_owned())
+}
+
+/// Stores the leaves as they come, and tells how far it is. The deck is absent after a dry run; an outcome in place of
+/// all says what is wrong with the file.
+async fn store_deck(
+    context: &JobContext<App>,
+    import: &ImportRow,
+    mut building: Building,
+    rows: &AtomicI64,
+) -> Result<Result<(Built, Option<Uuid>), Outcome>, String> {
+    let failed = |error: DbError| error.to_string();
+    let mut ticks = tokio::time::interval(PROGRESS);
+    let mut deck = None;
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => tell_progress(context, import.id, rows.load(Ordering::Relaxed)).await.map_err(failed)?,
+            more = next_leaves(&mut building.leaves, &mut batch) => {
+                if !more {
+                    break;
+                }
+                let id = match deck {
+                    Some(id) => id,
+                    None => *deck.insert(begin_deck(context, import).await.map_err(failed)?),
+                };
+                store_leaves(context, id, std::mem::take(&mut batch)).await.map_err(failed)?;
+            }
+        }
+    }
+    match building.outcome.await.map_err(|error| error.to_string())? {
+        Ok(built) => Ok(Ok((built, deck))),
+        Err(Unbuilt::Faults(outcome)) => Ok(Err(outcome)),
+        Err(Unbuilt::Failed(reason)) => Err(reason),
+        Err(Unbuilt::Abandoned) => Err("the deck was abandoned".to_owned()),
+    }
+}
+
+/// Fills the batch with what has come, and waits for the first. False when there is no more.
+async fn next_leaves(leaves: &mut mpsc::Receiver<Leaf>, batch: &mut Vec<Leaf>) -> bool {
+    leaves.recv_many(batch, BATCH).await > 0
+}
+
+async fn begin_deck(context: &JobContext<App>, import: &ImportRow) -> Result<Uuid, DbError> {
+    let now = context.clock.now();
+    let id = context.app.entropy.uuid(now);
+    let begun = context.db.tx((id, import.id, import.upstream_id, now), |conn, (deck, import, upstream, now)| {
+        Box::pin(async move {
+            tariff::insert_deck(conn, *deck, *upstream, *now).await?;
+            store::set_deck(conn, *import, *deck).await
+        })
+    });
+    begun.await.map(|()| id)
+}
+
+async fn store_leaves(context: &JobContext<App>, deck: Uuid, leaves: Vec<Leaf>) -> Result<(), DbError> {
+    let leaves: Vec<NewLeaf> = leaves.into_iter().map(|leaf| NewLeaf::new(deck, leaf)).collect();
+    context.db.tx(leaves, |conn, leaves| Box::pin(tariff::insert_leaves(conn, leaves))).await
+}
+
+async fn tell_progress(context: &JobContext<App>, import: DeckImportId, rows: i64) -> Result<(), DbError> {
+    context.db.tx((import, rows), |conn, (import, rows)| Box::pin(store::set_progress(conn, *import, *rows))).await
+}
+
+/// Ends the import and, if it made a deck, brings that into force: all at once or not at all.
+async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
+    let now = context.clock.now();
+    let Some(mut upstream) = upstreams::lock(conn, import.upstream_id).await? else {
+        return Err(JobError::Hopeless("the upstream is gone".into()));
+    };
+    let is_kept = end.status == ImportStatus::Completed && !import.dry_run;
+    if is_kept {
+        upstream.last_import_at = Some(now);
+    }
+    match &end.deck {
+        Some(deck) => {
+            upstream.deck_id = Some(deck.id);
+            upstream.pulled_hash = end.pulled.as_ref().map(|(hash, _)| *hash);
+            upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
+            let change = tariff::note_terms(conn, &upstream.terms(), now).await?;
+            tariff::bring_into_force(conn, deck.id, deck.prefixes, change.at).await?;
+            if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
+                let (from, to) = (change.at.millis() - 1, deck.settled.millis().max(change.at.millis()));
+                Announcement { from, to, after: None }.enqueue(conn, &context.app, now).await?;
+            }
+        }
+        None => drop_unfinished(conn, import.id, import.upstream_id).await?,
+    }
+    if is_kept {
+        upstreams::update(conn, &upstream, now).await?;
+    }
+    store::end(conn, import.id, end.status, &end.outcome, now).await?;
+    count(conn, import, end.status, &end.outcome);
+    if store::has_queued(conn, import.upstream_id).await? {
+        enqueue(conn, &context.app, import.upstream_id, now).await?;
+    }
+    context.finish_in(conn).await
+}
+
+fn count(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Outcome) {
+    if !import.dry_run {
+        conn.count(|metrics| metrics.decks.imports.of(status.as_str()), 1);
+        conn.count(|metrics| &metrics.decks.rows, outcome.rows.unsigned_abs());
+    }
+}
+
+/// Removes what was stored of a deck before its import failed.
+async fn drop_unfinished(conn: &mut Conn, import: DeckImportId, upstream: UpstreamId) -> Result<(), DbError> {
+    match store::find(conn, upstream, import).await?.and_then(|import| import.deck_id) {
+        Some(deck) => tariff::remove_unfinished(conn, deck).await,
+        None => Ok(()),
+    }
+}

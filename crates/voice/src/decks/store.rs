@@ -1,0 +1,264 @@
+//! The imports.
+
+use uuid::Uuid;
+
+use super::types::{DeckImportId, ImportMode};
+use db::{Conn, DbError, params, row, sql};
+use identity::imports::{ImportFault, ImportStatus};
+use platform::outside::files::ContentHash;
+use values::{Time, UpstreamId};
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct ImportRow {
+        pub id: DeckImportId,
+        pub upstream_id: UpstreamId,
+        pub status: ImportStatus,
+        pub mode: ImportMode,
+        pub dry_run: bool,
+        pub content_hash: Option<ContentHash>,
+        pub deck_id: Option<Uuid>,
+        pub rows_done: i64,
+        pub rows_total: Option<i64>,
+        pub added: i64,
+        pub removed: i64,
+        pub increased: i64,
+        pub decreased: i64,
+        pub unchanged: bool,
+        pub error_count: i64,
+        pub reason: Option<String>,
+        pub created_at: Time,
+        pub started_at: Option<Time>,
+        pub completed_at: Option<Time>,
+    }
+}
+
+impl ImportRow {
+    /// One that waits for its turn.
+    pub fn queued(id: DeckImportId, upstream_id: UpstreamId, mode: ImportMode, dry_run: bool, now: Time) -> ImportRow {
+        ImportRow {
+            id,
+            upstream_id,
+            status: ImportStatus::Queued,
+            mode,
+            dry_run,
+            content_hash: None,
+            deck_id: None,
+            rows_done: 0,
+            rows_total: None,
+            added: 0,
+            removed: 0,
+            increased: 0,
+            decreased: 0,
+            unchanged: false,
+            error_count: 0,
+            reason: None,
+            created_at: now,
+            started_at: None,
+            completed_at: None,
+        }
+    }
+}
+
+pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO deck_imports (id, upstream_id, status, mode, dry_run, content_hash, rows_done, rows_total, added,
+                                       removed, increased, decreased, unchanged, error_count, errors, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, 0, $7, 0, 0, 0, 0, FALSE, 0, '[]', $8)"
+        ),
+        params![
+            new.id,
+            new.upstream_id,
+            new.status,
+            new.mode,
+            new.dry_run,
+            new.content_hash,
+            new.rows_total,
+            new.created_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn find(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Result<Option<ImportRow>, DbError> {
+    conn.opt(
+        sql!("SELECT ", ImportRow::COLS, " FROM deck_imports WHERE upstream_id = $1 AND id = $2"),
+        params![upstream, id],
+    )
+    .await
+}
+
+/// What is wrong with an import's file, as far as it was kept.
+pub async fn faults(conn: &mut Conn, id: DeckImportId) -> Result<Vec<ImportFault>, DbError> {
+    let (text,): (String,) = conn.one(sql!("SELECT errors FROM deck_imports WHERE id = $1"), params![id]).await?;
+    serde_json::from_str(&text).map_err(DbError::other)
+}
+
+/// Newest first, after the one of this moment and id.
+pub async fn list(
+    conn: &mut Conn,
+    upstream: UpstreamId,
+    (at, id): (Time, DeckImportId),
+    limit: i64,
+) -> Result<Vec<ImportRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            ImportRow::COLS,
+            " FROM deck_imports WHERE upstream_id = $1 AND (created_at, id) < ($2, $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![upstream, at, id, limit],
+    )
+    .await
+}
+
+/// How many imports of an upstream wait or run.
+pub async fn under_way(conn: &mut Conn, upstream: UpstreamId) -> Result<i64, DbError> {
+    let (count,) = conn
+        .one(
+            sql!("SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running')"),
+            params![upstream],
+        )
+        .await?;
+    Ok(count)
+}
+
+pub async fn has_queued(conn: &mut Conn, upstream: UpstreamId) -> Result<bool, DbError> {
+    let found: Option<(DeckImportId,)> = conn
+        .opt(
+            sql!("SELECT id FROM deck_imports WHERE upstream_id = $1 AND status = 'queued' LIMIT 1"),
+            params![upstream],
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// The import that this job began and did not finish.
+pub async fn interrupted(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Result<Option<ImportRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            ImportRow::COLS,
+            " FROM deck_imports WHERE upstream_id = $1 AND status = 'running' AND job_id = $2"
+        ),
+        params![upstream, job],
+    )
+    .await
+}
+
+/// The next import of an upstream, now running, unless there is none or another one runs.
+pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid, now: Time) -> Result<Option<ImportRow>, DbError> {
+    conn.opt(
+        sql!(
+            "UPDATE deck_imports SET status = 'running', job_id = $2, started_at = $3
+             WHERE id = (SELECT id FROM deck_imports WHERE upstream_id = $1 AND status = 'queued'
+                         ORDER BY created_at, id LIMIT 1 /*pg FOR UPDATE */)
+               AND status = 'queued'
+               AND NOT EXISTS (SELECT 1 FROM deck_imports WHERE upstream_id = $1 AND status = 'running')
+             RETURNING ",
+            ImportRow::COLS
+        ),
+        params![upstream, job, now],
+    )
+    .await
+}
+
+/// Writes down which file it is that was pulled.
+pub async fn set_file(
+    conn: &mut Conn,
+    id: DeckImportId,
+    hash: ContentHash,
+    etag: Option<&str>,
+    rows: i64,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE deck_imports SET content_hash = $2, etag = $3, rows_total = $4 WHERE id = $1"),
+        params![id, hash, etag, rows],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn set_deck(conn: &mut Conn, id: DeckImportId, deck: Uuid) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE deck_imports SET deck_id = $2 WHERE id = $1"), params![id, deck]).await?;
+    Ok(())
+}
+
+pub async fn set_progress(conn: &mut Conn, id: DeckImportId, rows: i64) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE deck_imports SET rows_done = $2 WHERE id = $1 AND status = 'running'"), params![id, rows])
+        .await?;
+    Ok(())
+}
+
+/// What an import came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    pub rows: i64,
+    /// Absent when it ended before the file did.
+    pub total: Option<i64>,
+    pub added: i64,
+    pub removed: i64,
+    pub increased: i64,
+    pub decreased: i64,
+    pub unchanged: bool,
+    pub error_count: i64,
+    pub errors: Vec<ImportFault>,
+    pub reason: Option<String>,
+}
+
+impl Outcome {
+    pub fn changes_prices(&self) -> bool {
+        [self.added, self.removed, self.increased, self.decreased].iter().any(|count| *count > 0)
+    }
+}
+
+/// Ends a running import. False when it no longer runs.
+pub async fn end(
+    conn: &mut Conn,
+    id: DeckImportId,
+    status: ImportStatus,
+    outcome: &Outcome,
+    now: Time,
+) -> Result<bool, DbError> {
+    let errors = serde_json::to_string(&outcome.errors).map_err(DbError::other)?;
+    let ended = conn
+        .exec(
+            sql!(
+                "UPDATE deck_imports SET status = $2, rows_done = $3, rows_total = COALESCE($13, rows_total), added = $4, removed = $5,
+                     increased = $6, decreased = $7, unchanged = $8, error_count = $9, errors = $10, reason = $11,
+                     completed_at = $12
+                 WHERE id = $1 AND status = 'running'"
+            ),
+            params![
+                id,
+                status,
+                outcome.rows,
+                outcome.added,
+                outcome.removed,
+                outcome.increased,
+                outcome.decreased,
+                outcome.unchanged,
+                outcome.error_count,
+                errors,
+                outcome.reason,
+                now,
+                outcome.total
+            ],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+/// Whether a file is still needed for an import.
+pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
+    let found: Option<(DeckImportId,)> = conn
+        .opt(
+            sql!("SELECT id FROM deck_imports WHERE content_hash = $1 AND status IN ('queued', 'running') LIMIT 1"),
+            params![*hash],
+        )
+        .await?;
+    Ok(found.is_some())
+}

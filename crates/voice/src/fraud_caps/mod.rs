@@ -1,0 +1,114 @@
+//! Fraud caps: the most that a stolen trunk can cost its owner.
+//!
+//! `GET` and `PUT /fraud-caps` hold what an account may spend in a day and what a minute may cost; calls beyond are
+//! refused. Whoever steals a trunk would raise them first, so every change is written down with what it was before, and
+//! of a raise the account hears by mail.
+
+mod store;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use api::answer::Json;
+use api::call::{Call, Done, Read, Tx};
+use api::input::Body;
+use api::problem::{InvalidParam, Problem};
+use db::{Conn, DbError};
+use identity::balance::CURRENCY;
+use identity::{accounts, onboarding};
+use platform::letters::{self, Addressee, FraudCapsRaised};
+use values::{AccountId, ExactMoney, Money};
+
+/// What an account may lose at most.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub struct FraudCaps {
+    /// What all calls of a day, from midnight UTC, may cost together.
+    pub max_spend_per_day: Money,
+    /// What a minute of any call may cost.
+    pub max_rate_per_minute: ExactMoney,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FraudCapsUpdate {
+    /// In EUR and whole cents, more than zero.
+    max_spend_per_day: Money,
+    /// In EUR, more than zero.
+    max_rate_per_minute: Money,
+}
+
+/// For whoever has not chosen: 50 EUR a day, 0.50 EUR a minute.
+pub const DEFAULT: FraudCaps = FraudCaps {
+    max_spend_per_day: Money::from_nanos(50_000_000_000, CURRENCY),
+    max_rate_per_minute: ExactMoney(Money::from_nanos(500_000_000, CURRENCY)),
+};
+
+impl FraudCapsUpdate {
+    /// Everything that is wrong with it.
+    fn faults(&self) -> Vec<InvalidParam> {
+        let mut faults = Vec::new();
+        let mut wrong = |name: String, reason: String| faults.push(InvalidParam { name, reason });
+        let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *self;
+        for (name, amount) in [("max_spend_per_day", spend), ("max_rate_per_minute", rate)] {
+            if amount.currency() != CURRENCY {
+                wrong(format!("{name}.currency"), format!("must be {CURRENCY}"));
+            } else if amount.nanos() <= 0 {
+                wrong(name.into(), "must be more than zero".into());
+            }
+        }
+        if spend.currency() == CURRENCY && Money::from_minor(spend.minor(), CURRENCY) != Ok(spend) {
+            wrong("max_spend_per_day".into(), "must be whole cents".into());
+        }
+        faults
+    }
+
+    /// Whether either would be higher than it is.
+    fn raises(&self, before: &FraudCaps) -> bool {
+        self.max_spend_per_day.nanos() > before.max_spend_per_day.nanos()
+            || self.max_rate_per_minute.nanos() > before.max_rate_per_minute.0.nanos()
+    }
+}
+
+pub async fn show(mut read: Read) -> Result<Json<FraudCaps>, Problem> {
+    let account = read.principal()?.account_id;
+    Ok(Json(caps(&mut read, account).await?))
+}
+
+async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError> {
+    let chosen = store::find(conn, account).await?;
+    Ok(chosen.map_or(DEFAULT, |(spend, rate)| FraudCaps {
+        max_spend_per_day: Money::from_nanos(spend, CURRENCY),
+        max_rate_per_minute: Money::from_nanos(rate, CURRENCY).into(),
+    }))
+}
+
+pub async fn change(call: Call, Body(wanted): Body<FraudCapsUpdate>) -> Result<Done<Json<FraudCaps>>, Problem> {
+    let faults = wanted.faults();
+    if !faults.is_empty() {
+        return Err(Problem::validation(faults));
+    }
+    call.commit(wanted, |tx, wanted| Box::pin(set(tx, wanted))).await
+}
+
+async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps>, Problem> {
+    let (call, account) = (tx.call, tx.call.principal()?.account_id);
+    onboarding::must_be_active(tx, account).await?;
+    accounts::lock(tx, account).await?;
+    let before = caps(tx, account).await?;
+    tx.expect_version(&before)?;
+    let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *wanted;
+    store::save(tx, account, spend.nanos(), rate.nanos(), call.now).await?;
+    let (spend_before, rate_before) = (before.max_spend_per_day, before.max_rate_per_minute.0);
+    call.note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
+    call.note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
+    if wanted.raises(&before)
+        && let Some(contact) = accounts::contact(tx, account).await?
+    {
+        let to = Addressee::new(&contact.contact_email, &contact.contact_name);
+        let (at, ip) = (letters::Moment(call.now), call.ip);
+        let told = FraudCapsRaised { spend_before, spend, rate_before, rate, at, ip };
+        letters::send(tx, &call.app, &to, &told, call.now).await?;
+    }
+    Ok(Json(FraudCaps { max_spend_per_day: spend, max_rate_per_minute: rate.into() }))
+}

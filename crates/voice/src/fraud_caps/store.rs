@@ -1,0 +1,27 @@
+//! The fraud caps that accounts chose.
+
+use db::{Conn, DbError, params, sql};
+use values::{AccountId, Time};
+
+/// A day's and a minute's, in nanos; none unless they were chosen.
+pub async fn find(conn: &mut Conn, account: AccountId) -> Result<Option<(i64, i64)>, DbError> {
+    conn.opt(
+        sql!("SELECT max_spend_per_day, max_rate_per_minute FROM fraud_caps WHERE account_id = $1"),
+        params![account],
+    )
+    .await
+}
+
+pub async fn save(conn: &mut Conn, account: AccountId, spend: i64, rate: i64, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO fraud_caps (account_id, max_spend_per_day, max_rate_per_minute, updated_at)
+             VALUES ($1, $2, $3, $4)
+             ON CONFLICT (account_id) DO UPDATE SET max_spend_per_day = excluded.max_spend_per_day,
+                 max_rate_per_minute = excluded.max_rate_per_minute, updated_at = excluded.updated_at"
+        ),
+        params![account, spend, rate, now],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Exchange rates: what the euro was worth, day by day, and how amounts are converted by them.
+//!
+//! The team sets a day's rates with `PUT /admin/fx-rates`, an operator imports the European Central Bank's file with
+//! `trunkline fx import`, and with `TRUNKLINE_FX_URL` a job fetches it every day. The last one wins. Whoever converts
+//! takes the rates of a day ([`rates_on`]) and hears with the amount which day's rates it was converted by (`rate`).
+
+mod rate;
+mod store;
+
+pub use rate::{BASE, Converted, FxError, Rate, Rates};
+pub use store::rates_on;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use api::answer::Json;
+use api::call::{Call, Done, Read};
+use api::input::{Body, Query};
+use api::problem::{InvalidParam, Problem};
+use db::{Conn, DbError};
+use platform::app::App;
+use platform::jobs::{JobContext, JobError, Kind};
+use platform::outside::fx::Sheet;
+use values::{Currency, Date, Time};
+
+pub const FETCH: Kind = Kind::new("fx.fetch");
+
+/// The rates of a day.
+#[derive(Serialize, JsonSchema)]
+pub struct FxRates {
+    pub base: Currency,
+    /// Null as long as there are no rates.
+    pub date: Option<Date>,
+    /// What one unit of the base is worth, by currency.
+    pub rates: BTreeMap<String, Rate>,
+}
+
+impl From<Option<Rates>> for FxRates {
+    fn from(rates: Option<Rates>) -> Self {
+        let date = rates.as_ref().map(|rates| rates.date);
+        let shown = rates.into_iter().flat_map(|rates| rates.rates);
+        FxRates { base: BASE, date, rates: shown.map(|(currency, rate)| (currency.to_string(), rate)).collect() }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FxRatesUpdate {
+    /// EUR.
+    base: Currency,
+    /// Today or earlier.
+    date: Date,
+    /// What one unit of the base is worth, by currency. They take the place of whatever the day had.
+    #[schemars(extend("minProperties" = 1, "propertyNames" = { "pattern": "^[A-Z]{3}$" }))]
+    rates: BTreeMap<String, Rate>,
+}
+
+impl FxRatesUpdate {
+    fn checked(&self, now: Time) -> Result<Rates, Problem> {
+        let (mut faults, mut rates) = (Vec::new(), BTreeMap::new());
+        let mut wrong = |name: String, reason: String| faults.push(InvalidParam { name, reason });
+        if self.base != BASE {
+            wrong("base".into(), format!("must be {BASE}"));
+        }
+        if self.date > Date::from(now) {
+            wrong("date".into(), "is yet to come".into());
+        }
+        if self.rates.is_empty() {
+            wrong("rates".into(), "must have a rate".into());
+        }
+        for (code, rate) in &self.rates {
+            match code.parse::<Currency>() {
+                Ok(currency) if currency != BASE => {
+                    rates.insert(currency, *rate);
+                }
+                Ok(_) => wrong(format!("rates.{code}"), "is the base itself".into()),
+                Err(reason) => wrong(format!("rates.{code}"), reason.to_string()),
+            }
+        }
+        if faults.is_empty() { Ok(Rates { date: self.date, rates }) } else { Err(Problem::validation(faults)) }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AsOf {
+    /// The last rates that are not newer; today's unless given.
+    #[serde(default)]
+    date: Option<Date>,
+}
+
+pub async fn show(mut read: Read, Query(as_of): Query<AsOf>) -> Result<Json<FxRates>, Problem> {
+    let day = as_of.date.unwrap_or(read.call.now.into());
+    Ok(Json(rates_on(&mut read, day).await?.into()))
+}
+
+pub async fn change(call: Call, Body(wanted): Body<FxRatesUpdate>) -> Result<Done<Json<FxRates>>, Problem> {
+    let rates = wanted.checked(call.now)?;
+    call.note("date", rates.date.to_string());
+    call.commit(rates, |tx, rates| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            let before = FxRates::from(rates_on(tx, now.into()).await?);
+            tx.expect_version(&before)?;
+            store::replace(tx, rates).await?;
+            store::enforce(tx, now).await?;
+            Ok(Json(Some(rates.clone()).into()))
+        })
+    })
+    .await
+}
+
+/// Takes published rates in, and answers how many days there were. A currency that is no longer one is left out.
+pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usize, DbError> {
+    for sheet in sheets {
+        let rates = sheet.rates.iter().filter_map(|(code, rate)| Some((code.parse().ok()?, rate.parse().ok()?)));
+        let rates = Rates { date: sheet.date, rates: rates.filter(|(currency, _)| *currency != BASE).collect() };
+        if !rates.rates.is_empty() {
+            store::replace(conn, &rates).await?;
+        }
+    }
+    store::enforce(conn, now).await?;
+    Ok(sheets.len())
+}
+
+/// Fetches the day's rates, if the settings say from where.
+pub async fn fetch_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let Some(feed) = &context.app.fx else { return Ok(()) };
+    let sheets = feed.fetch().await.map_err(|error| JobError::Failed(error.to_string()))?;
+    let input = (sheets, context.clock.now());
+    let days = context.db.tx(input, |conn, (sheets, now)| Box::pin(import(conn, sheets, *now))).await?;
+    tracing::info!(days, "imported exchange rates");
+    Ok(())
+}

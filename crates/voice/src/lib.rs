@@ -1,0 +1,9 @@
+//! Calls and what they cost: upstreams, rate decks, authorization, CDRs.
+
+pub mod calls;
+pub mod cdrs;
+pub mod decks;
+pub mod fraud_caps;
+pub mod fx;
+pub mod rates;
+pub mod upstreams;

@@ -1,0 +1,97 @@
+//! What costs something else at one moment than at another.
+
+use rating::{Prefix, Priced, Sell};
+
+use super::types::{DiffQuery, RateDiffEntry, money};
+use super::{MOST, Position, aside};
+use api::call::Read;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use db::DbError;
+use identity::balance::CURRENCY;
+use platform::app::App;
+use platform::routing::tariff::{Past, Stretch};
+use values::{Time, UpstreamId};
+
+pub async fn diff(read: Read, listing: Listing<DiffQuery, Position, MOST>) -> Result<Page<RateDiffEntry>, Problem> {
+    let Read { conn, call } = read;
+    drop(conn);
+    let DiffQuery { from, to } = listing.filters;
+    if to.0 < from.0 {
+        return Err(Problem::invalid("to", "must not be before from"));
+    }
+    let after = listing.after.map(Position::prefix).transpose()?.unwrap_or(Prefix::FIRST);
+    let (entries, next) = page(&call.app, (from.0, to.0), after, listing.limit as usize).await?;
+    listing.page_before(entries, next, |entry| entry)
+}
+
+/// So many differences, and where the next ones begin. Both tariffs are walked stretch by stretch.
+async fn page(
+    app: &App,
+    moments: (Time, Time),
+    after: Prefix,
+    limit: usize,
+) -> Result<(Vec<RateDiffEntry>, Option<Position>), Problem> {
+    let in_force = app.tariff.current(&app.db).await?;
+    let pasts = app.db.snapshot((in_force, moments), |conn, (in_force, (from, to))| {
+        Box::pin(async move {
+            Ok::<_, DbError>((Past::at(conn, *from, in_force).await?, Past::at(conn, *to, in_force).await?))
+        })
+    });
+    let (old, new) = pasts.await?;
+    let at = (old.at, new.at);
+    let (mut entries, mut from) = (Vec::new(), after);
+    loop {
+        // One more than fits on the page tells where the next one begins.
+        let missing = limit + 1 - entries.len();
+        let stretches = app.db.report((old.clone(), new.clone(), from), |conn, (old, new, from)| {
+            Box::pin(
+                async move { Ok::<_, DbError>((old.stretch(conn, *from).await?, new.stretch(conn, *from).await?)) },
+            )
+        });
+        let (before, after) = stretches.await?;
+        let end = [before.end, after.end].into_iter().flatten().min();
+        entries.extend(aside(move || differences(&before, &after, at, from, end, missing)).await?);
+        if entries.len() > limit {
+            let next = entries.pop().map(|(prefix, _)| Position::at(prefix));
+            return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
+        }
+        match end {
+            Some(end) => from = end,
+            None => return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), None)),
+        }
+    }
+}
+
+fn differences(
+    before: &Stretch,
+    after: &Stretch,
+    at: (rating::Moment, rating::Moment),
+    from: Prefix,
+    end: Option<Prefix>,
+    limit: usize,
+) -> Result<Vec<(Prefix, RateDiffEntry)>, Problem> {
+    let (old, new) = (before.prices(CURRENCY)?, after.prices(CURRENCY)?);
+    let within = |sell: &Sell<'_, UpstreamId>| end.is_none_or(|end| sell.prefix < end);
+    let old = old.tariff.sells(from, at.0).take_while(within);
+    let new = new.tariff.sells(from, at.1).take_while(within);
+    let minute =
+        |sell: &Option<Sell<'_, UpstreamId>>| sell.as_ref().map(|sell| money(sell.rate().nanos_per_minute(), CURRENCY));
+    let connect_fee = |sell: &Option<Sell<'_, UpstreamId>>| {
+        sell.as_ref().map(|sell| money(sell.rate().connect_fee_nanos(), CURRENCY))
+    };
+    let entries = rating::diff(old, new).take(limit).map(|difference| {
+        let named = difference.to.as_ref().or(difference.from.as_ref());
+        let entry = RateDiffEntry {
+            prefix: difference.prefix.to_string(),
+            destination_name: named.map(|sell| sell.source.offer.destination.name.to_string()).unwrap_or_default(),
+            change: difference.change.into(),
+            from: minute(&difference.from),
+            to: minute(&difference.to),
+            from_connect_fee: connect_fee(&difference.from),
+            to_connect_fee: connect_fee(&difference.to),
+        };
+        (difference.prefix, entry)
+    });
+    Ok(entries.collect())
+}

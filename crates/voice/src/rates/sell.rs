@@ -1,0 +1,55 @@
+//! What customers pay.
+
+use std::sync::Arc;
+
+use super::types::{NumberQuery, Rate, RateFilters, prefix_of};
+use super::{LOOKED_AT, MOST, Position, Wanted, aside};
+use api::answer::Json;
+use api::call::Read;
+use api::input::Query;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use identity::balance::CURRENCY;
+use platform::routing::tariff::Tariff;
+use values::Time;
+
+pub async fn list(read: Read, listing: Listing<RateFilters, Position, MOST>) -> Result<Page<Rate>, Problem> {
+    let Read { conn, call } = read;
+    drop(conn);
+    let RateFilters { prefix, country, q } = &listing.filters;
+    let wanted = Wanted::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
+    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let (limit, now) = (listing.limit as usize, call.now);
+    let (rates, next) = if wanted.is_filtered() {
+        aside(move || Ok(page(&tariff, &wanted, limit, now))).await?
+    } else {
+        page(&tariff, &wanted, limit, now)
+    };
+    listing.page_before(rates, next, |rate| rate)
+}
+
+/// So many rates, and where the next ones begin.
+fn page(tariff: &Arc<Tariff>, wanted: &Wanted, limit: usize, now: Time) -> (Vec<Rate>, Option<Position>) {
+    let prices = tariff.prices(CURRENCY, |_| false);
+    let sells = prices.tariff.sells(wanted.from, now.millis());
+    let mut rates = Vec::new();
+    for (looked_at, sell) in sells.take_while(|sell| wanted.reaches(sell.prefix)).enumerate() {
+        if rates.len() == limit || looked_at == LOOKED_AT {
+            return (rates, Some(Position::at(sell.prefix)));
+        }
+        if wanted.takes(&sell.source.offer.destination) {
+            rates.push(Rate::of(&sell, CURRENCY));
+        }
+    }
+    (rates, None)
+}
+
+pub async fn lookup(read: Read, Query(query): Query<NumberQuery>) -> Result<Json<Rate>, Problem> {
+    let Read { conn, call } = read;
+    drop(conn);
+    let number = prefix_of(&query.number)?;
+    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let prices = tariff.prices(CURRENCY, |_| false);
+    let sell = prices.tariff.sell(number, call.now.millis()).ok_or_else(Problem::not_found)?;
+    Ok(Json(Rate::of(&sell, CURRENCY)))
+}

@@ -1,0 +1,176 @@
+//! What upstreams charge, and who would carry a call: for the carrier's team.
+
+use std::collections::HashMap;
+
+use rating::{Candidate, Dropped, Prefix};
+use serde::{Deserialize, Serialize};
+
+use super::types::{
+    AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, money, prefix_of,
+};
+use super::{LOOKED_AT, MOST, Position, Wanted, aside};
+use crate::upstreams::{self, UpstreamRow};
+use api::answer::Json;
+use api::call::Read;
+use api::input::Query;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use identity::balance::CURRENCY;
+use platform::routing::tariff::{Seller, Tariff, Unpriced};
+use platform::routing::upstreams::UpstreamHealth;
+use values::{Time, UpstreamId};
+
+/// More upstreams than anybody has.
+const MOST_UPSTREAMS: i64 = 10_000;
+
+/// Where a page of upstreams' rates begins.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Place {
+    prefix: Position,
+    upstream: UpstreamId,
+}
+
+/// What upstreams charge, in the order of the prefixes; where several know one, in the order of the upstreams.
+pub async fn list_all(read: Read, listing: Listing<AdminRateFilters, Place, MOST>) -> Result<Page<AdminRate>, Problem> {
+    let Read { conn, call } = read;
+    drop(conn);
+    let AdminRateFilters { upstream_id, prefix, q } = listing.filters.clone();
+    let after = listing.after.map(|place| place.prefix);
+    let wanted = Wanted::new(after, prefix.as_ref(), None, q.as_deref())?;
+    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let first = listing.after.map(|place| place.upstream);
+    let (limit, now) = (listing.limit as usize, call.now);
+    let work = move || Ok(page(&tariff, &wanted, first, upstream_id, limit, now));
+    let (rates, next) = if q.is_some() { aside(work).await? } else { work()? };
+    listing.page_before(rates, next, |rate| rate)
+}
+
+fn page(
+    tariff: &Tariff,
+    wanted: &Wanted,
+    first: Option<UpstreamId>,
+    only: Option<UpstreamId>,
+    limit: usize,
+    now: Time,
+) -> (Vec<AdminRate>, Option<Place>) {
+    let is_asked_for = |seller: &&Seller| only.is_none_or(|only| seller.terms.upstream_id == only);
+    let sellers = tariff.sellers().iter().filter(is_asked_for);
+    let mut lists: Vec<_> = sellers
+        .filter_map(|seller| Some((seller, seller.deck.as_ref()?.listings(wanted.from, now.millis()).peekable())))
+        .collect();
+    let (mut rates, mut looked_at) = (Vec::new(), 0);
+    loop {
+        let prefix = lists.iter_mut().filter_map(|(_, list)| Some(list.peek()?.prefix)).min();
+        let Some(prefix) = prefix.filter(|prefix| wanted.reaches(*prefix)) else { return (rates, None) };
+        for (seller, list) in &mut lists {
+            let Some(listing) = list.next_if(|listing| listing.prefix == prefix) else { continue };
+            let upstream = seller.terms.upstream_id;
+            // Of the first prefix, the page before showed some already.
+            if prefix == wanted.from && first.is_some_and(|first| upstream < first) {
+                continue;
+            }
+            if rates.len() == limit || looked_at == LOOKED_AT {
+                return (rates, Some(Place { prefix: Position::at(prefix), upstream }));
+            }
+            looked_at += 1;
+            if wanted.takes(&listing.offer.destination) {
+                rates.push(AdminRate::of(upstream, &listing, seller.terms.currency));
+            }
+        }
+    }
+}
+
+pub async fn routes(mut read: Read, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
+    let number = prefix_of(&query.number)?;
+    let upstreams = upstreams::all(&mut read, MOST_UPSTREAMS).await?;
+    let Read { conn, call } = read;
+    drop(conn);
+    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
+    Ok(Json(routes_to(number, &tariff, &known, call.now)))
+}
+
+fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, UpstreamRow>, now: Time) -> AdminRoutes {
+    let is_down = |id| known.get(&id).is_some_and(|row| row.health == UpstreamHealth::Down);
+    let prices = tariff.prices(CURRENCY, is_down);
+    let routes = prices.tariff.routes(number, now.millis());
+    let price = routes.price.as_ref();
+    let sold = price.map(|sell| sell.rate);
+    let paid = sold.map(|rate| rate.nanos_per_minute());
+    let name = |id: UpstreamId| known.get(&id).map(|row| row.name.to_string()).unwrap_or_default();
+    let cheapest = routes.candidates.iter().find(|candidate| candidate.dropped.is_none()).map(|kept| kept.upstream);
+    let mut candidates: Vec<RouteCandidate> = routes
+        .candidates
+        .iter()
+        .map(|candidate| {
+            let reason = reason(candidate, cheapest == Some(candidate.upstream));
+            priced(candidate, name(candidate.upstream), paid, reason)
+        })
+        .collect();
+    candidates.extend(tariff.sellers().iter().filter_map(|seller| {
+        let id = seller.terms.upstream_id;
+        let unpriced = prices.unpriced.iter().find(|(unpriced, _)| *unpriced == id).map(|(_, why)| *why);
+        let reason = match (unpriced, &seller.deck) {
+            (Some(Unpriced::NoExchangeRate), _) => RouteReason::NoExchangeRate,
+            (Some(Unpriced::TooLarge), _) => RouteReason::TooLarge,
+            (None, None) => RouteReason::NoRate,
+            (None, Some(_)) => return None,
+        };
+        Some(RouteCandidate {
+            upstream_id: id,
+            name: name(id),
+            prefix: None,
+            cost: None,
+            connect_fee: None,
+            billing_increment_seconds: None,
+            minimum_seconds: None,
+            margin: None,
+            kept: false,
+            reason,
+        })
+    }));
+    AdminRoutes {
+        number: format!("+{number}"),
+        prefix: price.map(|sell| sell.prefix.to_string()),
+        destination_name: price.map(|sell| sell.source.offer.destination.name.to_string()),
+        price: paid.map(|nanos| money(nanos, CURRENCY)),
+        connect_fee: sold.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
+        billing_increment_seconds: sold.map(|rate| rate.increment_seconds()),
+        minimum_seconds: sold.map(|rate| rate.minimum_seconds()),
+        candidates,
+    }
+}
+
+fn reason(candidate: &Candidate<'_, UpstreamId>, is_cheapest: bool) -> RouteReason {
+    match candidate.dropped {
+        None if is_cheapest => RouteReason::Cheapest,
+        None => RouteReason::WithinPrice,
+        Some(Dropped::Disabled) => RouteReason::Disabled,
+        Some(Dropped::Down) => RouteReason::Down,
+        Some(Dropped::NoRate) => RouteReason::NoRate,
+        Some(Dropped::OverPrice) => RouteReason::OverPrice,
+    }
+}
+
+fn priced(
+    candidate: &Candidate<'_, UpstreamId>,
+    name: String,
+    paid: Option<i64>,
+    reason: RouteReason,
+) -> RouteCandidate {
+    let asked = candidate.cost.as_ref().map(|(_, rate)| rate);
+    let cost = asked.map(|rate| rate.nanos_per_minute());
+    let margin = paid.zip(cost).map(|(paid, cost)| money(paid - cost, CURRENCY));
+    RouteCandidate {
+        upstream_id: candidate.upstream,
+        name,
+        prefix: candidate.cost.as_ref().map(|(listing, _)| listing.prefix.to_string()),
+        cost: cost.map(|nanos| money(nanos, CURRENCY)),
+        connect_fee: asked.map(|rate| money(rate.connect_fee_nanos(), CURRENCY)),
+        billing_increment_seconds: asked.map(|rate| rate.increment_seconds()),
+        minimum_seconds: asked.map(|rate| rate.minimum_seconds()),
+        margin,
+        kept: candidate.dropped.is_none(),
+        reason,
+    }
+}

@@ -1,0 +1,125 @@
+//! Upstreams: the carriers that take our calls, on which terms, and where their rate decks come from.
+//!
+//! A change of status or markup changes what we sell for, so it is written into the tariff's history with the change
+//! itself. For the same reason an upstream whose deck was ever in force stays: it can be disabled, not deleted.
+
+mod store;
+mod types;
+
+pub use store::{UpstreamRow, all, due, find, lock, update};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use uuid::Uuid;
+
+use api::answer::{Created, Json, NoContent};
+use api::call::{Call, Done, Read};
+use api::input::{Body, Path};
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use platform::routing::tariff::{self, UpstreamStatus};
+use platform::routing::upstreams::{self, UpstreamHealth};
+use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_pulling};
+use values::{List, Time, UpstreamId};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Filters {
+    #[serde(default)]
+    status: Option<UpstreamStatus>,
+}
+
+pub async fn list(mut read: Read, listing: Listing<Filters, (i64, UpstreamId)>) -> Result<Page<Upstream>, Problem> {
+    let (at, id) = listing.after.unwrap_or((i64::MAX, UpstreamId::new(Uuid::max())));
+    let after = (Time::from_millis(at), id);
+    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at.millis(), row.id), Upstream::from)
+}
+
+pub async fn show(mut read: Read, Path(id): Path<UpstreamId>) -> Result<Json<Upstream>, Problem> {
+    let found = find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(found.into()))
+}
+
+pub async fn create(call: Call, Body(wanted): Body<UpstreamCreate>) -> Result<Done<Created<Upstream>>, Problem> {
+    let is_lab = call.app.settings.allow_private_ips;
+    check_pulling(wanted.rate_import_url.as_ref(), wanted.rate_import_schedule.as_ref(), is_lab)?;
+    let new = UpstreamRow {
+        id: UpstreamId::new(call.app.entropy.uuid(call.now)),
+        name: wanted.name,
+        status: UpstreamStatus::Active,
+        health: UpstreamHealth::Unknown,
+        dispatcher_group_id: wanted.dispatcher_group_id,
+        base_currency: wanted.base_currency,
+        markup: wanted.markup_percent,
+        next_import_at: wanted.rate_import_schedule.as_ref().and_then(|cron| cron.after(call.now)),
+        rate_import_url: wanted.rate_import_url,
+        rate_import_schedule: wanted.rate_import_schedule,
+        pulled_hash: None,
+        pulled_etag: None,
+        gateways: List(wanted.gateways),
+        signaling_ips: List(wanted.signaling_ips),
+        deck_id: None,
+        last_import_at: None,
+        created_at: call.now,
+        updated_at: call.now,
+    };
+    call.note("upstream_id", new.id.to_string());
+    call.commit(new, |tx, new| {
+        Box::pin(async move {
+            if !store::insert(tx, new).await? {
+                let group = new.dispatcher_group_id;
+                return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
+            }
+            tariff::note_terms(tx, &new.terms(), new.created_at).await?;
+            upstreams::note_change(tx, new.created_at).await?;
+            Ok(Created(new.clone().into()))
+        })
+    })
+    .await
+}
+
+pub async fn change(
+    call: Call,
+    Path(id): Path<UpstreamId>,
+    Body(wanted): Body<UpstreamUpdate>,
+) -> Result<Done<Json<Upstream>>, Problem> {
+    call.note("upstream_id", id.to_string());
+    call.commit((id, wanted), |tx, (id, wanted)| {
+        Box::pin(async move {
+            let (now, is_lab) = (tx.call.now, tx.call.app.settings.allow_private_ips);
+            let before = lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            tx.expect_version(&Upstream::from(before.clone()))?;
+            let mut upstream = before.clone();
+            wanted.apply(&mut upstream, now);
+            check_pulling(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
+            update(tx, &upstream, now).await?;
+            upstreams::note_change(tx, now).await?;
+            if upstream.terms() != before.terms() {
+                tariff::note_terms(tx, &upstream.terms(), now).await?;
+            }
+            Ok(Json(upstream.into()))
+        })
+    })
+    .await
+}
+
+pub async fn remove(call: Call, Path(id): Path<UpstreamId>) -> Result<Done<NoContent>, Problem> {
+    call.note("upstream_id", id.to_string());
+    call.commit(id, |tx, id| {
+        Box::pin(async move {
+            let now = tx.call.now;
+            lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            if store::is_needed(tx, *id).await? {
+                let detail = "Rates or numbers of this upstream were imported, and what was sold hangs on them; \
+                              disable it instead.";
+                return Err(Problem::resource_in_use(detail));
+            }
+            upstreams::note_change(tx, now).await?;
+            tariff::forget_terms(tx, *id, now).await?;
+            store::remove(tx, *id).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
+}

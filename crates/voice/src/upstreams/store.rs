@@ -1,0 +1,179 @@
+//! The upstreams.
+
+use uuid::Uuid;
+
+use db::{Conn, DbError, params, row, sql};
+use platform::outside::files::ContentHash;
+use platform::routing::tariff::{Terms, UpstreamStatus};
+use platform::routing::upstreams::UpstreamHealth;
+use values::{Cidr, Cron, Currency, List, Markup, SipUri, Text, Time, UpstreamId, WebUrl};
+
+row! {
+    #[derive(Clone, Debug)]
+    pub struct UpstreamRow {
+        pub id: UpstreamId,
+        pub name: Text<1, 100>,
+        pub status: UpstreamStatus,
+        pub health: UpstreamHealth,
+        pub dispatcher_group_id: i64,
+        pub base_currency: Currency,
+        pub markup: Markup,
+        pub rate_import_url: Option<WebUrl>,
+        pub rate_import_schedule: Option<Cron>,
+        pub next_import_at: Option<Time>,
+        pub pulled_hash: Option<ContentHash>,
+        pub pulled_etag: Option<String>,
+        pub gateways: List<SipUri>,
+        pub signaling_ips: List<Cidr>,
+        pub deck_id: Option<Uuid>,
+        pub last_import_at: Option<Time>,
+        pub created_at: Time,
+        pub updated_at: Time,
+    }
+}
+
+impl UpstreamRow {
+    /// On what its rates sell.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            upstream_id: self.id,
+            deck_id: self.deck_id,
+            status: self.status,
+            markup: self.markup,
+            currency: self.base_currency,
+        }
+    }
+}
+
+pub async fn find(conn: &mut Conn, id: UpstreamId) -> Result<Option<UpstreamRow>, DbError> {
+    conn.opt(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams WHERE id = $1"), params![id]).await
+}
+
+/// The upstream, which nobody else can change before we commit.
+pub async fn lock(conn: &mut Conn, id: UpstreamId) -> Result<Option<UpstreamRow>, DbError> {
+    conn.opt(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+/// Newest first, after the one of this moment and id.
+pub async fn list(
+    conn: &mut Conn,
+    status: Option<UpstreamStatus>,
+    (at, id): (Time, UpstreamId),
+    limit: i64,
+) -> Result<Vec<UpstreamRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            UpstreamRow::COLS,
+            " FROM upstreams WHERE (created_at, id) < ($1, $2) AND (CAST($3 AS TEXT) IS NULL OR status = $3)
+             ORDER BY created_at DESC, id DESC LIMIT $4"
+        ),
+        params![at, id, status, limit],
+    )
+    .await
+}
+
+/// Every upstream.
+pub async fn all(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
+    conn.all(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![limit]).await
+}
+
+/// Adds an upstream, unless another has its group of gateways.
+pub async fn insert(conn: &mut Conn, new: &UpstreamRow) -> Result<bool, DbError> {
+    let inserted = conn
+        .exec(
+            sql!(
+                "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup,
+                                        rate_import_url, rate_import_schedule, next_import_at, pulled_hash, pulled_etag,
+                                        gateways, signaling_ips, deck_id, last_import_at, created_at, updated_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                 ON CONFLICT (dispatcher_group_id) DO NOTHING"
+            ),
+            params![
+                new.id,
+                new.name,
+                new.status,
+                new.health,
+                new.dispatcher_group_id,
+                new.base_currency,
+                new.markup,
+                new.rate_import_url,
+                new.rate_import_schedule,
+                new.next_import_at,
+                new.pulled_hash,
+                new.pulled_etag,
+                new.gateways,
+                new.signaling_ips,
+                new.deck_id,
+                new.last_import_at,
+                new.created_at,
+                new.updated_at
+            ],
+        )
+        .await?;
+    Ok(inserted == 1)
+}
+
+/// Keeps what may change of an upstream.
+pub async fn update(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE upstreams SET status = $2, markup = $3, rate_import_url = $4, rate_import_schedule = $5,
+                 next_import_at = $6, pulled_hash = $7, pulled_etag = $8, gateways = $9, signaling_ips = $10,
+                 deck_id = $11, last_import_at = $12, updated_at = $13
+             WHERE id = $1"
+        ),
+        params![
+            upstream.id,
+            upstream.status,
+            upstream.markup,
+            upstream.rate_import_url,
+            upstream.rate_import_schedule,
+            upstream.next_import_at,
+            upstream.pulled_hash,
+            upstream.pulled_etag,
+            upstream.gateways,
+            upstream.signaling_ips,
+            upstream.deck_id,
+            upstream.last_import_at,
+            now
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether a deck of it was ever in force, an import of it is under way, or numbers of it ever came.
+pub async fn is_needed(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError> {
+    let (needed,): (i64,) = conn
+        .one(
+            sql!(
+                "SELECT (SELECT COUNT(*) FROM decks WHERE upstream_id = $1) +
+                        (SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running')) +
+                        (SELECT COUNT(*) FROM number_imports WHERE upstream_id = $1)"
+            ),
+            params![id],
+        )
+        .await?;
+    Ok(needed > 0)
+}
+
+/// Removes an upstream that nothing needs, with the reports of imports that came to nothing.
+pub async fn remove(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM deck_imports WHERE upstream_id = $1"), params![id]).await?;
+    conn.exec(sql!("DELETE FROM upstreams WHERE id = $1"), params![id]).await?;
+    Ok(())
+}
+
+/// The upstreams whose schedule has ticked.
+pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            UpstreamRow::COLS,
+            " FROM upstreams WHERE next_import_at <= $1 AND status = 'active' ORDER BY next_import_at LIMIT $2"
+        ),
+        params![now, limit],
+    )
+    .await
+}

@@ -14,7 +14,7 @@ use hyper::body::Body as _;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
-use super::call::Call;
+use super::context::RequestCtx;
 use super::input::{Description, Inbound, Input, media_type};
 use super::problem::{Code, Problem};
 use platform::outside::files::Received;
@@ -37,8 +37,8 @@ pub struct Table {
 pub struct OptionalTable(pub Option<Table>);
 
 impl Input for OptionalTable {
-    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
-        receive(call, inbound).await.map(OptionalTable)
+    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
+        receive(ctx, inbound).await.map(OptionalTable)
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
@@ -47,8 +47,8 @@ impl Input for OptionalTable {
 }
 
 impl Input for Table {
-    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
-        receive(call, inbound).await?.ok_or_else(|| Problem::malformed("Send the table as the body."))
+    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
+        receive(ctx, inbound).await?.ok_or_else(|| Problem::malformed("Send the table as the body."))
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
@@ -56,7 +56,7 @@ impl Input for Table {
     }
 }
 
-async fn receive(call: &Call, inbound: &mut Inbound) -> Result<Option<Table>, Problem> {
+async fn receive(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Option<Table>, Problem> {
     let body = inbound.body.take().filter(|body| !body.is_end_stream());
     let Some(body) = body else {
         inbound.body_digest = Some(digest(inbound, None));
@@ -70,7 +70,7 @@ async fn receive(call: &Call, inbound: &mut Inbound) -> Result<Option<Table>, Pr
     }
     let lines = Lines::default();
     let counted = body.into_data_stream().inspect_ok(|piece| lines.see(piece));
-    let received = call.app.files.receive(counted, TABLE_LIMIT_BYTES);
+    let received = ctx.app.files.receive(counted, TABLE_LIMIT_BYTES);
     let late = |_| Problem::malformed("The body did not arrive in time.");
     let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
     inbound.body_digest = Some(digest(inbound, Some(&file)));

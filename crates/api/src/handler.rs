@@ -9,14 +9,14 @@ use schemars::SchemaGenerator;
 use serde_json::Value;
 
 use super::answer::{Answer, Rendered};
-use super::call::{Call, Done, Read};
+use super::context::{Committed, ReadCtx, RequestCtx};
 use super::input::{Description, Inbound, Input, NO_BODY_PROBLEMS};
 use super::pipeline;
 use super::problem::Problem;
 use db::Reader;
 
 /// A committed change or its replay.
-pub struct Committed {
+pub struct HandlerOutput {
     pub rendered: Rendered,
     pub replayed: bool,
 }
@@ -24,14 +24,14 @@ pub struct Committed {
 /// A function that reads: `async fn(Read, …inputs) -> Result<Answer, Problem>`.
 pub trait ReadHandler<Args>: Send + Sync + 'static {
     type Answer: Answer;
-    fn run(&self, read: Read, inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>>;
+    fn run(&self, ctx: ReadCtx, inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
 /// A function that changes something: `async fn(Call, …inputs) -> Result<Done<Answer>, Problem>`.
 pub trait WriteHandler<Args>: Send + Sync + 'static {
     type Answer: Answer;
-    fn run(&self, call: Call, inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>>;
+    fn run(&self, ctx: RequestCtx, inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
@@ -39,7 +39,7 @@ macro_rules! handlers {
     ($($input:ident),*) => {
         impl<F, Fut, A, $($input),*> ReadHandler<($($input,)*)> for F
         where
-            F: Fn(Read, $($input),*) -> Fut + Copy + Send + Sync + 'static,
+            F: Fn(ReadCtx, $($input),*) -> Fut + Copy + Send + Sync + 'static,
             Fut: Future<Output = Result<A, Problem>> + Send + 'static,
             A: Answer,
             $($input: Input,)*
@@ -47,12 +47,12 @@ macro_rules! handlers {
             type Answer = A;
 
             #[allow(unused_mut, unused_variables, non_snake_case)]
-            fn run(&self, read: Read, mut inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>> {
+            fn run(&self, ctx: ReadCtx, mut inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
-                    $(let $input = $input::read(&read.call, &mut inbound).await?;)*
-                    let rendered = handler(read, $($input),*).await?.render()?;
-                    Ok(Committed { rendered, replayed: false })
+                    $(let $input = $input::read(&ctx.request, &mut inbound).await?;)*
+                    let rendered = handler(ctx, $($input),*).await?.render()?;
+                    Ok(HandlerOutput { rendered, replayed: false })
                 })
             }
 
@@ -64,24 +64,24 @@ macro_rules! handlers {
 
         impl<F, Fut, A, $($input),*> WriteHandler<($($input,)*)> for F
         where
-            F: Fn(Call, $($input),*) -> Fut + Copy + Send + Sync + 'static,
-            Fut: Future<Output = Result<Done<A>, Problem>> + Send + 'static,
+            F: Fn(RequestCtx, $($input),*) -> Fut + Copy + Send + Sync + 'static,
+            Fut: Future<Output = Result<Committed<A>, Problem>> + Send + 'static,
             A: Answer,
             $($input: Input,)*
         {
             type Answer = A;
 
             #[allow(unused_mut, non_snake_case)]
-            fn run(&self, call: Call, mut inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>> {
+            fn run(&self, ctx: RequestCtx, mut inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
-                    $(let $input = $input::read(&call, &mut inbound).await?;)*
-                    inbound.expect_no_body(&call).await?;
-                    if let Some(replay) = pipeline::claim_key(&call, &inbound).await? {
-                        return Ok(Committed { rendered: replay, replayed: true });
+                    $(let $input = $input::read(&ctx, &mut inbound).await?;)*
+                    inbound.expect_no_body(&ctx).await?;
+                    if let Some(replay) = pipeline::claim_key(&ctx, &inbound).await? {
+                        return Ok(HandlerOutput { rendered: replay, replayed: true });
                     }
-                    let done = handler(call, $($input),*).await?;
-                    Ok(Committed { rendered: done.rendered, replayed: done.replayed })
+                    let done = handler(ctx, $($input),*).await?;
+                    Ok(HandlerOutput { rendered: done.rendered, replayed: done.replayed })
                 })
             }
 
@@ -104,8 +104,12 @@ handlers!(A1, A2, A3);
 /// A handler of either kind, its types forgotten.
 pub trait AnyHandler: Send + Sync {
     /// `conn` is lent to a reader; a writer opens its own transaction.
-    fn run(&self, call: Call, conn: Option<Reader>, inbound: Inbound)
-    -> BoxFuture<'static, Result<Committed, Problem>>;
+    fn run(
+        &self,
+        ctx: RequestCtx,
+        conn: Option<Reader>,
+        inbound: Inbound,
+    ) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description;
     fn content(&self, responses: &mut SchemaGenerator) -> Option<Value>;
     fn status(&self) -> StatusCode;
@@ -120,14 +124,14 @@ pub struct Writing<H, Args>(pub H, pub PhantomData<fn(Args)>);
 impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
     fn run(
         &self,
-        call: Call,
+        ctx: RequestCtx,
         conn: Option<Reader>,
         inbound: Inbound,
-    ) -> BoxFuture<'static, Result<Committed, Problem>> {
+    ) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
         let Some(conn) = conn else {
             return Box::pin(async { Err(Problem::internal("a reading handler needs a connection")) });
         };
-        self.0.run(Read { conn, call }, inbound)
+        self.0.run(ReadCtx { conn, request: ctx }, inbound)
     }
 
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description {
@@ -158,8 +162,13 @@ impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
 }
 
 impl<Args: 'static, H: WriteHandler<Args>> AnyHandler for Writing<H, Args> {
-    fn run(&self, call: Call, _: Option<Reader>, inbound: Inbound) -> BoxFuture<'static, Result<Committed, Problem>> {
-        self.0.run(call, inbound)
+    fn run(
+        &self,
+        ctx: RequestCtx,
+        _: Option<Reader>,
+        inbound: Inbound,
+    ) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
+        self.0.run(ctx, inbound)
     }
 
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description {

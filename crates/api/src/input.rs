@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::arriving::Arriving;
-use super::call::Call;
+use super::context::RequestCtx;
 use super::problem::{Code, InvalidParam, Problem};
 use super::schema;
 
@@ -43,7 +43,7 @@ pub struct Description {
 
 /// An argument of a handler.
 pub trait Input: Sized + Send + 'static {
-    fn read(call: &Call, inbound: &mut Inbound) -> impl Future<Output = Result<Self, Problem>> + Send;
+    fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> impl Future<Output = Result<Self, Problem>> + Send;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
@@ -51,7 +51,7 @@ pub trait Input: Sized + Send + 'static {
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         if media_type(&inbound.head.headers).as_deref() != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
@@ -69,7 +69,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
 pub struct OptionalBody<T>(pub T);
 
 impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for OptionalBody<T> {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let is_json = media_type(&inbound.head.headers).as_deref() == Some("application/json");
         let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
         inbound.body_digest = Some(sha256(&bytes));
@@ -104,7 +104,7 @@ pub struct Signed {
 }
 
 impl Input for Signed {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let body = inbound.take_body(JSON_LIMIT_BYTES).await?;
         Ok(Signed { headers: inbound.head.headers.clone(), body })
     }
@@ -139,9 +139,9 @@ pub const NO_BODY_PROBLEMS: [Code; 4] =
 
 impl Inbound {
     /// Whoever says something that no input reads hears that it is unknown, rather than nothing.
-    pub async fn expect_no_body(&mut self, call: &Call) -> Result<(), Problem> {
+    pub async fn expect_no_body(&mut self, ctx: &RequestCtx) -> Result<(), Problem> {
         if self.body.as_ref().is_some_and(|body| !body.is_end_stream()) {
-            OptionalBody::<Nothing>::read(call, self).await?;
+            OptionalBody::<Nothing>::read(ctx, self).await?;
         }
         Ok(())
     }
@@ -170,7 +170,7 @@ pub async fn whole_body(body: Arriving, limit_bytes: usize) -> Result<Bytes, Pro
 pub struct Path<T>(pub T);
 
 impl<T: FromStr + JsonSchema + Send + 'static> Input for Path<T> {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let value = inbound.path_values.first().and_then(|value| value.parse().ok());
         value.map(Path).ok_or_else(Problem::not_found)
     }
@@ -191,7 +191,7 @@ where
     A: FromStr + JsonSchema + Send + 'static,
     B: FromStr + JsonSchema + Send + 'static,
 {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let [first, second] = inbound.path_values.as_slice() else { return Err(Problem::not_found()) };
         match (first.parse(), second.parse()) {
             (Ok(first), Ok(second)) => Ok(PathPair(first, second)),
@@ -216,7 +216,7 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
-    async fn read(_: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         read_query(query_pairs(inbound)?).map(Query)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`endpoint`]: a row of the table and its typed builder; [`handler`]: the functions behind the rows
 //! - [`input`], [`upload`], [`schema`], [`page`]: what a handler takes, validated once; [`answer`]: what it gives
-//! - [`call`]: who asks, and the one transaction in which a change happens
+//! - [`context`]: who asks, and the one transaction in which a change happens
 //! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
 //! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
 //! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
@@ -13,8 +13,8 @@ pub mod alarm;
 pub mod answer;
 pub mod arriving;
 pub mod auth;
-pub mod call;
 pub mod conditional;
+pub mod context;
 pub mod csv;
 pub mod endpoint;
 pub mod handler;

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::call::Call;
+use super::context::RequestCtx;
 use super::input::{Description, Inbound, Input, describe_query, query_pairs, read_query};
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
@@ -175,7 +175,7 @@ where
     F: DeserializeOwned + JsonSchema + Send + 'static,
     K: DeserializeOwned + Send + 'static,
 {
-    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let mut pairs: BTreeMap<String, String> = query_pairs(inbound)?.into_iter().collect();
         let cursor = pairs.remove("cursor");
         let limit = match pairs.remove("limit") {
@@ -188,7 +188,7 @@ where
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
         let path = inbound.head.uri.path();
         let scope = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        let keys = call.app.keys.clone();
+        let keys = ctx.app.keys.clone();
         let after = match cursor {
             None => None,
             Some(cursor) => match open_cursor(&keys, &scope, &cursor) {

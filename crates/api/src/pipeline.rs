@@ -12,9 +12,9 @@ use hyper::{Method, Request, StatusCode};
 use super::answer::{Payload, Rendered};
 use super::arriving::Arriving;
 use super::auth::{Who, authenticate};
-use super::call::{Call, Origin};
+use super::context::{Origin, RequestCtx};
 use super::endpoint::{Endpoint, Idempotency};
-use super::handler::Committed;
+use super::handler::HandlerOutput;
 use super::idempotency::{self, Claim, Snapshot};
 use super::input::Inbound;
 use super::problem::{Code, Problem};
@@ -200,7 +200,7 @@ impl Service {
             self.limit(endpoint.limit, Subject::user(principal.person()), now, seen).await?;
             Some(principal)
         };
-        let call = Call::new(origin, principal);
+        let call = RequestCtx::new(origin, principal);
         let outcome = match admit(&call, &inbound.head.headers) {
             Ok(()) => {
                 let conn = match reader {
@@ -271,9 +271,9 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Role, scope and the presence of a key: what can be refused before the body is read.
-fn admit(call: &Call, headers: &HeaderMap) -> Result<(), Problem> {
-    let endpoint = &call.endpoint;
-    if let Some(principal) = &call.principal {
+fn admit(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
+    let endpoint = &ctx.endpoint;
+    if let Some(principal) = &ctx.principal {
         principal.check(endpoint.who, endpoint.changes())?;
     }
     if endpoint.idempotency == Idempotency::Required && idempotency::key(headers)?.is_none() {
@@ -283,37 +283,37 @@ fn admit(call: &Call, headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// Takes the caller's key, if one was sent, and finds what it led to before.
-pub(super) async fn claim_key(call: &Call, inbound: &Inbound) -> Result<Option<Rendered>, Problem> {
-    let Some(principal) = &call.principal else { return Ok(None) };
-    if call.endpoint.idempotency == Idempotency::None {
+pub(super) async fn claim_key(ctx: &RequestCtx, inbound: &Inbound) -> Result<Option<Rendered>, Problem> {
+    let Some(principal) = &ctx.principal else { return Ok(None) };
+    if ctx.endpoint.idempotency == Idempotency::None {
         return Ok(None);
     }
     let Some(key) = idempotency::key(&inbound.head.headers)? else { return Ok(None) };
     let path = inbound.head.uri.path();
-    let claim = Claim::new(principal, call.endpoint.method.as_str(), path, key, inbound.body_digest);
-    let stored = idempotency::find(&mut *call.app.db.read().await?, &call.app.keys, &claim, call.now).await?;
-    call.set_claim(claim);
+    let claim = Claim::new(principal, ctx.endpoint.method.as_str(), path, key, inbound.body_digest);
+    let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim, ctx.now).await?;
+    ctx.set_claim(claim);
     Ok(stored)
 }
 
 /// A read that leaves a trace is answered only once the trace is there. Whatever an impersonator sees leaves one.
-async fn record_read(call: &Call) -> Result<(), Problem> {
-    let is_impersonated = call.principal.as_ref().is_some_and(|principal| principal.impersonator.is_some());
+async fn record_read(ctx: &RequestCtx) -> Result<(), Problem> {
+    let is_impersonated = ctx.principal.as_ref().is_some_and(|principal| principal.impersonator.is_some());
     let seen = is_impersonated.then(|| {
-        call.note("path", call.path.as_str());
+        ctx.note("path", ctx.path.as_str());
         "impersonation.read"
     });
-    let Some(action) = call.endpoint.audit_action().or(seen) else { return Ok(()) };
-    let work = (call.clone(), action);
-    call.app.db.tx(work, |conn, (call, action)| Box::pin(call.record(conn, action))).await
+    let Some(action) = ctx.endpoint.audit_action().or(seen) else { return Ok(()) };
+    let work = (ctx.clone(), action);
+    ctx.app.db.tx(work, |conn, (ctx, action)| Box::pin(ctx.record(conn, action))).await
 }
 
 fn finished(
-    committed: Committed,
+    committed: HandlerOutput,
     endpoint: &Endpoint,
     if_none_match: Option<&HeaderValue>,
 ) -> Result<Response, Problem> {
-    let Committed { rendered, replayed } = committed;
+    let HandlerOutput { rendered, replayed } = committed;
     let tag = match &rendered.payload {
         Payload::Whole(body) if endpoint.handler.is_tagged() => Some(conditional::etag(body)),
         _ => None,
@@ -334,33 +334,33 @@ fn finished(
 }
 
 /// A refusal leaves its audit row and, where a retry should see it again, the stored response: in one transaction.
-async fn refused(call: &Call, problem: Problem) -> Problem {
-    let problem = documented(&call.endpoint, problem);
-    let action = call.endpoint.audit_action().filter(|_| is_audited(problem.code()));
-    let claim = call.claim().filter(|_| problem.is_worth_storing());
+async fn refused(ctx: &RequestCtx, problem: Problem) -> Problem {
+    let problem = documented(&ctx.endpoint, problem);
+    let action = ctx.endpoint.audit_action().filter(|_| is_audited(problem.code()));
+    let claim = ctx.claim().filter(|_| problem.is_worth_storing());
     if action.is_none() && claim.is_none() {
         return problem;
     }
-    let entry = action.map(|action| call.audit_entry(action, Outcome::Failure, Some(problem.code().as_str())));
-    let kept = Snapshot::of(&rendered(call, &problem), &call.app.keys);
+    let entry = action.map(|action| ctx.audit_entry(action, Outcome::Failure, Some(problem.code().as_str())));
+    let kept = Snapshot::of(&rendered(ctx, &problem), &ctx.app.keys);
     let stored = claim.and_then(|claim| Some((claim, kept.ok()?)));
-    let written = call
+    let written = ctx
         .app
         .db
-        .tx((call.clone(), entry, stored), |conn, (call, entry, stored)| {
+        .tx((ctx.clone(), entry, stored), |conn, (ctx, entry, stored)| {
             Box::pin(async move {
                 if let Some((claim, kept)) = stored {
-                    idempotency::store(conn, claim, kept, call.now).await?;
+                    idempotency::store(conn, claim, kept, ctx.now).await?;
                 }
                 if let Some(entry) = entry {
-                    audit::append(conn, &call.app.keys, call.app.entropy, call.now, entry).await?;
+                    audit::append(conn, &ctx.app.keys, ctx.app.entropy, ctx.now, entry).await?;
                 }
                 Ok::<_, Problem>(())
             })
         })
         .await;
     if let Err(unwritten) = written {
-        tracing::error!(request_id = call.request_id, ?unwritten, "a refusal could not be recorded");
+        tracing::error!(request_id = ctx.request_id, ?unwritten, "a refusal could not be recorded");
     }
     problem
 }
@@ -380,8 +380,8 @@ fn is_audited(code: Code) -> bool {
     )
 }
 
-fn rendered(call: &Call, problem: &Problem) -> Rendered {
-    let (head, body) = problem.render_parts(&call.path, &call.request_id);
+fn rendered(ctx: &RequestCtx, problem: &Problem) -> Rendered {
+    let (head, body) = problem.render_parts(&ctx.path, &ctx.request_id);
     Rendered { status: problem.code().status(), headers: head, payload: Payload::Whole(body) }
 }
 

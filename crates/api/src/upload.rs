@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::arriving::Arriving;
-use super::call::Call;
+use super::context::RequestCtx;
 use super::input::{Description, Inbound, Input, read_query};
 use super::problem::{Code, Problem};
 use platform::outside::files::{Files, Received};
@@ -49,7 +49,7 @@ pub struct Upload<F> {
 }
 
 impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
-    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let content_type = inbound.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let boundary = multer::parse_boundary(content_type.unwrap_or_default()).map_err(|error| match error {
             multer::Error::NoBoundary => malformed(error),
@@ -60,7 +60,7 @@ impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
             return Err(too_large());
         }
         let mut body = Paced { body: body.into_data_stream(), taken: 0, handed_on: Arc::default(), rested: true };
-        let parts = Parts::take(&call.app.files, &mut body, boundary);
+        let parts = Parts::take(&ctx.app.files, &mut body, boundary);
         let late = |_| Problem::malformed("The body did not arrive in time.");
         let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(late)??;
         inbound.body_digest = Some(parts.digest());

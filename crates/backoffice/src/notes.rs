@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::customers;
 use api::answer::Created;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -53,13 +53,13 @@ pub struct AdminNoteCreate {
 
 /// The newest first.
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
     listing: Listing<Unfiltered, (i64, NoteId)>,
 ) -> Result<Page<AdminNote>, Problem> {
-    customers::find(&mut read, account).await?;
+    customers::find(&mut ctx, account).await?;
     let (at, id) = listing.after.unwrap_or((i64::MAX, NoteId::new(Uuid::max())));
-    let rows: Vec<NoteRow> = read
+    let rows: Vec<NoteRow> = ctx
         .all(
             sql!(
                 "SELECT n.id, n.body, n.author_id, u.name, n.created_at
@@ -74,17 +74,17 @@ pub async fn list(
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Path(account): Path<AccountId>,
     Body(wanted): Body<AdminNoteCreate>,
-) -> Result<Done<Created<AdminNote>>, Problem> {
-    call.about(account);
-    call.commit((account, wanted.body), |tx, (account, body)| {
+) -> Result<Committed<Created<AdminNote>>, Problem> {
+    ctx.about(account);
+    ctx.commit((account, wanted.body), |tx, (account, body)| {
         Box::pin(async move {
-            let (now, author_id) = (tx.call.now, tx.call.principal()?.user_id);
+            let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
             customers::find(tx, *account).await?;
             let author = users::find(tx, author_id).await?.ok_or_else(Problem::not_found)?;
-            let id = NoteId::new(tx.call.app.entropy.uuid(now));
+            let id = NoteId::new(tx.ctx.app.entropy.uuid(now));
             let note = NoteRow { id, body: body.clone(), author_id, author_name: author.name, created_at: now };
             insert(tx, *account, &note).await?;
             Ok(Created(note.into()))

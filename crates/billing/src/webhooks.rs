@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::card_check;
 use crate::payments;
 use api::answer::{Answer, Rendered};
-use api::call::{Call, Done};
+use api::context::{Committed, RequestCtx};
 use api::input::{Path, Signed};
 use api::problem::Problem;
 use db::{Conn, DbError, params, sql};
@@ -70,23 +70,23 @@ impl JsonSchema for Addressed {
 }
 
 pub async fn payment(
-    call: Call,
+    ctx: RequestCtx,
     Path(Addressed(provider)): Path<Addressed>,
     signed: Signed,
-) -> Result<Done<CallbackResponse>, Problem> {
-    call.acted(Actor::Webhook);
-    let payments = &call.app.payments;
+) -> Result<Committed<CallbackResponse>, Problem> {
+    ctx.acted(Actor::Webhook);
+    let payments = &ctx.app.payments;
     let provider = provider.filter(|provider| payments.provider() == *provider).ok_or_else(Problem::not_found)?;
-    call.note("provider", provider.as_str());
-    let notice = match payments.read_callback(&signed.headers, &signed.body, call.now) {
+    ctx.note("provider", provider.as_str());
+    let notice = match payments.read_callback(&signed.headers, &signed.body, ctx.now) {
         Ok(notice) => notice,
-        Err(forged) => return call.decline(CallbackResponse { ok: false }, forged.0).await,
+        Err(forged) => return ctx.decline(CallbackResponse { ok: false }, forged.0).await,
     };
-    call.note("order_id", notice.order_id.as_str());
-    call.note("event", notice.event.as_str());
-    call.commit((provider, notice), |tx, (provider, notice)| {
+    ctx.note("order_id", notice.order_id.as_str());
+    ctx.note("event", notice.event.as_str());
+    ctx.commit((provider, notice), |tx, (provider, notice)| {
         Box::pin(async move {
-            let (app, now) = (&tx.call.app, tx.call.now);
+            let (app, now) = (&tx.ctx.app, tx.ctx.now);
             if record(tx, *provider, notice, now).await? {
                 card_check::provider_called(tx, *provider, &notice.order_id, now).await?;
                 let payload = json!({"order_id": notice.order_id});

@@ -8,7 +8,7 @@ use crate::accounts::{self, NewAccount, OnboardingStatus};
 use crate::onboarding::{self, AccountStatus, Beginning, Standing};
 use crate::users::{self, NewUser};
 use api::answer::Created;
-use api::call::{Call, Done};
+use api::context::{Committed, RequestCtx};
 use api::input::{Body, Description, Inbound, Input};
 use api::problem::{Code, Problem};
 use db::{Conn, DbError, params, sql};
@@ -35,9 +35,9 @@ pub struct AdminBootstrapResponse {
 pub struct SetupToken;
 
 impl Input for SetupToken {
-    async fn read(call: &Call, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let given = inbound.head.headers.get("x-bootstrap-token").map(|value| value.as_bytes()).unwrap_or_default();
-        let expected = call.app.bootstrap_token.as_bytes();
+        let expected = ctx.app.bootstrap_token.as_bytes();
         match aws_lc_rs::constant_time::verify_slices_are_equal(given, expected) {
             Ok(()) => Ok(SetupToken),
             Err(_) => Err(Problem::forbidden("X-Bootstrap-Token is not the token that the server printed.")),
@@ -54,17 +54,17 @@ impl Input for SetupToken {
 }
 
 pub async fn bootstrap(
-    call: Call,
+    ctx: RequestCtx,
     _: SetupToken,
     Body(request): Body<AdminBootstrapRequest>,
-) -> Result<Done<Created<AdminBootstrapResponse>>, Problem> {
-    if exists(&mut *call.app.db.read().await?).await? {
+) -> Result<Committed<Created<AdminBootstrapResponse>>, Problem> {
+    if exists(&mut *ctx.app.db.read().await?).await? {
         return Err(taken());
     }
-    let password_hash = call.app.passwords.hash(request.password.expose()).await?;
-    call.commit((request, password_hash), |tx, (request, password_hash)| {
+    let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
+    ctx.commit((request, password_hash), |tx, (request, password_hash)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let made = create(tx, &app, request, password_hash.clone(), now).await.map_err(|error| match error {
                 DbError::Unique(_) => {
                     Problem::state_conflict("This address belongs to a user already; choose another.")
@@ -72,7 +72,7 @@ pub async fn bootstrap(
                 error => error.into(),
             })?;
             let (account_id, user_id) = made.ok_or_else(taken)?;
-            tx.call.concerns(account_id, user_id, &vec![Role::Admin].into());
+            tx.ctx.concerns(account_id, user_id, &vec![Role::Admin].into());
             let message = "The first admin exists; sign in, then set up a second factor.".to_owned();
             Ok(Created(AdminBootstrapResponse { account_id, user_id, message }))
         })

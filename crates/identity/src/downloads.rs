@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use hyper::header::HeaderValue;
 
 use api::answer::Attachment;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Path;
 use api::problem::Problem;
 use platform::app::App;
@@ -18,11 +18,11 @@ use values::Time;
 /// How long a link to somebody's paper lives.
 const LINK_LIVES: Duration = Duration::from_secs(5 * 60);
 
-pub async fn download(read: Read, Path(token): Path<String>) -> Result<Attachment, Problem> {
-    let app = read.call.app.clone();
-    let now = read.call.now;
+pub async fn download(ctx: ReadCtx, Path(token): Path<String>) -> Result<Attachment, Problem> {
+    let app = ctx.request.app.clone();
+    let now = ctx.request.now;
     // The connection is not needed while the file streams.
-    drop(read);
+    drop(ctx);
     let link = app.links.verify(&token, now).ok_or_else(Problem::not_found)?;
     let found = app.files.open_read(&link.hash).await?;
     let (length, content) = found.ok_or_else(Problem::not_found)?;

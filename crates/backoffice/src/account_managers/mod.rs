@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -54,23 +54,23 @@ pub struct AccountManagerUpdate {
 }
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Unfiltered, (i64, AccountManagerId)>,
 ) -> Result<Page<AccountManager>, Problem> {
     let (at, id) = listing.after.unwrap_or((i64::MAX, AccountManagerId::new(Uuid::max())));
-    let rows = store::list(&mut read, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), AccountManager::from)
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Body(wanted): Body<AccountManagerCreate>,
-) -> Result<Done<Created<AccountManager>>, Problem> {
+) -> Result<Committed<Created<AccountManager>>, Problem> {
     let AccountManagerCreate { name, email } = wanted;
-    let id = AccountManagerId::new(call.app.entropy.uuid(call.now));
-    call.note("account_manager_id", id.to_string());
-    let new = ManagerRow { id, name, email, is_active: true, created_at: call.now };
-    call.commit(new, |tx, new| {
+    let id = AccountManagerId::new(ctx.app.entropy.uuid(ctx.now));
+    ctx.note("account_manager_id", id.to_string());
+    let new = ManagerRow { id, name, email, is_active: true, created_at: ctx.now };
+    ctx.commit(new, |tx, new| {
         Box::pin(async move {
             match store::insert(tx, new).await? {
                 true => Ok(Created(new.clone().into())),
@@ -82,12 +82,12 @@ pub async fn create(
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountManagerId>,
     Body(wanted): Body<AccountManagerUpdate>,
-) -> Result<Done<Json<AccountManager>>, Problem> {
-    call.note("account_manager_id", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| {
+) -> Result<Committed<Json<AccountManager>>, Problem> {
+    ctx.note("account_manager_id", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
             let mut manager = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&AccountManager::from(manager.clone()))?;

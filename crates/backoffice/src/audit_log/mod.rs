@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use api::call::Read;
+use api::context::ReadCtx;
 use api::page::{Listing, Rows};
 use api::problem::Problem;
 use platform::audit::{Actor, Outcome};
@@ -60,7 +60,7 @@ impl From<LogRow> for AuditLogRow {
 }
 
 /// The newest first.
-pub async fn list(mut read: Read, listing: Listing<Filters, (i64, i64)>) -> Result<Rows<AuditLogRow>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, i64)>) -> Result<Rows<AuditLogRow>, Problem> {
     let filters = &listing.filters;
     let end = filters.to.map_or(Time::from_millis(i64::MAX), |Rfc3339(to)| to);
     let wanted = Wanted {
@@ -74,6 +74,6 @@ pub async fn list(mut read: Read, listing: Listing<Filters, (i64, i64)>) -> Resu
         before: listing.after.map_or((end, 0), |(at, seq)| (Time::from_millis(at), seq)),
         limit: listing.fetch(),
     };
-    let rows = store::list(&mut read, &wanted).await?;
+    let rows = store::list(&mut ctx, &wanted).await?;
     listing.rows(rows, |row| (row.ts.millis(), row.seq), AuditLogRow::from)
 }

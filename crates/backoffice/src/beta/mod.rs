@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{OptionalBody, Path};
 use api::page::{Items, Listing};
 use api::problem::Problem;
@@ -38,19 +38,19 @@ pub struct Filters {
 }
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Filters, (i64, AccountId)>,
 ) -> Result<Items<AdminBetaListItem>, Problem> {
     let after = listing.after.map_or((Time::from_millis(i64::MAX), AccountId::new(uuid::Uuid::max())), |(at, id)| {
         (Time::from_millis(at), id)
     });
-    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
     listing.items(rows, |listed| (listed.created_at.millis(), listed.id), AdminBetaListItem::from)
 }
 
-pub async fn stats(mut read: Read) -> Result<Json<AdminBetaStatsResponse>, Problem> {
-    let since = read.call.now.minus(WEEK);
-    let counts = onboarding::counts(&mut read).await?;
+pub async fn stats(mut ctx: ReadCtx) -> Result<Json<AdminBetaStatsResponse>, Problem> {
+    let since = ctx.request.now.minus(WEEK);
+    let counts = onboarding::counts(&mut ctx).await?;
     let sum = |admits: fn(AccountStatus) -> bool| counts.iter().filter(|(s, _)| admits(*s)).map(|(_, n)| n).sum();
     Ok(Json(AdminBetaStatsResponse {
         total: sum(|_| true),
@@ -58,13 +58,13 @@ pub async fn stats(mut read: Read) -> Result<Json<AdminBetaStatsResponse>, Probl
             use AccountStatus::{BetaCardPending, BetaSignup, BetaWaitlist};
             matches!(status, BetaSignup | BetaCardPending | BetaWaitlist)
         }),
-        approved_this_week: onboarding::approved_since(&mut read, since).await?,
-        declined_this_week: onboarding::declined_since(&mut read, since).await?,
+        approved_this_week: onboarding::approved_since(&mut ctx, since).await?,
+        declined_this_week: onboarding::declined_since(&mut ctx, since).await?,
     }))
 }
 
-pub async fn detail(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<AdminBetaDetail>, Problem> {
-    Ok(Json(view(&mut read, id).await?))
+pub async fn detail(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminBetaDetail>, Problem> {
+    Ok(Json(view(&mut ctx, id).await?))
 }
 
 async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem> {
@@ -99,15 +99,15 @@ async fn kyb_intake(conn: &mut Conn, id: AccountId) -> Result<Option<AdminBetaKy
 }
 
 pub async fn approve(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
-) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
-    call.about(id);
-    call.commit((id, request), |tx, (id, request)| {
+) -> Result<Committed<Json<AdminBetaDetail>>, Problem> {
+    ctx.about(id);
+    ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let prospect = decide(tx, *id, Event::Approved, request).await?;
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let user = users::find_by_email(tx, &prospect.contact_email).await?.ok_or_else(Problem::not_found)?;
             let link = sessions::issue_magic_link(tx, &app, user.id, now).await?;
             let (link, expires_at) = (link.url, Moment(link.expires_at));
@@ -122,15 +122,15 @@ pub async fn approve(
 }
 
 pub async fn decline(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
-) -> Result<Done<Json<AdminBetaDetail>>, Problem> {
-    call.about(id);
-    call.commit((id, request), |tx, (id, request)| {
+) -> Result<Committed<Json<AdminBetaDetail>>, Problem> {
+    ctx.about(id);
+    ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let prospect = decide(tx, *id, Event::Declined, request).await?;
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let to = Addressee::new(&prospect.contact_email, &prospect.contact_name);
             letters::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
             Ok(Json(view(tx, *id).await?))
@@ -150,7 +150,7 @@ async fn decide(
     event: Event,
     request: &AdminBetaActionRequest,
 ) -> Result<Prospect, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     let prospect = find(tx, id).await?;
     happened(tx, id, event, now).await?;
     onboarding::set_reviewer_note(tx, id, request.reviewer_note.as_deref()).await?;

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::account_managers::{self, AccountManagerId};
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -50,43 +50,43 @@ pub struct Filters {
 }
 
 /// The newest customers first.
-pub async fn list(mut read: Read, listing: Listing<Filters, AccountId>) -> Result<Page<AdminCustomer>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, AccountId>) -> Result<Page<AdminCustomer>, Problem> {
     let Filters { q, onboarding_status: status, account_manager_id: manager } = &listing.filters;
     let below = listing.after.unwrap_or(AccountId::new(Uuid::max()));
     let wanted = Wanted { status: *status, manager: *manager, below, limit: listing.fetch() };
     let rows = match q {
-        Some(q) => search::search(&mut read, q, &wanted).await?,
-        None => store::list(&mut read, &wanted).await?,
+        Some(q) => search::search(&mut ctx, q, &wanted).await?,
+        None => store::list(&mut ctx, &wanted).await?,
     };
-    page(&mut read, listing, rows).await
+    page(&mut ctx, listing, rows).await
 }
 
 /// Everybody whose business is still to be verified, the newest first.
 pub async fn list_unapproved(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Unfiltered, AccountId>,
 ) -> Result<Page<AdminCustomer>, Problem> {
     let below = listing.after.unwrap_or(AccountId::new(Uuid::max()));
-    let rows = store::unapproved(&mut read, below, listing.fetch()).await?;
-    page(&mut read, listing, rows).await
+    let rows = store::unapproved(&mut ctx, below, listing.fetch()).await?;
+    page(&mut ctx, listing, rows).await
 }
 
 async fn page<F>(
-    read: &mut Read,
+    ctx: &mut ReadCtx,
     listing: Listing<F, AccountId>,
     rows: Vec<CustomerRow>,
 ) -> Result<Page<AdminCustomer>, Problem> {
-    let now = read.call.now;
+    let now = ctx.request.now;
     let mut shown = Vec::with_capacity(rows.len());
     for row in rows {
-        shown.push((row.id, seen(read, row, now).await?));
+        shown.push((row.id, seen(ctx, row, now).await?));
     }
     listing.page(shown, |(id, _)| *id, |(_, customer)| customer)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<AdminCustomer>, Problem> {
-    let now = read.call.now;
-    Ok(Json(view(&mut read, id, now).await?))
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminCustomer>, Problem> {
+    let now = ctx.request.now;
+    Ok(Json(view(&mut ctx, id, now).await?))
 }
 
 /// The customer of this id. The carrier's own account is none.
@@ -105,19 +105,19 @@ async fn seen(conn: &mut Conn, row: CustomerRow, now: Time) -> Result<AdminCusto
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(wanted): Body<AdminCustomerUpdate>,
-) -> Result<Done<Json<AdminCustomer>>, Problem> {
+) -> Result<Committed<Json<AdminCustomer>>, Problem> {
     if wanted.reason.is_some() && wanted.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
         return Err(Problem::invalid("reason", "is told to whoever is suspended, and needs that onboarding_status"));
     }
-    call.about(id);
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
+    ctx.about(id);
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
 }
 
 async fn apply(tx: &mut Tx<'_>, id: AccountId, wanted: &AdminCustomerUpdate) -> Result<Json<AdminCustomer>, Problem> {
-    let (call, now) = (tx.call, tx.call.now);
+    let (call, now) = (tx.ctx, tx.ctx.now);
     accounts::lock(tx, id).await?;
     onboarding::lock(tx, id).await?;
     let before = find(tx, id).await?;
@@ -136,7 +136,7 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, wanted: &AdminCustomerUpdate) -> 
 }
 
 async fn assign(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     if let Some(manager) = manager
         && !account_managers::is_active(tx, manager).await?
     {
@@ -153,7 +153,7 @@ async fn move_to(
     reason: Option<&str>,
 ) -> Result<(), Problem> {
     let Some(event) = event(before, status)? else { return same_reason(before, reason) };
-    let (app, now, id) = (tx.call.app.clone(), tx.call.now, before.id);
+    let (app, now, id) = (tx.ctx.app.clone(), tx.ctx.now, before.id);
     onboarding::happened(tx, id, event, now).await?;
     onboarding::set_suspension_reason(tx, id, reason).await?;
     let contact = accounts::contact(tx, id).await?.ok_or_else(Problem::not_found)?;

@@ -9,7 +9,7 @@ use super::types::{
 };
 use super::{reaching_back, write_down};
 use api::answer::Report;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Query;
 use api::problem::Problem;
 use platform::traffic::{Count, Step};
@@ -33,25 +33,25 @@ impl Window {
 }
 
 pub async fn operational(
-    read: Read,
+    ctx: ReadCtx,
     Query(query): Query<WindowQuery>,
 ) -> Result<Report<OperationalDashboard>, Problem> {
-    let Read { conn, call } = read;
+    let ReadCtx { conn, request } = ctx;
     // The connection looks at the moment before what is written down now.
     drop(conn);
-    write_down(&call.app).await?;
-    let mut conn = call.app.db.read().await?;
-    let since = reaching_back(call.now, query.window.length());
+    write_down(&request.app).await?;
+    let mut conn = request.app.db.read().await?;
+    let since = reaching_back(request.now, query.window.length());
     let statuses = store::by_name(&mut conn, since, Count::Status, ALL).await?;
     let requests = Requests {
         total: total(&statuses),
-        ts_buckets: filled(since, call.now, store::by_time(&mut conn, since, Count::Status, "").await?),
+        ts_buckets: filled(since, request.now, store::by_time(&mut conn, since, Count::Status, "").await?),
         by_status: by_status(&statuses),
     };
     let failed = store::by_time(&mut conn, since, Count::Status, FIRST_ERROR).await?;
     let errors = Errors {
         total: failed.iter().map(|bucket| bucket.count).sum(),
-        ts_buckets: filled(since, call.now, failed),
+        ts_buckets: filled(since, request.now, failed),
         by_route: by_route(store::by_name(&mut conn, since, Count::RouteError, NAMES).await?),
         by_account: by_account(store::by_name(&mut conn, since, Count::AccountError, NAMES).await?),
     };

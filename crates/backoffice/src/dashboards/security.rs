@@ -10,7 +10,7 @@ use super::types::{
 };
 use super::{reaching_back, write_down};
 use api::answer::Report;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::problem::Problem;
 use platform::traffic::Count;
 use values::{Time, UnixMillis};
@@ -20,12 +20,12 @@ const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
 /// More admins than a team has.
 const ADMINS: i64 = 1000;
 
-pub async fn security(read: Read) -> Result<Report<SecurityDashboard>, Problem> {
-    let Read { conn, call } = read;
+pub async fn security(ctx: ReadCtx) -> Result<Report<SecurityDashboard>, Problem> {
+    let ReadCtx { conn, request } = ctx;
     // The connection looks at the moment before what is written down now.
     drop(conn);
-    write_down(&call.app).await?;
-    let (mut conn, now) = (call.app.db.read().await?, call.now);
+    write_down(&request.app).await?;
+    let (mut conn, now) = (request.app.db.read().await?, request.now);
     let admin_2fa = two_factor(store::admins(&mut conn, ADMINS).await?, now);
 
     let lately = reaching_back(now, DAY);

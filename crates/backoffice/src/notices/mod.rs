@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -75,27 +75,30 @@ fn resume(after: Option<Cursor>) -> Position {
 }
 
 /// Those in force now.
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
-    let now = read.call.now;
-    let rows = store::active(&mut read, resume(listing.after), listing.fetch(), now).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
+    let now = ctx.request.now;
+    let rows = store::active(&mut ctx, resume(listing.after), listing.fetch(), now).await?;
     listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
 }
 
-pub async fn list_all(mut read: Read, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
-    let rows = store::list(&mut read, resume(listing.after), listing.fetch()).await?;
+pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
+    let rows = store::list(&mut ctx, resume(listing.after), listing.fetch()).await?;
     listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
 }
 
-pub async fn create(call: Call, Body(wanted): Body<AdminNoticeCreate>) -> Result<Done<Created<Notice>>, Problem> {
+pub async fn create(
+    ctx: RequestCtx,
+    Body(wanted): Body<AdminNoticeCreate>,
+) -> Result<Committed<Created<Notice>>, Problem> {
     let AdminNoticeCreate { severity, title, body, starts_at, ends_at } = wanted;
-    let id = NoticeId::new(call.app.entropy.uuid(call.now));
+    let id = NoticeId::new(ctx.app.entropy.uuid(ctx.now));
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
     check(&new)?;
-    call.note("notice", id.to_string());
-    call.commit(new, |tx, new| {
+    ctx.note("notice", id.to_string());
+    ctx.commit(new, |tx, new| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             store::insert(tx, new, now).await?;
             Ok(Created(new.clone().into()))
         })
@@ -104,14 +107,14 @@ pub async fn create(call: Call, Body(wanted): Body<AdminNoticeCreate>) -> Result
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<NoticeId>,
     Body(wanted): Body<AdminNoticeUpdate>,
-) -> Result<Done<Json<Notice>>, Problem> {
-    call.note("notice", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| {
+) -> Result<Committed<Json<Notice>>, Problem> {
+    ctx.note("notice", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let mut notice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Notice::from(notice.clone()))?;
             let AdminNoticeUpdate { severity, title, body, starts_at, ends_at } = wanted.clone();
@@ -132,9 +135,9 @@ pub async fn change(
     .await
 }
 
-pub async fn remove(call: Call, Path(id): Path<NoticeId>) -> Result<Done<NoContent>, Problem> {
-    call.note("notice", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn remove(ctx: RequestCtx, Path(id): Path<NoticeId>) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("notice", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
             match store::remove(tx, *id).await? {
                 true => Ok(NoContent),

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::customers;
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -71,31 +71,34 @@ fn team_role() -> Value {
 }
 
 /// The newest first.
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, UserId>) -> Result<Page<AdminUser>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, UserId>) -> Result<Page<AdminUser>, Problem> {
     let below = listing.after.unwrap_or(UserId::new(Uuid::max()));
-    let rows = store::list(&mut read, below, listing.fetch()).await?;
+    let rows = store::list(&mut ctx, below, listing.fetch()).await?;
     listing.page(rows, |row| row.id, AdminUser::from)
 }
 
 /// Who signs in for a customer, the newest first.
 pub async fn list_of_customer(
-    mut read: Read,
+    mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
     listing: Listing<Unfiltered, UserId>,
 ) -> Result<Page<AdminUser>, Problem> {
-    customers::find(&mut read, account).await?;
+    customers::find(&mut ctx, account).await?;
     let below = listing.after.unwrap_or(UserId::new(Uuid::max()));
-    let rows = store::list_of_account(&mut read, account, below, listing.fetch()).await?;
+    let rows = store::list_of_account(&mut ctx, account, below, listing.fetch()).await?;
     listing.page(rows, |row| row.id, AdminUser::from)
 }
 
 /// A new colleague, who hears of it by mail.
-pub async fn create(call: Call, Body(wanted): Body<AdminUserCreate>) -> Result<Done<Created<AdminUser>>, Problem> {
-    call.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
+pub async fn create(
+    ctx: RequestCtx,
+    Body(wanted): Body<AdminUserCreate>,
+) -> Result<Committed<Created<AdminUser>>, Problem> {
+    ctx.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
 }
 
 async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<AdminUser>, Problem> {
-    let (call, now) = (tx.call.clone(), tx.call.now);
+    let (call, now) = (tx.ctx.clone(), tx.ctx.now);
     let AdminUserCreate { email, name, roles } = wanted.clone();
     let user = NewUser {
         id: UserId::new(call.app.entropy.uuid(now)),
@@ -125,16 +128,16 @@ async fn anybody(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<UserId>,
     Body(wanted): Body<AdminUserUpdate>,
-) -> Result<Done<Json<AdminUser>>, Problem> {
-    call.note("user", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
+) -> Result<Committed<Json<AdminUser>>, Problem> {
+    ctx.note("user", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
 }
 
 async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<Json<AdminUser>, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     store::hold_team(tx).await?;
     let before = member(tx, id).await?;
     tx.expect_version(&AdminUser::from(before.clone()))?;
@@ -157,22 +160,25 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<
         sessions::void_links(tx, id, now).await?;
     }
     sessions::end_everything(tx, id, now).await?;
-    tx.call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    tx.call.note("is_active", is_active);
+    tx.ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    tx.ctx.note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
 }
 
 /// For a colleague or a customer who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.
-pub async fn reset_second_factor(call: Call, Path(id): Path<UserId>) -> Result<Done<Json<AdminUser>>, Problem> {
-    if call.principal()?.user_id == id {
+pub async fn reset_second_factor(
+    ctx: RequestCtx,
+    Path(id): Path<UserId>,
+) -> Result<Committed<Json<AdminUser>>, Problem> {
+    if ctx.principal()?.user_id == id {
         return Err(Problem::forbidden("Ask another admin, or disable it yourself with a code."));
     }
-    call.note("user", id.to_string());
-    call.commit(id, |tx, id| {
+    ctx.note("user", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let before = anybody(tx, *id).await?;
-            tx.call.about(before.account_id);
+            tx.ctx.about(before.account_id);
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::remove(tx, *id).await?;
             sessions::end_everything(tx, *id, now).await?;

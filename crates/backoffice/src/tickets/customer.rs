@@ -8,7 +8,7 @@ use super::rules::{Move, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketId, TicketRow, Wanted};
 use super::types::{Ticket, TicketCreate, TicketMessageCreate};
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::{InvalidParam, Problem};
@@ -26,22 +26,22 @@ pub struct Filters {
     status: Option<TicketStatus>,
 }
 
-pub async fn list(mut read: Read, listing: Listing<Filters, (i64, TicketId)>) -> Result<Page<Ticket>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, TicketId)>) -> Result<Page<Ticket>, Problem> {
     let wanted = Wanted {
-        account: Some(read.principal()?.account_id),
+        account: Some(ctx.principal()?.account_id),
         status: listing.filters.status,
         priority: None,
         before: resume(listing.after),
         limit: listing.fetch(),
     };
-    let rows = store::list(&mut read, &wanted).await?;
+    let rows = store::list(&mut ctx, &wanted).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| Ticket::new(row, None))
 }
 
-pub async fn show(mut read: Read, Path(id): Path<TicketId>) -> Result<Json<Ticket>, Problem> {
-    let account = read.principal()?.account_id;
-    let ticket = owned(store::find(&mut read, id).await?, account)?;
-    Ok(Json(view(&mut read, ticket).await?))
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<Ticket>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let ticket = owned(store::find(&mut ctx, id).await?, account)?;
+    Ok(Json(view(&mut ctx, ticket).await?))
 }
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<Ticket, Problem> {
@@ -54,12 +54,12 @@ fn owned(ticket: Option<TicketRow>, account: AccountId) -> Result<TicketRow, Pro
     ticket.filter(|ticket| ticket.account_id == account).ok_or_else(Problem::not_found)
 }
 
-pub async fn create(call: Call, Body(wanted): Body<TicketCreate>) -> Result<Done<Created<Ticket>>, Problem> {
-    call.commit(wanted, |tx, wanted| Box::pin(open(tx, wanted))).await
+pub async fn create(ctx: RequestCtx, Body(wanted): Body<TicketCreate>) -> Result<Committed<Created<Ticket>>, Problem> {
+    ctx.commit(wanted, |tx, wanted| Box::pin(open(tx, wanted))).await
 }
 
 async fn open(tx: &mut Tx<'_>, wanted: &TicketCreate) -> Result<Created<Ticket>, Problem> {
-    let (call, now) = (tx.call, tx.call.now);
+    let (call, now) = (tx.ctx, tx.ctx.now);
     let (account, author) = (call.principal()?.account_id, call.principal()?.user_id);
     accounts::lock(tx, account).await?;
     if store::open_tickets(tx, account, OPEN_AT_MOST).await? >= OPEN_AT_MOST {
@@ -100,12 +100,12 @@ async fn check_calls(conn: &mut Conn, account: AccountId, calls: &[CallId]) -> R
 }
 
 pub async fn write(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
-) -> Result<Done<Created<Ticket>>, Problem> {
-    call.note("ticket", id.to_string());
-    call.commit((id, message), |tx, (id, message)| {
+) -> Result<Committed<Created<Ticket>>, Problem> {
+    ctx.note("ticket", id.to_string());
+    ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
             let mut ticket = own_to_change(tx, *id).await?;
             desk::advance(&mut ticket, Move::CustomerWrites)?;
@@ -116,9 +116,9 @@ pub async fn write(
     .await
 }
 
-pub async fn close(call: Call, Path(id): Path<TicketId>) -> Result<Done<Json<Ticket>>, Problem> {
-    call.note("ticket", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn close(ctx: RequestCtx, Path(id): Path<TicketId>) -> Result<Committed<Json<Ticket>>, Problem> {
+    ctx.note("ticket", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let mut ticket = own_to_change(tx, *id).await?;
             desk::advance(&mut ticket, Move::Close)?;
@@ -130,6 +130,6 @@ pub async fn close(call: Call, Path(id): Path<TicketId>) -> Result<Done<Json<Tic
 }
 
 async fn own_to_change(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
-    let account = tx.call.principal()?.account_id;
+    let account = tx.ctx.principal()?.account_id;
     owned(store::find_to_change(tx, id).await?, account)
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::rules::{self, Move};
 use super::store::{self, AuthorKind, NewMessage, TicketId, TicketRow};
-use api::call::Tx;
+use api::context::Tx;
 use api::problem::Problem;
 use values::{Text, Time};
 
@@ -38,8 +38,8 @@ pub async fn append(
         let detail = format!("The ticket has {MESSAGES_AT_MOST} messages already; the customer can open another one.");
         return Err(Problem::state_conflict(detail));
     }
-    let (now, author_id) = (tx.call.now, tx.call.principal()?.user_id);
-    let id = tx.call.app.entropy.uuid(now);
+    let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
+    let id = tx.ctx.app.entropy.uuid(now);
     ticket.messages += 1;
     let new = NewMessage { id, author_id, author_kind, body };
     store::insert_message(tx, ticket.id, ticket.messages, &new, now).await?;
@@ -47,6 +47,6 @@ pub async fn append(
 }
 
 pub async fn save(tx: &mut Tx<'_>, ticket: &mut TicketRow) -> Result<(), Problem> {
-    ticket.updated_at = tx.call.now;
+    ticket.updated_at = tx.ctx.now;
     Ok(store::update(tx, ticket).await?)
 }

@@ -8,7 +8,7 @@ use super::rules::{self, Move, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketId, TicketRow, Wanted};
 use super::types::{AdminTicket, AdminTicketUpdate, TicketMessageCreate};
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -30,18 +30,18 @@ pub struct Filters {
 }
 
 pub async fn list_all(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Filters, (i64, TicketId)>,
 ) -> Result<Page<AdminTicket>, Problem> {
     let Filters { account_id: account, status, priority } = listing.filters;
     let wanted = Wanted { account, status, priority, before: resume(listing.after), limit: listing.fetch() };
-    let rows = store::list(&mut read, &wanted).await?;
+    let rows = store::list(&mut ctx, &wanted).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| AdminTicket::new(row, None))
 }
 
-pub async fn show_to_team(mut read: Read, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {
-    let ticket = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(view(&mut read, ticket).await?))
+pub async fn show_to_team(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {
+    let ticket = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(view(&mut ctx, ticket).await?))
 }
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem> {
@@ -51,17 +51,17 @@ async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem
 
 async fn find_to_change(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
     let ticket = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.call.about(ticket.account_id);
+    tx.ctx.about(ticket.account_id);
     Ok(ticket)
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<TicketId>,
     Body(wanted): Body<AdminTicketUpdate>,
-) -> Result<Done<Json<AdminTicket>>, Problem> {
-    call.note("ticket", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, *wanted))).await
+) -> Result<Committed<Json<AdminTicket>>, Problem> {
+    ctx.note("ticket", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, *wanted))).await
 }
 
 async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Result<Json<AdminTicket>, Problem> {
@@ -86,8 +86,8 @@ async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Resu
     if before.0 == TicketStatus::Closed && before.1 != ticket.priority {
         return Err(desk::closed());
     }
-    tx.call.note_change("status", before.0.as_str(), ticket.status.as_str());
-    tx.call.note_change("priority", before.1.as_str(), ticket.priority.as_str());
+    tx.ctx.note_change("status", before.0.as_str(), ticket.status.as_str());
+    tx.ctx.note_change("priority", before.1.as_str(), ticket.priority.as_str());
     // What is as it was has not been updated.
     if before != (ticket.status, ticket.priority) {
         desk::save(tx, &mut ticket).await?;
@@ -97,14 +97,14 @@ async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Resu
 
 /// The customer hears of an answer in the portal, and whoever wrote the ticket also by mail.
 pub async fn answer(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
-) -> Result<Done<Created<AdminTicket>>, Problem> {
-    call.note("ticket", id.to_string());
-    call.commit((id, message), |tx, (id, message)| {
+) -> Result<Committed<Created<AdminTicket>>, Problem> {
+    ctx.note("ticket", id.to_string());
+    ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let mut ticket = find_to_change(tx, *id).await?;
             desk::advance(&mut ticket, Move::TeamWrites)?;
             desk::append(tx, &mut ticket, AuthorKind::Team, &message.body).await?;

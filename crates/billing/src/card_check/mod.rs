@@ -18,12 +18,12 @@ pub use setup::set_up;
 pub use store::{Shown, provider_called, shown};
 
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::problem::Problem;
 use types::MyPaymentMethodResponse;
 
-pub async fn payment_method(mut read: Read) -> Result<Json<MyPaymentMethodResponse>, Problem> {
-    let account = read.principal()?.account_id;
-    let shown = store::shown(&mut read, account).await?.ok_or_else(Problem::not_found)?;
+pub async fn payment_method(mut ctx: ReadCtx) -> Result<Json<MyPaymentMethodResponse>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let shown = store::shown(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(shown.into()))
 }

@@ -10,7 +10,7 @@ use super::store::{self, Beginning};
 use super::types::{CardSetupRequest, CardSetupResponse};
 use crate::payments::{next_poll, payer};
 use api::answer::Created;
-use api::call::{Call, Done};
+use api::context::{Committed, RequestCtx};
 use api::input::OptionalBody;
 use api::problem::Problem;
 use db::Conn;
@@ -19,21 +19,21 @@ use platform::outside::payments::{OrderRequest, Payer};
 use values::CardVerificationId;
 
 pub async fn set_up(
-    call: Call,
+    ctx: RequestCtx,
     _: OptionalBody<CardSetupRequest>,
-) -> Result<Done<Created<CardSetupResponse>>, Problem> {
-    let (app, now) = (&call.app, call.now);
-    let account = call.principal()?.account_id;
+) -> Result<Committed<Created<CardSetupResponse>>, Problem> {
+    let (app, now) = (&ctx.app, ctx.now);
+    let account = ctx.principal()?.account_id;
     let beginning = Beginning {
         id: CardVerificationId::new(app.entropy.uuid(now)),
         account_id: account,
         provider: app.payments.provider(),
-        request_key: call.idempotency_key()?,
+        request_key: ctx.idempotency_key()?,
         poll_at: next_poll(now, now),
         now,
     };
     let (id, payer) = app.db.tx(beginning, |conn, beginning| Box::pin(begin(conn, beginning))).await?;
-    call.note("payment_method_id", id.to_string());
+    ctx.note("payment_method_id", id.to_string());
 
     let order = OrderRequest {
         reference: id.to_string(),
@@ -43,13 +43,13 @@ pub async fn set_up(
         return_url: format!("{}/", app.public_url),
     };
     let checkout = app.payments.open(order).await.map_err(|error| {
-        tracing::warn!(%error, request_id = call.request_id, "the payment provider opened no order");
+        tracing::warn!(%error, request_id = ctx.request_id, "the payment provider opened no order");
         Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
     })?;
 
-    call.commit((account, id, checkout), |tx, (account, id, checkout)| {
+    ctx.commit((account, id, checkout), |tx, (account, id, checkout)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             store::keep_checkout(tx, *id, checkout, now).await?;
             happened(tx, *account, Event::CardStarted, now).await?;
             Ok(Created(CardSetupResponse { checkout_url: checkout.checkout_url.clone(), payment_method_id: *id }))

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use api::call::Read;
+use api::context::ReadCtx;
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use identity::accounts::OnboardingStatus;
@@ -42,14 +42,14 @@ pub struct DunningReason {
 }
 
 /// The newest customers first.
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, AccountId>) -> Result<Page<AdminDunning>, Problem> {
-    let now = read.call.now;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, AccountId>) -> Result<Page<AdminDunning>, Problem> {
+    let now = ctx.request.now;
     let after = listing.after.unwrap_or(AccountId::new(Uuid::max()));
-    let debtors = store::list(&mut read, CURRENCY, after, listing.fetch()).await?;
+    let debtors = store::list(&mut ctx, CURRENCY, after, listing.fetch()).await?;
     let mut rows = Vec::with_capacity(debtors.len());
     for debtor in debtors {
-        let spend = ledger::spend(&mut read, debtor.id, CURRENCY, 30, now).await?;
-        let reasons = store::reasons(&mut read, debtor.id).await?;
+        let spend = ledger::spend(&mut ctx, debtor.id, CURRENCY, 30, now).await?;
+        let reasons = store::reasons(&mut ctx, debtor.id).await?;
         rows.push((debtor, spend, reasons));
     }
     listing.page(rows, |(debtor, ..)| debtor.id, shown)

@@ -7,7 +7,7 @@ use super::rules::InvoiceStatus;
 use super::store::{self, InvoiceRow, Wanted};
 use super::types::{Invoice, InvoiceId, InvoicePdf, Link};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -42,26 +42,26 @@ pub fn position((invoice, _): &Shown) -> Position {
     (invoice.created_at.millis(), invoice.id)
 }
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Invoice>, Problem> {
-    let (app, now) = (read.call.app.clone(), read.call.now);
-    let wanted = Wanted { account: Some(read.principal()?.account_id), status: None };
-    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<Invoice>, Problem> {
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    let wanted = Wanted { account: Some(ctx.principal()?.account_id), status: None };
+    let rows = page(&mut ctx, &wanted, listing.after, listing.fetch()).await?;
     listing.page(rows, position, |(invoice, note)| Invoice::new(&app, invoice, note, now))
 }
 
-pub async fn show(mut read: Read, Path(id): Path<InvoiceId>) -> Result<Json<Invoice>, Problem> {
-    let (app, now, account) = (read.call.app.clone(), read.call.now, read.principal()?.account_id);
-    let invoice = owned(&mut read, id, account).await?;
-    let note = store::find_credit_note(&mut read, id).await?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<InvoiceId>) -> Result<Json<Invoice>, Problem> {
+    let (app, now, account) = (ctx.request.app.clone(), ctx.request.now, ctx.principal()?.account_id);
+    let invoice = owned(&mut ctx, id, account).await?;
+    let note = store::find_credit_note(&mut ctx, id).await?;
     Ok(Json(Invoice::new(&app, invoice, note, now)))
 }
 
 /// A fresh link. The document is made here if the job that makes it has not run yet: it is the same one.
-pub async fn pdf(mut read: Read, Path(id): Path<InvoiceId>) -> Result<Json<InvoicePdf>, Problem> {
-    let (app, now, account) = (read.call.app.clone(), read.call.now, read.principal()?.account_id);
-    let invoice = owned(&mut read, id, account).await?;
+pub async fn pdf(mut ctx: ReadCtx, Path(id): Path<InvoiceId>) -> Result<Json<InvoicePdf>, Problem> {
+    let (app, now, account) = (ctx.request.app.clone(), ctx.request.now, ctx.principal()?.account_id);
+    let invoice = owned(&mut ctx, id, account).await?;
     // The connection is not needed while the file is written.
-    drop(read);
+    drop(ctx);
     let hash = match invoice.content_hash {
         Some(hash) => hash,
         None => document::store(&app.files, &invoice.facts).await?,

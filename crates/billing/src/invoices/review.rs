@@ -11,7 +11,7 @@ use super::store::{self, CreditNoteRow, InvoiceRow, Series, Wanted};
 use super::types::{AdminInvoice, Invoice, InvoiceAction, InvoiceId};
 use super::{refused, remind};
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -29,10 +29,10 @@ pub struct Filters {
     customer_id: Option<AccountId>,
 }
 
-pub async fn list_all(mut read: Read, listing: Listing<Filters, Position>) -> Result<Page<AdminInvoice>, Problem> {
-    let (app, now) = (read.call.app.clone(), read.call.now);
+pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Filters, Position>) -> Result<Page<AdminInvoice>, Problem> {
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     let wanted = Wanted { account: listing.filters.customer_id, status: listing.filters.status };
-    let rows = page(&mut read, &wanted, listing.after, listing.fetch()).await?;
+    let rows = page(&mut ctx, &wanted, listing.after, listing.fetch()).await?;
     listing.page(rows, position, |(invoice, note)| shown(&app, invoice, note, now))
 }
 
@@ -49,20 +49,20 @@ async fn view(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> Result<Js
 
 async fn find_to_change(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Problem> {
     let invoice = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.call.about(invoice.account_id);
+    tx.ctx.about(invoice.account_id);
     Ok(invoice)
 }
 
 /// Declares an unpaid invoice void; its VAT goes back to the balance, and its document says so from then on.
 pub async fn void(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
-) -> Result<Done<Json<AdminInvoice>>, Problem> {
-    call.note("invoice", id.to_string());
-    call.commit((id, action), |tx, (id, action)| {
+) -> Result<Committed<Json<AdminInvoice>>, Problem> {
+    ctx.note("invoice", id.to_string());
+    ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let invoice = find_to_change(tx, *id).await?;
             let status = rules::apply(invoice.status, Move::Void).map_err(refused)?;
             let given = refunds::invoiced_since(tx, &invoice).await?;
@@ -83,14 +83,14 @@ pub async fn void(
 /// Takes an invoice back in full: all that did not go back before, net and VAT, goes back to the balance, and a document
 /// of its own says so.
 pub async fn credit(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
-) -> Result<Done<Json<AdminInvoice>>, Problem> {
-    call.note("invoice", id.to_string());
-    call.commit((id, action), |tx, (id, action)| {
+) -> Result<Committed<Json<AdminInvoice>>, Problem> {
+    ctx.note("invoice", id.to_string());
+    ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let invoice = find_to_change(tx, *id).await?;
             let status = rules::apply(invoice.status, Move::Credit).map_err(refused)?;
             if !invoice.total().is_positive() {
@@ -146,7 +146,7 @@ async fn give_back(
     parts: &[(Book, i64)],
     reason: &str,
 ) -> Result<(), Problem> {
-    let (call, now) = (tx.call.clone(), tx.call.now);
+    let (call, now) = (tx.ctx.clone(), tx.ctx.now);
     let parts: Vec<(Book, Money)> =
         parts.iter().filter(|(_, nanos)| *nanos != 0).map(|(book, nanos)| (*book, invoice.money(*nanos))).collect();
     if parts.is_empty() {
@@ -159,7 +159,7 @@ async fn give_back(
 }
 
 async fn insert_note(tx: &mut Tx<'_>, invoice: &InvoiceRow, reason: &str, left: Left) -> Result<(), Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     let issue_date = Date::from(now);
     let number = store::next_number(tx, Series::CreditNote, issue_date).await?;
     let note = CreditNoteRow {

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -36,18 +36,21 @@ pub struct LowBalanceNotify {
 /// For whoever has not chosen: at 20 per cent, about six days before the money is gone.
 const DEFAULT: LowBalanceNotify = LowBalanceNotify { enabled: true, threshold_pct: 20 };
 
-pub async fn show(mut read: Read) -> Result<Json<LowBalanceNotify>, Problem> {
-    let account = read.principal()?.account_id;
-    Ok(Json(settings(&mut read, account).await?))
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<LowBalanceNotify>, Problem> {
+    let account = ctx.principal()?.account_id;
+    Ok(Json(settings(&mut ctx, account).await?))
 }
 
-pub async fn change(call: Call, Body(wanted): Body<LowBalanceNotify>) -> Result<Done<Json<LowBalanceNotify>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit((account, wanted), |tx, (account, wanted)| {
+pub async fn change(
+    ctx: RequestCtx,
+    Body(wanted): Body<LowBalanceNotify>,
+) -> Result<Committed<Json<LowBalanceNotify>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit((account, wanted), |tx, (account, wanted)| {
         Box::pin(async move {
             let before = settings(tx, *account).await?;
             tx.expect_version(&before)?;
-            let (now, entropy) = (tx.call.now, tx.call.app.entropy);
+            let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             store::set(tx, *account, wanted.enabled, wanted.threshold_pct, now).await?;
             ledger::tell(tx, entropy, *account, CURRENCY, now).await?;
             Ok(Json(wanted.clone()))

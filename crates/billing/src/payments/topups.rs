@@ -12,7 +12,7 @@ use super::rules::{Purpose, WAITING_AT_MOST, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
 use super::types::{EitherId, OnlyEuro, OnlyPending, Topup, TopupLiveRequest, TopupLiveResponse};
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -35,19 +35,19 @@ pub fn position(row: &PaymentRow) -> Position {
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<TopupLiveRequest>,
-) -> Result<Done<Created<TopupLiveResponse>>, Problem> {
+) -> Result<Committed<Created<TopupLiveResponse>>, Problem> {
     let amount = Money::from_minor(request.amount_minor, Currency::EUR)
         .map_err(|error| Problem::invalid("amount_minor", error.to_string()))?;
-    let return_url = format!("{}/", call.app.public_url);
-    let new = new_payment(&call, Purpose::Topup, Some(amount))?;
+    let return_url = format!("{}/", ctx.app.public_url);
+    let new = new_payment(&ctx, Purpose::Topup, Some(amount))?;
     let opened =
-        open_checkout(&call, new, return_url, |conn, account| Box::pin(onboarding::must_be_let_in(conn, account)));
+        open_checkout(&ctx, new, return_url, |conn, account| Box::pin(onboarding::must_be_let_in(conn, account)));
     let (id, checkout) = opened.await?;
-    call.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
+    ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             store::keep_order(tx, *id, &checkout.order_id, now).await?;
             Ok(Created(TopupLiveResponse {
                 topup_id: checkout.order_id.clone(),
@@ -65,16 +65,16 @@ pub async fn create(
 pub type Admission = for<'c> fn(&'c mut Conn, AccountId) -> BoxFuture<'c, Result<(), Problem>>;
 
 /// A payment of the caller, named by its key.
-pub fn new_payment(call: &Call, purpose: Purpose, amount: Option<Money>) -> Result<NewPayment, Problem> {
-    let now = call.now;
+pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) -> Result<NewPayment, Problem> {
+    let now = ctx.now;
     Ok(NewPayment {
-        id: PaymentId::new(call.app.entropy.uuid(now)),
-        account_id: call.principal()?.account_id,
+        id: PaymentId::new(ctx.app.entropy.uuid(now)),
+        account_id: ctx.principal()?.account_id,
         purpose,
-        provider: call.app.payments.provider(),
+        provider: ctx.app.payments.provider(),
         method_id: None,
         amount,
-        mark: call.mark()?,
+        mark: ctx.mark()?,
         poll_at: next_poll(now, now),
         now,
     })
@@ -82,19 +82,19 @@ pub fn new_payment(call: &Call, purpose: Purpose, amount: Option<Money>) -> Resu
 
 /// The first two steps: the payment is written down, and the provider opens its checkout.
 pub async fn open_checkout(
-    call: &Call,
+    ctx: &RequestCtx,
     new: NewPayment,
     return_url: String,
     admit: Admission,
 ) -> Result<(PaymentId, Checkout), Problem> {
-    let app = &call.app;
+    let app = &ctx.app;
     let (amount, save_card) = (new.amount, new.purpose == Purpose::Card);
     let begun = app.db.tx((new, admit), |conn, (new, admit)| Box::pin(begin(conn, new, *admit)));
     let (id, payer) = begun.await?;
-    call.note("payment_id", id.to_string());
+    ctx.note("payment_id", id.to_string());
     let order = OrderRequest { reference: id.to_string(), amount, payer, save_card, return_url };
     let checkout = app.payments.open(order).await.map_err(|error| {
-        tracing::warn!(%error, request_id = call.request_id, "the payment provider opened no order");
+        tracing::warn!(%error, request_id = ctx.request_id, "the payment provider opened no order");
         Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
     })?;
     Ok((id, checkout))
@@ -122,14 +122,14 @@ pub async fn payer(conn: &mut Conn, account: AccountId, provider: Provider) -> R
     Ok(Payer { account, name: prospect.contact_name, email: prospect.contact_email, provider_customer })
 }
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Topup>, Problem> {
-    let account = read.principal()?.account_id;
-    let rows = store::list_of(&mut read, account, resume(listing.after), listing.fetch()).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<Topup>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let rows = store::list_of(&mut ctx, account, resume(listing.after), listing.fetch()).await?;
     listing.page(rows, position, Topup::from)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<EitherId>) -> Result<Json<Topup>, Problem> {
-    let account = read.principal()?.account_id;
-    let found = store::find_by_either(&mut read, account, id.ours(), id.as_str()).await?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<EitherId>) -> Result<Json<Topup>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let found = store::find_by_either(&mut ctx, account, id.ours(), id.as_str()).await?;
     Ok(Json(found.ok_or_else(Problem::not_found)?.into()))
 }

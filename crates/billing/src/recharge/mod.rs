@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::dunning;
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::{InvalidParam, Problem};
 use db::{Conn, DbError};
@@ -99,9 +99,9 @@ impl AutoRechargeUpdate {
     }
 }
 
-pub async fn show(mut read: Read) -> Result<Json<AutoRecharge>, Problem> {
-    let account = read.principal()?.account_id;
-    Ok(Json(settings(&mut read, account).await?.into()))
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<AutoRecharge>, Problem> {
+    let account = ctx.principal()?.account_id;
+    Ok(Json(settings(&mut ctx, account).await?.into()))
 }
 
 async fn settings(conn: &mut Conn, account: AccountId) -> Result<Settings, DbError> {
@@ -119,14 +119,17 @@ pub async fn is_filled(conn: &mut Conn, account: AccountId, balance: Money) -> R
     Ok(balance.nanos() >= settings(conn, account).await?.threshold)
 }
 
-pub async fn change(call: Call, Body(wanted): Body<AutoRechargeUpdate>) -> Result<Done<Json<AutoRecharge>>, Problem> {
+pub async fn change(
+    ctx: RequestCtx,
+    Body(wanted): Body<AutoRechargeUpdate>,
+) -> Result<Committed<Json<AutoRecharge>>, Problem> {
     let faults = wanted.faults();
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    let account = call.principal()?.account_id;
-    call.note("enabled", wanted.enabled);
-    call.commit((account, wanted), |tx, (account, wanted)| Box::pin(save(tx, *account, wanted))).await
+    let account = ctx.principal()?.account_id;
+    ctx.note("enabled", wanted.enabled);
+    ctx.commit((account, wanted), |tx, (account, wanted)| Box::pin(save(tx, *account, wanted))).await
 }
 
 async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) -> Result<Json<AutoRecharge>, Problem> {
@@ -140,7 +143,7 @@ async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) 
     {
         return Err(Problem::invalid("payment_method_id", "names no card of yours"));
     }
-    let (now, entropy) = (tx.call.now, tx.call.app.entropy);
+    let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
     let settings = Settings {
         enabled: wanted.enabled,
         threshold: wanted.threshold.nanos(),

@@ -5,7 +5,7 @@ use super::store::{self, PROOFS_AT_MOST, ProofRow};
 use super::types::{ProofForm, VatStanding};
 use super::{CHECK, standing_of};
 use api::answer::{Accepted, Created, Json};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::problem::Problem;
 use api::upload::Upload;
 use db::Conn;
@@ -15,9 +15,9 @@ use platform::outside::download::plain_name;
 use platform::outside::sniff::sniff;
 use values::{AccountId, Rfc3339};
 
-pub async fn show(mut read: Read) -> Result<Json<VatStanding>, Problem> {
-    let account = read.principal()?.account_id;
-    Ok(Json(view(&mut read, account).await?))
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<VatStanding>, Problem> {
+    let account = ctx.principal()?.account_id;
+    Ok(Json(view(&mut ctx, account).await?))
 }
 
 async fn view(conn: &mut Conn, account: AccountId) -> Result<VatStanding, Problem> {
@@ -34,11 +34,11 @@ async fn view(conn: &mut Conn, account: AccountId) -> Result<VatStanding, Proble
     })
 }
 
-pub async fn check(call: Call) -> Result<Done<Accepted<VatStanding>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit(account, |tx, account| {
+pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit(account, |tx, account| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let standing = standing_of(tx, *account).await?;
             if standing.vat_id.is_none() {
                 return Err(Problem::state_conflict("There is no VAT id to check; give the account one first."));
@@ -58,15 +58,18 @@ pub async fn check(call: Call) -> Result<Done<Accepted<VatStanding>>, Problem> {
 }
 
 /// Takes a paper in: looked at, stored for good, and only then a row.
-pub async fn upload_proof(call: Call, upload: Upload<ProofForm>) -> Result<Done<Created<VatStanding>>, Problem> {
-    let proof = examine(&call, &upload).await?;
+pub async fn upload_proof(
+    ctx: RequestCtx,
+    upload: Upload<ProofForm>,
+) -> Result<Committed<Created<VatStanding>>, Problem> {
+    let proof = examine(&ctx, &upload).await?;
     // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
-    admit(&mut *call.app.db.read().await?, proof.account_id).await?;
+    admit(&mut *ctx.app.db.read().await?, proof.account_id).await?;
     upload.file.keep().await?;
-    call.note("document", proof.id.to_string());
-    call.commit(proof, |tx, proof| {
+    ctx.note("document", proof.id.to_string());
+    ctx.commit(proof, |tx, proof| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let standing = standing_of(tx, proof.account_id).await?;
             let status = rules::proven(standing.vat_status);
             // Moved even to where it is: the row is what uploads of one account queue for.
@@ -81,19 +84,19 @@ pub async fn upload_proof(call: Call, upload: Upload<ProofForm>) -> Result<Done<
     .await
 }
 
-async fn examine(call: &Call, upload: &Upload<ProofForm>) -> Result<ProofRow, Problem> {
+async fn examine(ctx: &RequestCtx, upload: &Upload<ProofForm>) -> Result<ProofRow, Problem> {
     let content = upload.file.content().await?;
     let file_type = sniff(content).await.map_err(Problem::internal)?;
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();
     Ok(ProofRow {
-        id: call.app.entropy.uuid(call.now),
-        account_id: call.principal()?.account_id,
+        id: ctx.app.entropy.uuid(ctx.now),
+        account_id: ctx.principal()?.account_id,
         file_name: plain_name(&upload.file_name),
         content_type: file_type.content_type().to_owned(),
         size_bytes: i64::try_from(stored.size_bytes).map_err(Problem::internal)?,
         content_hash: stored.hash,
-        uploaded_at: call.now,
+        uploaded_at: ctx.now,
     })
 }
 

@@ -5,7 +5,7 @@ use super::store::ProofRow;
 use super::types::{VatProofDocument, VatProofDocuments};
 use super::{standing_of, store};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Path;
 use api::problem::Problem;
 use db::Conn;
@@ -16,12 +16,12 @@ use platform::app::App;
 use values::{AccountId, Change, Time};
 
 /// The papers that a customer handed in, with links to them.
-pub async fn show_proofs(mut read: Read, Path(account): Path<AccountId>) -> Result<Json<VatProofDocuments>, Problem> {
-    let (app, now) = (read.call.app.clone(), read.call.now);
-    read.call.about(account);
-    let customer = onboarding::prospect(&mut read, account).await?.filter(|customer| !customer.is_carrier);
+pub async fn show_proofs(mut ctx: ReadCtx, Path(account): Path<AccountId>) -> Result<Json<VatProofDocuments>, Problem> {
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    ctx.request.about(account);
+    let customer = onboarding::prospect(&mut ctx, account).await?.filter(|customer| !customer.is_carrier);
     customer.ok_or_else(Problem::not_found)?;
-    let proofs = store::proofs(&mut read, account).await?.into_iter();
+    let proofs = store::proofs(&mut ctx, account).await?.into_iter();
     let linked = |proof: ProofRow| VatProofDocument {
         id: proof.id,
         download_url: downloads::link(&app, proof.content_hash, &proof.file_name, &proof.content_type, now),

@@ -16,7 +16,7 @@ pub use words::words_of;
 use serde_json::{Value, json};
 
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use db::Conn;
@@ -29,14 +29,14 @@ pub async fn view(conn: &mut Conn, id: AccountId) -> Result<Account, Problem> {
     Ok(store::find(conn, id).await?.ok_or_else(Problem::not_found)?.into())
 }
 
-pub async fn show(mut read: Read) -> Result<Json<Account>, Problem> {
-    let id = read.principal()?.account_id;
-    Ok(Json(view(&mut read, id).await?))
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<Account>, Problem> {
+    let id = ctx.principal()?.account_id;
+    Ok(Json(view(&mut ctx, id).await?))
 }
 
-pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Done<Json<Account>>, Problem> {
-    let id = call.principal()?.account_id;
-    call.commit((id, changes), |tx, (id, changes)| {
+pub async fn update(ctx: RequestCtx, Body(changes): Body<AccountUpdate>) -> Result<Committed<Json<Account>>, Problem> {
+    let id = ctx.principal()?.account_id;
+    ctx.commit((id, changes), |tx, (id, changes)| {
         Box::pin(async move {
             let mut account = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if account.onboarding_status == OnboardingStatus::Suspended {
@@ -47,8 +47,8 @@ pub async fn update(call: Call, Body(changes): Body<AccountUpdate>) -> Result<Do
             tx.expect_version(&Account::from(account.clone()))?;
             let before = account.clone();
             changes.apply(&mut account);
-            tx.call.note_changes(facts(&before), facts(&account));
-            account.updated_at = tx.call.now;
+            tx.ctx.note_changes(facts(&before), facts(&account));
+            account.updated_at = tx.ctx.now;
             store::update(tx, &account).await?;
             if account.company_name != before.company_name {
                 store::note_words(tx, *id).await?;

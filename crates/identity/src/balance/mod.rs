@@ -8,7 +8,7 @@ mod store;
 mod types;
 
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -26,13 +26,13 @@ const SOFT_WARN_THRESHOLD: Money = Money::from_nanos(20_000_000_000, CURRENCY);
 /// The most a limit can be, either way: a million.
 const LIMIT_MOST: i64 = 1_000_000_000_000_000;
 
-pub async fn show(mut read: Read) -> Result<Json<Balance>, Problem> {
-    let account = read.principal()?.account_id;
-    let balance = ledger::balance(&mut read, account, CURRENCY).await?;
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<Balance>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let balance = ledger::balance(&mut ctx, account, CURRENCY).await?;
     Ok(Json(Balance {
         current: balance.current.into(),
         minimum: balance.minimum,
-        soft_warn_threshold: soft_warn_threshold(&mut read, account).await?,
+        soft_warn_threshold: soft_warn_threshold(&mut ctx, account).await?,
         last_debit_at: balance.last_debit_at.map(Rfc3339),
     }))
 }
@@ -42,22 +42,25 @@ async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Mone
     Ok(set.map_or(SOFT_WARN_THRESHOLD, |nanos| Money::from_nanos(nanos, CURRENCY)))
 }
 
-pub async fn lines(mut read: Read, listing: Listing<Unfiltered, i64>) -> Result<Page<LedgerLine>, Problem> {
-    let account = read.principal()?.account_id;
-    let lines = ledger::lines(&mut read, account, CURRENCY, listing.after, listing.fetch()).await?;
+pub async fn lines(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) -> Result<Page<LedgerLine>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let lines = ledger::lines(&mut ctx, account, CURRENCY, listing.after, listing.fetch()).await?;
     listing.page(lines, |line| line.number, LedgerLine::from)
 }
 
-pub async fn credit(call: Call, Body(request): Body<AdminCreditCreate>) -> Result<Done<Created<LedgerLine>>, Problem> {
+pub async fn credit(
+    ctx: RequestCtx,
+    Body(request): Body<AdminCreditCreate>,
+) -> Result<Committed<Created<LedgerLine>>, Problem> {
     if request.amount.currency() != CURRENCY {
         return Err(Problem::invalid("amount.currency", format!("must be {CURRENCY}")));
     }
     if request.amount.is_zero() {
         return Err(Problem::invalid("amount", "must not be zero"));
     }
-    call.about(request.customer_id);
-    call.note("amount", request.amount.to_string());
-    call.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
+    ctx.about(request.customer_id);
+    ctx.note("amount", request.amount.to_string());
+    ctx.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
 }
 
 async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Created<LedgerLine>, Problem> {
@@ -65,7 +68,7 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
     if !store::is_customer(tx, *customer_id).await? {
         return Err(Problem::invalid("customer_id", "names no customer"));
     }
-    let (actor, now, entropy) = (tx.call.principal()?.user_id, tx.call.now, tx.call.app.entropy);
+    let (actor, now, entropy) = (tx.ctx.principal()?.user_id, tx.ctx.now, tx.ctx.app.entropy);
     let reference = entropy.uuid(now).to_string();
     let kind = if amount.is_negative() {
         let taken = amount.neg().map_err(LedgerError::from)?;
@@ -92,8 +95,8 @@ fn not_there(error: LedgerError) -> Problem {
     }
 }
 
-pub async fn limits(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {
-    Ok(Json(limits_of(&mut read, id).await?))
+pub async fn limits(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {
+    Ok(Json(limits_of(&mut ctx, id).await?))
 }
 
 async fn limits_of(conn: &mut Conn, account: AccountId) -> Result<BalanceLimits, Problem> {
@@ -105,10 +108,10 @@ async fn limits_of(conn: &mut Conn, account: AccountId) -> Result<BalanceLimits,
 }
 
 pub async fn set_limits(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(limits): Body<BalanceLimitsUpdate>,
-) -> Result<Done<Json<BalanceLimits>>, Problem> {
+) -> Result<Committed<Json<BalanceLimits>>, Problem> {
     for (name, limit) in [("minimum", limits.minimum), ("soft_warn_threshold", limits.soft_warn_threshold)] {
         if limit.currency() != CURRENCY {
             return Err(Problem::invalid(format!("{name}.currency"), format!("must be {CURRENCY}")));
@@ -117,12 +120,12 @@ pub async fn set_limits(
             return Err(Problem::invalid(name, "must be at most a million, either way"));
         }
     }
-    call.about(id);
-    call.commit((id, limits), |tx, (id, limits)| {
+    ctx.about(id);
+    ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
             let before = limits_of(tx, *id).await?;
             tx.expect_version(&before)?;
-            let (now, entropy) = (tx.call.now, tx.call.app.entropy);
+            let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             ledger::set_minimum(tx, *id, limits.minimum).await?;
             store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos(), now).await?;
             ledger::tell(tx, entropy, *id, CURRENCY, now).await?;

@@ -6,7 +6,7 @@ use super::desk::{self, owned};
 use super::store::{self, Wanted};
 use super::types::{DocumentForm, Intake, IntakeDocument};
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Path, PathPair};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -22,9 +22,9 @@ pub fn resume(after: Option<Position>) -> (Time, IntakeId) {
     (Time::from_millis(at), id)
 }
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Intake>, Problem> {
-    let wanted = Wanted { account: Some(read.principal()?.account_id), status: None, purpose: None };
-    let rows = store::list(&mut read, &wanted, resume(listing.after), listing.fetch()).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<Intake>, Problem> {
+    let wanted = Wanted { account: Some(ctx.principal()?.account_id), status: None, purpose: None };
+    let rows = store::list(&mut ctx, &wanted, resume(listing.after), listing.fetch()).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at.millis(), intake.id),
@@ -32,29 +32,29 @@ pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Res
     )
 }
 
-pub async fn show(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<Intake>, Problem> {
-    let account = read.principal()?.account_id;
-    let intake = owned(store::find(&mut read, id).await?, account)?;
-    let documents = store::documents(&mut read, id).await?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<Intake>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let intake = owned(store::find(&mut ctx, id).await?, account)?;
+    let documents = store::documents(&mut ctx, id).await?;
     Ok(Json(Intake::new(intake, documents)))
 }
 
 pub async fn upload(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<IntakeId>,
     upload: Upload<DocumentForm>,
-) -> Result<Done<Created<IntakeDocument>>, Problem> {
-    desk::take_in(call, id, upload, IntakeDocument::from).await
+) -> Result<Committed<Created<IntakeDocument>>, Problem> {
+    desk::take_in(ctx, id, upload, IntakeDocument::from).await
 }
 
 pub async fn take_away(
-    call: Call,
+    ctx: RequestCtx,
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
-) -> Result<Done<NoContent>, Problem> {
-    let account = call.principal()?.account_id;
-    call.note("intake", id.to_string());
-    call.note("document", document.to_string());
-    call.commit((account, id, document), |tx, (account, id, document)| {
+) -> Result<Committed<NoContent>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.note("intake", id.to_string());
+    ctx.note("document", document.to_string());
+    ctx.commit((account, id, document), |tx, (account, id, document)| {
         Box::pin(async move {
             let intake = owned(store::find_to_change(tx, *id).await?, *account)?;
             desk::remove(tx, &intake, *document).await?;
@@ -64,10 +64,10 @@ pub async fn take_away(
     .await
 }
 
-pub async fn hand_in(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<Intake>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.note("intake", id.to_string());
-    call.commit((account, id), |tx, (account, id)| {
+pub async fn hand_in(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<Intake>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.note("intake", id.to_string());
+    ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
             let intake = desk::submit(tx, *account, *id).await?;
             let documents = store::documents(tx, *id).await?;

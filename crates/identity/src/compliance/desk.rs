@@ -13,7 +13,7 @@ use super::types::{DocumentForm, DocumentStatus, IntakeStatus, Purpose};
 use crate::downloads;
 use crate::onboarding::{self, Event, happened};
 use api::answer::Created;
-use api::call::{Call, Done, Tx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::problem::{InvalidParam, Problem};
 use api::upload::Upload;
 use db::{Conn, DbError};
@@ -38,23 +38,23 @@ pub async fn open_regulatory(
 }
 
 /// The account's business verification, opened if there is none or the last was rejected.
-pub async fn kyb_of(call: &Call, account: AccountId) -> Result<IntakeRow, Problem> {
-    let latest = store::latest_kyb(&mut *call.app.db.read().await?, account).await?;
+pub async fn kyb_of(ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
+    let latest = store::latest_kyb(&mut *ctx.app.db.read().await?, account).await?;
     match latest {
         Some(intake) if intake.status != IntakeStatus::Rejected => return Ok(intake),
         // Who may only read sees what there is.
-        latest if call.principal()?.read_only => return latest.ok_or_else(Problem::not_found),
+        latest if ctx.principal()?.read_only => return latest.ok_or_else(Problem::not_found),
         _ => {}
     }
-    let work = (call.clone(), account);
-    call.app.db.tx(work, |conn, (call, account)| Box::pin(open_kyb(conn, call, *account))).await
+    let work = (ctx.clone(), account);
+    ctx.app.db.tx(work, |conn, (ctx, account)| Box::pin(open_kyb(conn, ctx, *account))).await
 }
 
-async fn open_kyb(conn: &mut Conn, call: &Call, account: AccountId) -> Result<IntakeRow, Problem> {
-    let intake = draft(&call.app, account, Purpose::Kyb, None, &call.app.settings.kyb_required_docs, call.now);
+async fn open_kyb(conn: &mut Conn, ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
+    let intake = draft(&ctx.app, account, Purpose::Kyb, None, &ctx.app.settings.kyb_required_docs, ctx.now);
     if store::insert(conn, &intake).await? {
-        happened(conn, account, Event::KybOpened, call.now).await?;
-        call.record(conn, "kyb.open").await?;
+        happened(conn, account, Event::KybOpened, ctx.now).await?;
+        ctx.record(conn, "kyb.open").await?;
     }
     // Somebody may have opened one a moment ago.
     store::latest_kyb(conn, account).await?.ok_or_else(Problem::not_found)
@@ -90,24 +90,24 @@ pub fn owned(intake: Option<IntakeRow>, account: AccountId) -> Result<IntakeRow,
 
 /// Takes a document in: looked at, stored for good, and only then a row.
 pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
-    call: Call,
+    ctx: RequestCtx,
     intake: IntakeId,
     upload: Upload<DocumentForm>,
     show: fn(DocumentRow) -> T,
-) -> Result<Done<Created<T>>, Problem> {
-    let account = call.principal()?.account_id;
-    let document = examine(&call, intake, &upload).await?;
+) -> Result<Committed<Created<T>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let document = examine(&ctx, intake, &upload).await?;
     // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
-    let mut reader = call.app.db.read().await?;
+    let mut reader = ctx.app.db.read().await?;
     let found = store::find(&mut reader, intake).await?;
     admit(&mut reader, account, &document, found).await?;
     drop(reader);
     upload.file.keep().await?;
-    call.note("intake", intake.to_string());
-    call.note("document", document.id.to_string());
-    call.commit((account, document, show), |tx, (account, document, show)| {
+    ctx.note("intake", intake.to_string());
+    ctx.note("document", document.id.to_string());
+    ctx.commit((account, document, show), |tx, (account, document, show)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let intake = store::find_to_change(tx, document.intake_id).await?;
             admit(tx, *account, document, intake).await?;
             store::insert_document(tx, document).await?;
@@ -119,13 +119,13 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
 }
 
 /// The row of an upload, if its file is one we take.
-async fn examine(call: &Call, intake_id: IntakeId, upload: &Upload<DocumentForm>) -> Result<DocumentRow, Problem> {
+async fn examine(ctx: &RequestCtx, intake_id: IntakeId, upload: &Upload<DocumentForm>) -> Result<DocumentRow, Problem> {
     let content = upload.file.content().await?;
     let file_type = sniff(content).await.map_err(Problem::internal)?;
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();
     Ok(DocumentRow {
-        id: IntakeDocumentId::new(call.app.entropy.uuid(call.now)),
+        id: IntakeDocumentId::new(ctx.app.entropy.uuid(ctx.now)),
         intake_id,
         kind: upload.fields.doc_kind.clone(),
         file_name: plain_name(&upload.file_name),
@@ -134,7 +134,7 @@ async fn examine(call: &Call, intake_id: IntakeId, upload: &Upload<DocumentForm>
         content_hash: stored.hash,
         status: DocumentStatus::Pending,
         reject_reason: None,
-        uploaded_at: call.now,
+        uploaded_at: ctx.now,
     })
 }
 
@@ -160,7 +160,7 @@ async fn admit(
 
 /// Takes a document of an intake that is held away again. Its file goes with the next sweep, unless another row names it.
 pub async fn remove(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumentId) -> Result<(), Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     onboarding::must_be_active(tx, intake.account_id).await?;
     rules::admit_documents(intake.status).map_err(refused)?;
     // Whoever held the intake before us may have taken the document away.
@@ -173,7 +173,7 @@ pub async fn remove(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumen
 
 /// Hands an intake in, if nothing is missing.
 pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Result<IntakeRow, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     let mut intake = owned(store::find_to_change(tx, intake).await?, account)?;
     onboarding::must_be_active(tx, account).await?;
     let status = rules::apply(intake.status, Move::Submit).map_err(refused)?;
@@ -216,7 +216,7 @@ pub async fn decide(
     step: Move,
     note: Option<&str>,
 ) -> Result<IntakeRow, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     intake.status = rules::apply(intake.status, step).map_err(refused)?;
     if step == Move::Approve {
         admit_approval(tx, &intake).await?;
@@ -235,7 +235,7 @@ pub async fn decide(
 
 /// What a move means to what the intake was opened for, and to the customer.
 async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, step: Move) -> Result<(), Problem> {
-    let (app, now) = (tx.call.app.clone(), tx.call.now);
+    let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     match intake.purpose {
         Purpose::Kyb => {
             if let Some(event) = account_event(step) {

@@ -12,7 +12,7 @@ use super::types::{
     Purpose,
 };
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, OptionalBody, Path, PathPair};
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -28,10 +28,10 @@ pub struct Filters {
     purpose: Option<Purpose>,
 }
 
-pub async fn list_all(mut read: Read, listing: Listing<Filters, Position>) -> Result<Page<AdminIntake>, Problem> {
+pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Filters, Position>) -> Result<Page<AdminIntake>, Problem> {
     let Filters { status, purpose } = listing.filters;
     let wanted = Wanted { account: None, status, purpose };
-    let rows = store::list(&mut read, &wanted, resume(listing.after), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, &wanted, resume(listing.after), listing.fetch()).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at.millis(), intake.id),
@@ -43,17 +43,17 @@ fn for_team(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
     AdminIntake { account_id: intake.account_id, intake: Intake::new(intake, documents) }
 }
 
-pub async fn show_to_team(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
-    Ok(Json(view(&mut read, id).await?))
+pub async fn show_to_team(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
+    Ok(Json(view(&mut ctx, id).await?))
 }
 
 /// The links are apart from the intake: they differ each time, and the intake's version must not.
-pub async fn show_documents(mut read: Read, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
-    let (app, now) = (read.call.app.clone(), read.call.now);
-    read.call.note("intake", id.to_string());
-    let intake = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
-    read.call.about(intake.account_id);
-    let documents = store::documents(&mut read, id).await?.into_iter();
+pub async fn show_documents(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    ctx.request.note("intake", id.to_string());
+    let intake = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    ctx.request.about(intake.account_id);
+    let documents = store::documents(&mut ctx, id).await?.into_iter();
     let linked =
         |document| LinkedDocument { download_url: download_url(&app, &document, now), document: document.into() };
     Ok(Json(LinkedDocuments { data: documents.map(linked).collect() }))
@@ -63,10 +63,10 @@ pub async fn show_documents(mut read: Read, Path(id): Path<IntakeId>) -> Result<
 macro_rules! moves {
     ($($name:ident $step:ident),*) => {$(
         pub async fn $name(
-            call: Call,
+            ctx: RequestCtx,
             Path(id): Path<IntakeId>,
             OptionalBody(request): OptionalBody<ComplianceActionRequest>,
-        ) -> Result<Done<Json<AdminIntake>>, Problem> {
+        ) -> Result<Committed<Json<AdminIntake>>, Problem> {
             act(call, id, Move::$step, request).await
         }
     )*};
@@ -74,18 +74,18 @@ macro_rules! moves {
 
 moves!(approve Approve, reject Reject, request_more RequestMore);
 
-pub async fn review(call: Call, Path(id): Path<IntakeId>) -> Result<Done<Json<AdminIntake>>, Problem> {
-    act(call, id, Move::Review, ComplianceActionRequest::default()).await
+pub async fn review(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<AdminIntake>>, Problem> {
+    act(ctx, id, Move::Review, ComplianceActionRequest::default()).await
 }
 
 async fn act(
-    call: Call,
+    ctx: RequestCtx,
     id: IntakeId,
     step: Move,
     request: ComplianceActionRequest,
-) -> Result<Done<Json<AdminIntake>>, Problem> {
-    call.note("intake", id.to_string());
-    call.commit((id, step, request), |tx, (id, step, request)| {
+) -> Result<Committed<Json<AdminIntake>>, Problem> {
+    ctx.note("intake", id.to_string());
+    ctx.commit((id, step, request), |tx, (id, step, request)| {
         Box::pin(async move {
             let intake = find_to_change(tx, *id).await?;
             desk::decide(tx, intake, *step, request.note.as_deref()).await?;
@@ -97,7 +97,7 @@ async fn act(
 
 async fn find_to_change(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
     let intake = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.call.about(intake.account_id);
+    tx.ctx.about(intake.account_id);
     Ok(intake)
 }
 
@@ -109,13 +109,13 @@ async fn view(conn: &mut Conn, id: IntakeId) -> Result<AdminIntake, Problem> {
 
 /// Answers with the intake, whose version it is that `If-Match` names.
 pub async fn judge_document(
-    call: Call,
+    ctx: RequestCtx,
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
     Body(update): Body<DocumentUpdate>,
-) -> Result<Done<Json<AdminIntake>>, Problem> {
-    call.note("intake", id.to_string());
-    call.note("document", document.to_string());
-    call.commit((id, document, update), |tx, (id, document, update)| {
+) -> Result<Committed<Json<AdminIntake>>, Problem> {
+    ctx.note("intake", id.to_string());
+    ctx.note("document", document.to_string());
+    ctx.commit((id, document, update), |tx, (id, document, update)| {
         Box::pin(async move {
             judge(tx, *id, *document, update).await?;
             Ok(Json(view(tx, *id).await?))
@@ -130,7 +130,7 @@ async fn judge(
     document: IntakeDocumentId,
     update: &DocumentUpdate,
 ) -> Result<(), Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     let intake = find_to_change(tx, id).await?;
     let current = view(tx, id).await?;
     tx.expect_version(&current)?;

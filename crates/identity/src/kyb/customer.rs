@@ -4,34 +4,37 @@ use super::rules;
 use super::types::{ComplianceIntake, KybUploadResponse};
 use crate::compliance::{self, DocumentForm, IntakeRow, Purpose};
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::problem::Problem;
 use api::upload::Upload;
 use values::{IntakeDocumentId, KybDocumentId};
 
 /// Opens one if there is none: a second look finds it, so looking twice is looking once.
-pub async fn show(read: Read) -> Result<Json<ComplianceIntake>, Problem> {
-    let Read { conn, call } = read;
-    let account = call.principal()?.account_id;
+pub async fn show(ctx: ReadCtx) -> Result<Json<ComplianceIntake>, Problem> {
+    let ReadCtx { conn, request } = ctx;
+    let account = request.principal()?.account_id;
     // Opening needs a connection of its own; who holds one while waiting for another may wait for ever.
     drop(conn);
-    let intake = compliance::kyb_of(&call, account).await?;
-    let documents = compliance::documents(&mut *call.app.db.read().await?, intake.id).await?;
+    let intake = compliance::kyb_of(&request, account).await?;
+    let documents = compliance::documents(&mut *request.app.db.read().await?, intake.id).await?;
     Ok(Json(ComplianceIntake::new(intake, &documents)))
 }
 
-pub async fn upload(call: Call, upload: Upload<DocumentForm>) -> Result<Done<Created<KybUploadResponse>>, Problem> {
-    let intake = compliance::kyb_of(&call, call.principal()?.account_id).await?;
+pub async fn upload(
+    ctx: RequestCtx,
+    upload: Upload<DocumentForm>,
+) -> Result<Committed<Created<KybUploadResponse>>, Problem> {
+    let intake = compliance::kyb_of(&ctx, ctx.principal()?.account_id).await?;
     must_be_open(&intake)?;
-    compliance::take_in(call, intake.id, upload, KybUploadResponse::from).await
+    compliance::take_in(ctx, intake.id, upload, KybUploadResponse::from).await
 }
 
-pub async fn remove(call: Call, Path(id): Path<KybDocumentId>) -> Result<Done<NoContent>, Problem> {
-    let account = call.principal()?.account_id;
+pub async fn remove(ctx: RequestCtx, Path(id): Path<KybDocumentId>) -> Result<Committed<NoContent>, Problem> {
+    let account = ctx.principal()?.account_id;
     let document = IntakeDocumentId::new(id.uuid());
-    call.note("document", id.to_string());
-    call.commit((account, document), |tx, (account, document)| {
+    ctx.note("document", id.to_string());
+    ctx.commit((account, document), |tx, (account, document)| {
         Box::pin(async move {
             let intake = compliance::find_by_document_to_change(tx, *document).await?;
             let intake = intake.filter(|intake| intake.account_id == *account && intake.purpose == Purpose::Kyb);
@@ -49,12 +52,12 @@ fn must_be_open(intake: &IntakeRow) -> Result<(), Problem> {
     rules::must_be_open(intake.status.into()).map_err(Problem::state_conflict)
 }
 
-pub async fn submit(call: Call) -> Result<Done<Json<ComplianceIntake>>, Problem> {
-    let account = call.principal()?.account_id;
-    let intake = compliance::kyb_of(&call, account).await?;
-    call.note("intake", intake.id.to_string());
+pub async fn submit(ctx: RequestCtx) -> Result<Committed<Json<ComplianceIntake>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let intake = compliance::kyb_of(&ctx, account).await?;
+    ctx.note("intake", intake.id.to_string());
     must_be_open(&intake)?;
-    call.commit((account, intake.id), |tx, (account, id)| {
+    ctx.commit((account, intake.id), |tx, (account, id)| {
         Box::pin(async move {
             let intake = compliance::submit(tx, *account, *id).await?;
             let documents = compliance::documents(tx, *id).await?;

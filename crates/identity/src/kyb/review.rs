@@ -13,7 +13,7 @@ use super::types::{
 use crate::compliance::{self, DocumentRow, IntakeRow, Move, Purpose, download_url};
 use crate::onboarding;
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{OptionalBody, Path};
 use api::page::{Items, Listing};
 use api::problem::Problem;
@@ -28,10 +28,13 @@ pub struct Filters {
     status: Option<KybStatus>,
 }
 
-pub async fn list(mut read: Read, listing: Listing<Filters, (i64, KybId)>) -> Result<Items<AdminKybListItem>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Filters, (i64, KybId)>,
+) -> Result<Items<AdminKybListItem>, Problem> {
     let (at, id) = listing.after.unwrap_or((i64::MAX, KybId::new(Uuid::max())));
     let after = (Time::from_millis(at), id);
-    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
     listing.items(rows, |listed| (listed.created_at.millis(), listed.id), list_item)
 }
 
@@ -47,12 +50,12 @@ fn list_item(listed: Listed) -> AdminKybListItem {
     }
 }
 
-pub async fn detail(mut read: Read, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
-    let (app, now) = (read.call.app.clone(), read.call.now);
-    read.call.note("kyb", id.to_string());
-    let intake = kyb(compliance::find_intake(&mut read, intake_id(id)).await?)?;
-    read.call.about(intake.account_id);
-    Ok(Json(view(&mut read, &app, intake, now).await?))
+pub async fn detail(mut ctx: ReadCtx, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    ctx.request.note("kyb", id.to_string());
+    let intake = kyb(compliance::find_intake(&mut ctx, intake_id(id)).await?)?;
+    ctx.request.about(intake.account_id);
+    Ok(Json(view(&mut ctx, &app, intake, now).await?))
 }
 
 const fn intake_id(id: KybId) -> IntakeId {
@@ -95,33 +98,33 @@ fn linked(app: &App, document: DocumentRow, now: Time) -> AdminKybDocument {
 }
 
 pub async fn approve(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<KybId>,
     OptionalBody(request): OptionalBody<AdminKybActionRequest>,
-) -> Result<Done<Json<AdminKybDetail>>, Problem> {
-    decide(call, id, Move::Approve, request).await
+) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
+    decide(ctx, id, Move::Approve, request).await
 }
 
 pub async fn reject(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<KybId>,
     OptionalBody(request): OptionalBody<AdminKybActionRequest>,
-) -> Result<Done<Json<AdminKybDetail>>, Problem> {
-    decide(call, id, Move::Reject, request).await
+) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
+    decide(ctx, id, Move::Reject, request).await
 }
 
 async fn decide(
-    call: Call,
+    ctx: RequestCtx,
     id: KybId,
     step: Move,
     request: AdminKybActionRequest,
-) -> Result<Done<Json<AdminKybDetail>>, Problem> {
-    call.note("kyb", id.to_string());
-    call.commit((id, step, request), |tx, (id, step, request)| {
+) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
+    ctx.note("kyb", id.to_string());
+    ctx.commit((id, step, request), |tx, (id, step, request)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let intake = kyb(compliance::find_intake_to_change(tx, intake_id(*id)).await?)?;
-            tx.call.about(intake.account_id);
+            tx.ctx.about(intake.account_id);
             rules::must_be_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
             let intake = compliance::decide(tx, intake, *step, request.reviewer_note.as_deref()).await?;
             Ok(Json(view(tx, &app, intake, now).await?))

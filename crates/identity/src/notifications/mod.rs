@@ -15,7 +15,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -75,16 +75,16 @@ pub struct Filters {
 }
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Filters, (i64, NotificationId)>,
 ) -> Result<Page<Notification>, Problem> {
-    let account = read.principal()?.account_id;
+    let account = ctx.principal()?.account_id;
     let newest = (Time::from_millis(i64::MAX), NotificationId::new(Uuid::max()));
     let after = listing.after.map_or(newest, |(at, id)| (Time::from_millis(at), id));
     let rows = if listing.filters.unread {
-        store::list_unread(&mut read, account, after, listing.fetch()).await?
+        store::list_unread(&mut ctx, account, after, listing.fetch()).await?
     } else {
-        store::list(&mut read, account, after, listing.fetch()).await?
+        store::list(&mut ctx, account, after, listing.fetch()).await?
     };
     listing.page(rows, |row| (row.created_at.millis(), row.id), Notification::from)
 }
@@ -95,17 +95,20 @@ pub struct UnreadCount {
     unread: i64,
 }
 
-pub async fn unread_count(mut read: Read) -> Result<Json<UnreadCount>, Problem> {
-    let account = read.principal()?.account_id;
-    let unread = store::unread(&mut read, account, UNREAD_COUNTED).await?;
+pub async fn unread_count(mut ctx: ReadCtx) -> Result<Json<UnreadCount>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let unread = store::unread(&mut ctx, account, UNREAD_COUNTED).await?;
     Ok(Json(UnreadCount { unread }))
 }
 
-pub async fn mark_read(call: Call, Path(id): Path<NotificationId>) -> Result<Done<Json<Notification>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit((account, id), |tx, (account, id)| {
+pub async fn mark_read(
+    ctx: RequestCtx,
+    Path(id): Path<NotificationId>,
+) -> Result<Committed<Json<Notification>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let row = store::read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(row.into()))
         })
@@ -119,7 +122,7 @@ pub struct NotificationCodes {
 }
 
 /// Every code there is, for whoever writes a client.
-pub async fn codes(_: Read) -> Result<Json<NotificationCodes>, Problem> {
+pub async fn codes(_: ReadCtx) -> Result<Json<NotificationCodes>, Problem> {
     Ok(Json(NotificationCodes { data: catalogue() }))
 }
 
@@ -129,11 +132,11 @@ pub struct ReadAll {
     read: u64,
 }
 
-pub async fn mark_all_read(call: Call) -> Result<Done<Json<ReadAll>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit(account, |tx, account| {
+pub async fn mark_all_read(ctx: RequestCtx) -> Result<Committed<Json<ReadAll>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit(account, |tx, account| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             Ok(Json(ReadAll { read: store::read_all(tx, *account, now).await? }))
         })
     })

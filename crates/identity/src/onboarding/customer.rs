@@ -10,16 +10,16 @@ use super::{Event, happened, must_be_active, rules, waitlist};
 use crate::accounts::{self, Details};
 use crate::users;
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use db::{Conn, DbError};
 use values::{AccountId, UnixSeconds};
 
-pub async fn my_account(mut read: Read) -> Result<Json<MyAccountResponse>, Problem> {
-    let account = read.principal()?.account_id;
-    let prospect = store::prospect(&mut read, account).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(view(&mut read, prospect).await?))
+pub async fn my_account(mut ctx: ReadCtx) -> Result<Json<MyAccountResponse>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let prospect = store::prospect(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(view(&mut ctx, prospect).await?))
 }
 
 async fn view(conn: &mut Conn, prospect: Prospect) -> Result<MyAccountResponse, Problem> {
@@ -41,11 +41,11 @@ async fn view(conn: &mut Conn, prospect: Prospect) -> Result<MyAccountResponse, 
 }
 
 pub async fn change_my_account(
-    call: Call,
+    ctx: RequestCtx,
     Body(changes): Body<MyAccountUpdate>,
-) -> Result<Done<Json<MyAccountResponse>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit((account, changes), |tx, (account, changes)| Box::pin(apply(tx, *account, changes))).await
+) -> Result<Committed<Json<MyAccountResponse>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit((account, changes), |tx, (account, changes)| Box::pin(apply(tx, *account, changes))).await
 }
 
 async fn apply(
@@ -53,7 +53,7 @@ async fn apply(
     account: AccountId,
     changes: &MyAccountUpdate,
 ) -> Result<Json<MyAccountResponse>, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     accounts::lock(tx, account).await?;
     must_be_active(tx, account).await?;
     let before = store::prospect(tx, account).await?.ok_or_else(Problem::not_found)?;
@@ -66,7 +66,7 @@ async fn apply(
         rules::may_move_country(before.country, known.standing().onboarding)
             .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
     }
-    tx.call.note_changes(facts(&before), facts(&after));
+    tx.ctx.note_changes(facts(&before), facts(&after));
     let details = Details {
         trading_name: after.trading_name.as_deref(),
         country: after.country,
@@ -98,28 +98,28 @@ pub async fn position(conn: &mut Conn, prospect: &Prospect) -> Result<Option<i64
     }
 }
 
-pub async fn my_waitlist(mut read: Read) -> Result<Json<MyWaitlistResponse>, Problem> {
-    let account = read.principal()?.account_id;
-    let prospect = store::prospect(&mut read, account).await?.ok_or_else(Problem::not_found)?;
-    let position = position(&mut read, &prospect).await?;
-    let total = waitlist::total(&mut read).await?;
+pub async fn my_waitlist(mut ctx: ReadCtx) -> Result<Json<MyWaitlistResponse>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let prospect = store::prospect(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
+    let position = position(&mut ctx, &prospect).await?;
+    let total = waitlist::total(&mut ctx).await?;
     Ok(Json(MyWaitlistResponse { position, total, status: prospect.beta_status }))
 }
 
-pub async fn traffic_profile(mut read: Read) -> Result<Json<TrafficProfileResponse>, Problem> {
-    let account = read.principal()?.account_id;
-    let profile = store::traffic_profile(&mut read, account).await?.ok_or_else(Problem::not_found)?;
+pub async fn traffic_profile(mut ctx: ReadCtx) -> Result<Json<TrafficProfileResponse>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let profile = store::traffic_profile(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(profile.into()))
 }
 
 pub async fn put_traffic_profile(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<TrafficProfileRequest>,
-) -> Result<Done<Json<TrafficProfileResponse>>, Problem> {
-    let account = call.principal()?.account_id;
-    call.commit((account, request), |tx, (account, request)| {
+) -> Result<Committed<Json<TrafficProfileResponse>>, Problem> {
+    let account = ctx.principal()?.account_id;
+    ctx.commit((account, request), |tx, (account, request)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             must_be_active(tx, *account).await?;
             match store::traffic_profile(tx, *account).await? {
                 Some(current) => tx.expect_version(&TrafficProfileResponse::from(current))?,

@@ -6,7 +6,7 @@ use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupR
 use crate::accounts::{self, NewAccount, OnboardingStatus};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
-use api::call::{Call, Done, Tx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::letters::{self, Addressee, KnownAddress, SignupReceived, Welcome};
@@ -25,9 +25,12 @@ struct Prospect {
     expected_volume: Option<String>,
 }
 
-pub async fn signup(call: Call, Body(request): Body<SignupRequest>) -> Result<Done<Accepted<SignupResponse>>, Problem> {
+pub async fn signup(
+    ctx: RequestCtx,
+    Body(request): Body<SignupRequest>,
+) -> Result<Committed<Accepted<SignupResponse>>, Problem> {
     let prospect = Prospect {
-        id: AccountId::new(call.app.entropy.uuid(call.now)),
+        id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
         company_name: request.company,
         trading_name: None,
         country: Country::UNKNOWN,
@@ -37,7 +40,7 @@ pub async fn signup(call: Call, Body(request): Body<SignupRequest>) -> Result<Do
         password_hash: None,
         expected_volume: Some(request.expected_volume.into_string()),
     };
-    call.commit(prospect, |tx, prospect| {
+    ctx.commit(prospect, |tx, prospect| {
         Box::pin(async move {
             take_in(tx, prospect).await?;
             // Of a known address the id leads nowhere; nobody but its owner can tell.
@@ -48,13 +51,13 @@ pub async fn signup(call: Call, Body(request): Body<SignupRequest>) -> Result<Do
 }
 
 pub async fn beta_signup(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<BetaSignupRequest>,
-) -> Result<Done<Accepted<BetaSignupResponse>>, Problem> {
+) -> Result<Committed<Accepted<BetaSignupResponse>>, Problem> {
     // Hashed whether it will be needed or not, so that time tells nothing.
-    let password_hash = call.app.passwords.hash(request.password.expose()).await?;
+    let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
     let prospect = Prospect {
-        id: AccountId::new(call.app.entropy.uuid(call.now)),
+        id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
         company_name: request.legal_name,
         trading_name: request.trading_name.map(Text::into_string).filter(|name| !name.is_empty()),
         country: request.country,
@@ -64,7 +67,7 @@ pub async fn beta_signup(
         password_hash: Some(password_hash),
         expected_volume: None,
     };
-    call.commit(prospect, |tx, prospect| {
+    ctx.commit(prospect, |tx, prospect| {
         Box::pin(async move {
             take_in(tx, prospect).await?;
             let message =
@@ -77,7 +80,7 @@ pub async fn beta_signup(
 
 /// Makes the account, unless the address has one; either way a letter follows.
 async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
-    let call = tx.call.clone();
+    let call = tx.ctx.clone();
     let account = NewAccount {
         id: prospect.id,
         company_name: prospect.company_name.clone(),

@@ -4,27 +4,27 @@ use super::store;
 use super::types::{Device, MeResponse, MeUser};
 use crate::accounts;
 use api::answer::{Json, NoContent};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use values::{SessionId, Time};
 
-pub async fn me(mut read: Read) -> Result<Json<MeResponse>, Problem> {
-    let principal = read.principal()?;
+pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
+    let principal = ctx.principal()?;
     let user = MeUser { id: principal.user_id, email: principal.email.clone(), roles: principal.roles };
     let account = principal.account_id;
-    Ok(Json(MeResponse { user, account: accounts::view(&mut read, account).await? }))
+    Ok(Json(MeResponse { user, account: accounts::view(&mut ctx, account).await? }))
 }
 
 pub async fn list_devices(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Unfiltered, (i64, SessionId)>,
 ) -> Result<Page<Device>, Problem> {
-    let principal = read.principal()?;
-    let (user, current, now) = (principal.user_id, principal.session_id, read.call.now);
+    let principal = ctx.principal()?;
+    let (user, current, now) = (principal.user_id, principal.session_id, ctx.request.now);
     let after = listing.after.map(|(at, id)| (Time::from_millis(at), id));
-    let sessions = store::list_sessions(&mut read, user, after, listing.fetch(), now).await?;
+    let sessions = store::list_sessions(&mut ctx, user, after, listing.fetch(), now).await?;
     listing.page(
         sessions,
         |session| (session.created_at.millis(), session.id),
@@ -39,11 +39,11 @@ pub async fn list_devices(
     )
 }
 
-pub async fn end_device(call: Call, Path(id): Path<SessionId>) -> Result<Done<NoContent>, Problem> {
-    let user = call.principal()?.user_id;
-    call.commit((user, id), |tx, (user, id)| {
+pub async fn end_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result<Committed<NoContent>, Problem> {
+    let user = ctx.principal()?.user_id;
+    ctx.commit((user, id), |tx, (user, id)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let session = store::live_session(tx, *id, now).await?.filter(|session| session.user_id == *user);
             let session = session.ok_or_else(Problem::not_found)?;
             store::end_session(tx, session.id, now).await?;

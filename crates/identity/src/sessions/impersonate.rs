@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::store;
 use crate::{onboarding, users};
 use api::answer::Json;
-use api::call::{Call, Done, Tx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::problem::Problem;
 use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims, Scope};
@@ -36,17 +36,17 @@ pub struct AdminImpersonateResponse {
 }
 
 pub async fn impersonate(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(request): Body<AdminImpersonateRequest>,
-) -> Result<Done<Json<AdminImpersonateResponse>>, Problem> {
-    call.about(id);
-    call.note("reason", request.reason.as_str());
-    call.commit(id, |tx, id| Box::pin(issue(tx, *id))).await
+) -> Result<Committed<Json<AdminImpersonateResponse>>, Problem> {
+    ctx.about(id);
+    ctx.note("reason", request.reason.as_str());
+    ctx.commit(id, |tx, id| Box::pin(issue(tx, *id))).await
 }
 
 async fn issue(tx: &mut Tx<'_>, id: AccountId) -> Result<Json<AdminImpersonateResponse>, Problem> {
-    let (call, now) = (tx.call.clone(), tx.call.now);
+    let (call, now) = (tx.ctx.clone(), tx.ctx.now);
     let account = onboarding::prospect(tx, id).await?.filter(|account| !account.is_carrier);
     account.ok_or_else(Problem::not_found)?;
     // Held, so that whoever deactivates the admin comes before this token or finds it.

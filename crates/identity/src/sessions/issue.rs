@@ -6,7 +6,7 @@ use super::rules::SESSION_LIFETIME;
 use super::store::{self, NewSession};
 use super::types::{SessionResponse, SessionUser, TokenType};
 use crate::users::User;
-use api::call::Tx;
+use api::context::Tx;
 use api::input::sha256;
 use api::problem::Problem;
 use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims};
@@ -19,7 +19,7 @@ pub fn hash(token: &str) -> [u8; 32] {
 
 /// Opens a session for a user who has proven who it is.
 pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Problem> {
-    let call = tx.call.clone();
+    let call = tx.ctx.clone();
     let id = SessionId::new(call.app.entropy.uuid(call.now));
     let session = NewSession {
         id,
@@ -40,7 +40,7 @@ pub async fn hand_out(
     session: SessionId,
     parent: Option<&[u8]>,
 ) -> Result<SessionResponse, Problem> {
-    let call = tx.call.clone();
+    let call = tx.ctx.clone();
     let jti: Uuid = call.app.entropy.uuid(call.now);
     let issued = call.now.seconds();
     let expires = issued + ACCESS_LIFETIME.as_secs().cast_signed();

@@ -12,7 +12,7 @@ use super::{issue, jobs};
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, Json, NoContent};
-use api::call::{Call, Done, Tx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -24,13 +24,13 @@ use values::{Time, UserId};
 
 /// Answers everyone alike: whether the address is known is found out by a job, after the answer.
 pub async fn forgot_password(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<ForgotPasswordRequest>,
-) -> Result<Done<Accepted<ForgotPasswordResponse>>, Problem> {
-    call.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
-    call.commit(request.email, |tx, email| {
+) -> Result<Committed<Accepted<ForgotPasswordResponse>>, Problem> {
+    ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
+    ctx.commit(request.email, |tx, email| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             jobs::enqueue_sealed(tx, &app, FORGOT_PASSWORD, email, now).await?;
             let message = "If the address belongs to an account, a mail with a link is on its way.".to_owned();
             Ok(Accepted(ForgotPasswordResponse { message }))
@@ -39,24 +39,27 @@ pub async fn forgot_password(
     .await
 }
 
-pub async fn reset_password(call: Call, Body(request): Body<ResetPasswordRequest>) -> Result<Done<NoContent>, Problem> {
+pub async fn reset_password(
+    ctx: RequestCtx,
+    Body(request): Body<ResetPasswordRequest>,
+) -> Result<Committed<NoContent>, Problem> {
     let hash = issue::hash(&request.token);
     // Hashing is dear: only a link that may be good is worth it.
-    owner(&mut *call.app.db.read().await?, &call, &hash, LinkPurpose::Reset).await?;
-    let password_hash = call.app.passwords.hash(request.new_password.expose()).await?;
-    call.commit((hash, password_hash), |tx, (hash, password_hash)| {
+    owner(&mut *ctx.app.db.read().await?, &ctx, &hash, LinkPurpose::Reset).await?;
+    let password_hash = ctx.app.passwords.hash(request.new_password.expose()).await?;
+    ctx.commit((hash, password_hash), |tx, (hash, password_hash)| {
         Box::pin(async move {
             let user = spend(tx, hash, LinkPurpose::Reset).await?;
-            let (call, now) = (tx.call.clone(), tx.call.now);
+            let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
             users::set_password(tx, user.id, password_hash, now).await?;
             // In this order: a code or link that is being used meanwhile is waited for, and the session it opens ends too.
             two_factor::void_challenges(tx, user.id, now).await?;
             void_links(tx, user.id, now).await?;
             store::end_everything(tx, user.id, now).await?;
             // Whoever guessed the old one from here has proved to be its owner; from elsewhere guessing stays slow.
-            store::clear_failures(tx, failing_pair(&user.email, call.ip)).await?;
-            let told = PasswordChanged { at: Moment(now), ip: call.ip };
-            letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+            store::clear_failures(tx, failing_pair(&user.email, ctx.ip)).await?;
+            let told = PasswordChanged { at: Moment(now), ip: ctx.ip };
+            letters::send(tx, &ctx.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
             Ok(NoContent)
         })
     })
@@ -64,21 +67,21 @@ pub async fn reset_password(call: Call, Body(request): Body<ResetPasswordRequest
 }
 
 pub async fn first_login(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<FirstLoginRequest>,
-) -> Result<Done<Json<SessionResponse>>, Problem> {
+) -> Result<Committed<Json<SessionResponse>>, Problem> {
     let hash = issue::hash(&request.token);
-    count_redemption(&call, &hash).await?;
-    call.commit(hash, |tx, hash| Box::pin(async move { Ok(Json(redeem(tx, hash).await?)) })).await
+    count_redemption(&ctx, &hash).await?;
+    ctx.commit(hash, |tx, hash| Box::pin(async move { Ok(Json(redeem(tx, hash).await?)) })).await
 }
 
 pub async fn redeem_magic_link(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<MagicLinkRedeemRequest>,
-) -> Result<Done<Json<MagicLinkRedeemResponse>>, Problem> {
+) -> Result<Committed<Json<MagicLinkRedeemResponse>>, Problem> {
     let hash = issue::hash(&request.token);
-    count_redemption(&call, &hash).await?;
-    call.commit(hash, |tx, hash| {
+    count_redemption(&ctx, &hash).await?;
+    ctx.commit(hash, |tx, hash| {
         Box::pin(async move {
             let session = redeem(tx, hash).await?;
             Ok(Json(MagicLinkRedeemResponse {
@@ -92,13 +95,13 @@ pub async fn redeem_magic_link(
 }
 
 /// Counts it against the email that the link was sent to, if there is such a link.
-async fn count_redemption(call: &Call, hash: &[u8]) -> Result<(), Problem> {
-    let mut conn = call.app.db.read().await?;
+async fn count_redemption(ctx: &RequestCtx, hash: &[u8]) -> Result<(), Problem> {
+    let mut conn = ctx.app.db.read().await?;
     let Some(link) = store::find_link(&mut conn, hash, LinkPurpose::Magic).await? else { return Ok(()) };
     let user = users::find(&mut conn, link.user_id).await?;
     drop(conn);
     match user {
-        Some(user) => call.limit(Limit::SignInEmail, Subject::email(&user.email)).await,
+        Some(user) => ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await,
         None => Ok(()),
     }
 }
@@ -113,7 +116,7 @@ async fn redeem(tx: &mut Tx<'_>, hash: &[u8]) -> Result<SessionResponse, Problem
 
 /// Spends a link in the transaction of what it opens.
 async fn spend(tx: &mut Tx<'_>, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
-    let call = tx.call.clone();
+    let call = tx.ctx.clone();
     let user = owner(tx, &call, hash, purpose).await?;
     if !store::spend_link(tx, hash, purpose, call.now).await? {
         return Err(bad_link());
@@ -122,12 +125,12 @@ async fn spend(tx: &mut Tx<'_>, hash: &[u8], purpose: LinkPurpose) -> Result<Use
 }
 
 /// Whose link this is, if it can still be used.
-async fn owner(conn: &mut Conn, call: &Call, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
+async fn owner(conn: &mut Conn, ctx: &RequestCtx, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
     let link =
         store::find_link(conn, hash, purpose).await?.filter(|link| link.used_at.is_none()).ok_or_else(bad_link)?;
     let user = users::find(conn, link.user_id).await?.filter(|user| user.is_active).ok_or_else(bad_link)?;
-    call.concerns(user.account_id, user.id, &user.roles);
-    if link.expires_at <= call.now {
+    ctx.concerns(user.account_id, user.id, &user.roles);
+    if link.expires_at <= ctx.now {
         return Err(Problem::token_expired("The link is too old: ask for a new one."));
     }
     Ok(user)

@@ -6,24 +6,27 @@ use super::store::{self, RefreshToken};
 use super::types::{RefreshRequest, SessionResponse, SignOutRequest};
 use crate::users;
 use api::answer::{Json, NoContent};
-use api::call::{Call, Done};
+use api::context::{Committed, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::letters::{self, Addressee, Moment, SessionEnded};
 
-pub async fn refresh(call: Call, Body(request): Body<RefreshRequest>) -> Result<Done<Json<SessionResponse>>, Problem> {
+pub async fn refresh(
+    ctx: RequestCtx,
+    Body(request): Body<RefreshRequest>,
+) -> Result<Committed<Json<SessionResponse>>, Problem> {
     let hash = issue::hash(&request.refresh_token);
-    let known = store::find_refresh_token(&mut *call.app.db.read().await?, &hash).await?;
+    let known = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
     let token = known.ok_or_else(bad_token)?;
     if let Some(used_at) = token.used_at {
-        if judge_reuse(used_at, token.successor_used, call.now) == Reuse::Theft {
-            end_family(&call, token).await?;
+        if judge_reuse(used_at, token.successor_used, ctx.now) == Reuse::Theft {
+            end_family(&ctx, token).await?;
         }
         return Err(bad_token());
     }
-    call.commit((hash, token.session_id), |tx, (hash, session)| {
+    ctx.commit((hash, token.session_id), |tx, (hash, session)| {
         Box::pin(async move {
-            let (now, ip) = (tx.call.now, tx.call.ip);
+            let (now, ip) = (tx.ctx.now, tx.ctx.ip);
             if !store::spend_refresh_token(tx, hash, now).await? {
                 return Err(bad_token());
             }
@@ -31,7 +34,7 @@ pub async fn refresh(call: Call, Body(request): Body<RefreshRequest>) -> Result<
             store::touch_session(tx, *session, ip, now).await?;
             let session = store::live_session(tx, *session, now).await?.ok_or_else(bad_token)?;
             let user = users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(bad_token)?;
-            tx.call.concerns(user.account_id, user.id, &user.roles);
+            tx.ctx.concerns(user.account_id, user.id, &user.roles);
             Ok(Json(issue::hand_out(tx, &user, session.id, Some(hash)).await?))
         })
     })
@@ -39,27 +42,27 @@ pub async fn refresh(call: Call, Body(request): Body<RefreshRequest>) -> Result<
 }
 
 /// Somebody holds a copy of a token: nobody may go on with this session, and the user is told.
-async fn end_family(call: &Call, token: RefreshToken) -> Result<(), Problem> {
-    let user = users::find(&mut *call.app.db.read().await?, token.user_id).await?.ok_or_else(bad_token)?;
-    call.concerns(user.account_id, user.id, &user.roles);
-    call.note("token_reuse", true);
-    call.app
+async fn end_family(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem> {
+    let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?.ok_or_else(bad_token)?;
+    ctx.concerns(user.account_id, user.id, &user.roles);
+    ctx.note("token_reuse", true);
+    ctx.app
         .db
-        .tx((call.clone(), token, user), |conn, (call, token, user)| {
+        .tx((ctx.clone(), token, user), |conn, (ctx, token, user)| {
             Box::pin(async move {
                 // In this order: a refresh of the family that goes on meanwhile is waited for, and its token dies too.
-                let has_ended = store::end_session(conn, token.session_id, call.now).await?;
-                store::revoke_access_of_session(conn, token.session_id, call.now).await?;
+                let has_ended = store::end_session(conn, token.session_id, ctx.now).await?;
+                store::revoke_access_of_session(conn, token.session_id, ctx.now).await?;
                 if has_ended {
-                    let told = SessionEnded { at: Moment(call.now), ip: call.ip };
-                    letters::send(conn, &call.app, &Addressee::new(&user.email, &user.name), &told, call.now).await?;
-                    call.record(conn, "session.token_reuse").await?;
+                    let told = SessionEnded { at: Moment(ctx.now), ip: ctx.ip };
+                    letters::send(conn, &ctx.app, &Addressee::new(&user.email, &user.name), &told, ctx.now).await?;
+                    ctx.record(conn, "session.token_reuse").await?;
                 }
                 Ok::<_, Problem>(())
             })
         })
         .await?;
-    call.app.jobs_waker.notify_one();
+    ctx.app.jobs_waker.notify_one();
     Ok(())
 }
 
@@ -67,16 +70,16 @@ fn bad_token() -> Problem {
     Problem::token_invalid("The refresh token is unknown, spent or too old: sign in again.")
 }
 
-pub async fn sign_out(call: Call, Body(request): Body<SignOutRequest>) -> Result<Done<NoContent>, Problem> {
+pub async fn sign_out(ctx: RequestCtx, Body(request): Body<SignOutRequest>) -> Result<Committed<NoContent>, Problem> {
     let hash = issue::hash(&request.refresh_token);
-    let known = store::find_refresh_token(&mut *call.app.db.read().await?, &hash).await?;
+    let known = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
     let token = known.ok_or_else(bad_token)?;
-    if token.user_id != call.principal()?.user_id {
+    if token.user_id != ctx.principal()?.user_id {
         return Err(Problem::not_found());
     }
-    call.commit(token.session_id, |tx, session| {
+    ctx.commit(token.session_id, |tx, session| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             // Signing out twice is signed out.
             store::end_session(tx, *session, now).await?;
             Ok(NoContent)

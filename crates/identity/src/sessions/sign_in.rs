@@ -11,7 +11,7 @@ use super::{issue, rules, store};
 use crate::two_factor::{self, Challenge, Code};
 use crate::users::{self, User};
 use api::answer::Json;
-use api::call::{Call, Done, Tx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::input::{Body, sha256};
 use api::problem::Problem;
 use platform::crypto::tokens::{CHALLENGE_LIFETIME, ChallengeAudience, ChallengeClaims, TokenError};
@@ -19,11 +19,14 @@ use platform::limits::{self, Limit, Subject};
 use platform::traffic::Count;
 use values::{Email, UserId};
 
-pub async fn sign_in(call: Call, Body(request): Body<SignInRequest>) -> Result<Done<Json<SignInResponse>>, Problem> {
-    call.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
-    let pair = failing_pair(&request.email, call.ip);
-    let user = check_password(&call, &request, pair).await?;
-    call.commit((user, pair), |tx, (user, pair)| {
+pub async fn sign_in(
+    ctx: RequestCtx,
+    Body(request): Body<SignInRequest>,
+) -> Result<Committed<Json<SignInResponse>>, Problem> {
+    ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
+    let pair = failing_pair(&request.email, ctx.ip);
+    let user = check_password(&ctx, &request, pair).await?;
+    ctx.commit((user, pair), |tx, (user, pair)| {
         Box::pin(async move {
             // The password was checked before the transaction; a reset may have come in between.
             let held = users::find_held(tx, user.id).await?;
@@ -41,25 +44,25 @@ pub async fn sign_in(call: Call, Body(request): Body<SignInRequest>) -> Result<D
 }
 
 /// The user with this email and password. Unknown, wrong, locked and deactivated look and last alike.
-async fn check_password(call: &Call, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
-    let mut conn = call.app.db.read().await?;
+async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
+    let mut conn = ctx.app.db.read().await?;
     let user = users::find_by_email(&mut conn, &request.email).await?;
     let locked_until = store::locked_until(&mut conn, pair).await?;
     drop(conn);
     if let Some(user) = &user {
-        call.concerns(user.account_id, user.id, &user.roles);
+        ctx.concerns(user.account_id, user.id, &user.roles);
     }
     let stored = user.as_ref().and_then(|user| user.password_hash.clone());
-    let fits = call.app.passwords.verify(request.password.expose(), stored).await?;
-    let limits_on = call.app.limits.are_on();
-    let is_locked = limits_on && locked_until.is_some_and(|until| until > call.now);
+    let fits = ctx.app.passwords.verify(request.password.expose(), stored).await?;
+    let limits_on = ctx.app.limits.are_on();
+    let is_locked = limits_on && locked_until.is_some_and(|until| until > ctx.now);
     let known = user.as_ref().map(|user| user.id);
     match user.filter(|user| fits && user.is_active && !is_locked) {
         Some(user) => Ok(user),
         None => {
-            call.app.traffic.count(Count::FailedSignIn, call.ip.to_string());
+            ctx.app.traffic.count(Count::FailedSignIn, ctx.ip.to_string());
             if limits_on && !is_locked {
-                remember_failure(call, pair, known).await?;
+                remember_failure(ctx, pair, known).await?;
             }
             Err(no_match())
         }
@@ -70,10 +73,10 @@ fn no_match() -> Problem {
     Problem::invalid_credentials("Email and password do not match; POST /v1/auth/forgot-password helps.")
 }
 
-async fn remember_failure(call: &Call, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
-    call.app
+async fn remember_failure(ctx: &RequestCtx, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
+    ctx.app
         .db
-        .tx((pair, user, call.now), |conn, (pair, user, now)| {
+        .tx((pair, user, ctx.now), |conn, (pair, user, now)| {
             Box::pin(async move {
                 let failures = store::count_failure(conn, *pair, *user, *now).await?;
                 store::lock_until(conn, *pair, now.plus(rules::wait_after(failures))).await?;
@@ -92,7 +95,7 @@ pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
 }
 
 async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, Problem> {
-    let call = tx.call.clone();
+    let call = tx.ctx.clone();
     let jti = call.app.entropy.uuid(call.now);
     let claims = ChallengeClaims {
         sub: user.id,
@@ -109,26 +112,26 @@ async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, 
 }
 
 pub async fn verify_second_factor(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<VerifyRequest>,
-) -> Result<Done<Json<SessionResponse>>, Problem> {
-    let claims = call.app.tokens.read_challenge(&request.tmp_token, call.now).map_err(|error| match error {
+) -> Result<Committed<Json<SessionResponse>>, Problem> {
+    let claims = ctx.app.tokens.read_challenge(&request.tmp_token, ctx.now).map_err(|error| match error {
         TokenError::Expired => Problem::token_expired("Too late: sign in again."),
         TokenError::Invalid => Problem::token_invalid("The tmp_token is not one of ours: sign in again."),
     })?;
-    let user = users::find(&mut *call.app.db.read().await?, claims.sub).await?;
+    let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
-    call.concerns(user.account_id, user.id, &user.roles);
-    call.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
-    count_try(&call, &claims).await?;
-    call.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
+    ctx.concerns(user.account_id, user.id, &user.roles);
+    ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
+    count_try(&ctx, &claims).await?;
+    ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             two_factor::pass(tx, &app, user.id, code, now).await?;
             if !two_factor::use_challenge(tx, *jti, now).await? {
                 return Err(spent_challenge());
             }
-            tx.call.note(
+            tx.ctx.note(
                 "second_factor",
                 if matches!(code, Code::Recovery(_)) { "recovery_code" } else { "one_time_code" },
             );
@@ -139,8 +142,8 @@ pub async fn verify_second_factor(
 }
 
 /// A try counts whatever comes of it, so it commits on its own.
-async fn count_try(call: &Call, claims: &ChallengeClaims) -> Result<(), Problem> {
-    let open = call
+async fn count_try(ctx: &RequestCtx, claims: &ChallengeClaims) -> Result<(), Problem> {
+    let open = ctx
         .app
         .db
         .tx((claims.jti, claims.sub), |conn, (jti, user)| Box::pin(two_factor::try_challenge(conn, *jti, *user)))

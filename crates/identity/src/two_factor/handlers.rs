@@ -4,7 +4,7 @@ use super::types::{CodeRequest, Enrollment, RecoveryCodes};
 use super::{Code, accept_one_time, codes, pass, store, wrong_code};
 use crate::users;
 use api::answer::{Json, NoContent};
-use api::call::{Call, Done};
+use api::context::{Committed, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use db::Conn;
@@ -12,14 +12,14 @@ use platform::crypto::keys::Purpose;
 use values::UserId;
 
 /// Makes a seed and shows it. Nothing changes for signing in until it is confirmed.
-pub async fn enroll(call: Call) -> Result<Done<Json<Enrollment>>, Problem> {
-    let user = call.principal()?.user_id;
-    let seed: [u8; codes::SEED_BYTES] = call.app.entropy.bytes();
-    call.commit((user, seed), |tx, (user, seed)| {
+pub async fn enroll(ctx: RequestCtx) -> Result<Committed<Json<Enrollment>>, Problem> {
+    let user = ctx.principal()?.user_id;
+    let seed: [u8; codes::SEED_BYTES] = ctx.app.entropy.bytes();
+    ctx.commit((user, seed), |tx, (user, seed)| {
         Box::pin(async move {
             let email = users::find(tx, *user).await?.ok_or_else(Problem::not_found)?.email;
-            let sealed = tx.call.app.keys.seal(Purpose::TotpSeed, seed);
-            let now = tx.call.now;
+            let sealed = tx.ctx.app.keys.seal(Purpose::TotpSeed, seed);
+            let now = tx.ctx.now;
             if !store::keep_seed(tx, *user, &sealed, now).await? {
                 return Err(already_confirmed());
             }
@@ -30,11 +30,14 @@ pub async fn enroll(call: Call) -> Result<Done<Json<Enrollment>>, Problem> {
 }
 
 /// Proves that the app has the seed; from now on signing in takes a code.
-pub async fn confirm(call: Call, Body(request): Body<CodeRequest>) -> Result<Done<Json<RecoveryCodes>>, Problem> {
-    let user = call.principal()?.user_id;
-    call.commit((user, request.code), |tx, (user, code)| {
+pub async fn confirm(
+    ctx: RequestCtx,
+    Body(request): Body<CodeRequest>,
+) -> Result<Committed<Json<RecoveryCodes>>, Problem> {
+    let user = ctx.principal()?.user_id;
+    ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let seed = store::find(tx, *user).await?;
             let seed = seed.ok_or_else(|| Problem::state_conflict("Enrol first: there is nothing to confirm."))?;
             if seed.confirmed_at.is_some() {
@@ -55,13 +58,13 @@ pub async fn confirm(call: Call, Body(request): Body<CodeRequest>) -> Result<Don
 
 /// Hands out a fresh set; the old codes are void.
 pub async fn renew_recovery_codes(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<CodeRequest>,
-) -> Result<Done<Json<RecoveryCodes>>, Problem> {
-    let user = call.principal()?.user_id;
-    call.commit((user, request.code), |tx, (user, code)| {
+) -> Result<Committed<Json<RecoveryCodes>>, Problem> {
+    let user = ctx.principal()?.user_id;
+    ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             pass(tx, &app, *user, code, now).await?;
             Ok(Json(fresh_codes(tx, &app, *user).await?))
         })
@@ -69,11 +72,11 @@ pub async fn renew_recovery_codes(
     .await
 }
 
-pub async fn disable(call: Call, Body(request): Body<CodeRequest>) -> Result<Done<NoContent>, Problem> {
-    let user = call.principal()?.user_id;
-    call.commit((user, request.code), |tx, (user, code)| {
+pub async fn disable(ctx: RequestCtx, Body(request): Body<CodeRequest>) -> Result<Committed<NoContent>, Problem> {
+    let user = ctx.principal()?.user_id;
+    ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             pass(tx, &app, *user, code, now).await?;
             store::remove(tx, *user).await?;
             Ok(NoContent)

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::store::{self, WantedGroups};
 use super::types::{InventoryId, InventoryItem, NumberCapability, NumberType, Regulatory};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -31,7 +31,7 @@ pub struct Filters {
 }
 
 /// Groups that have a free number.
-pub async fn list(mut read: Read, listing: Listing<Filters, InventoryId>) -> Result<Page<InventoryItem>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, InventoryId>) -> Result<Page<InventoryItem>, Problem> {
     let filters = &listing.filters;
     let wanted = WantedGroups {
         country: filters.country,
@@ -41,12 +41,12 @@ pub async fn list(mut read: Read, listing: Listing<Filters, InventoryId>) -> Res
         regulatory: filters.regulatory,
     };
     let after = listing.after.unwrap_or(InventoryId::new(Uuid::max()));
-    let rows = store::groups(&mut read, &wanted, after, listing.fetch()).await?;
+    let rows = store::groups(&mut ctx, &wanted, after, listing.fetch()).await?;
     listing.page(rows, |row| row.id, InventoryItem::from)
 }
 
 /// A group, whether or not a number of it is free now.
-pub async fn show(mut read: Read, Path(id): Path<InventoryId>) -> Result<Json<InventoryItem>, Problem> {
-    let group = store::group(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<InventoryId>) -> Result<Json<InventoryItem>, Problem> {
+    let group = store::group(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(group.into()))
 }

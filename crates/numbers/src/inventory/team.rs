@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::store::{self, StockRow, Terms, WantedNumbers};
 use super::types::{DidInventoryRow, DidInventoryUpdate, InventoryId, NumberType, StockId, StockState};
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -34,7 +34,7 @@ pub struct Filters {
 const NINES: &str = "999999999999999";
 
 /// Numbers in their order.
-pub async fn list(mut read: Read, listing: Listing<Filters, E164>) -> Result<Page<DidInventoryRow>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<Page<DidInventoryRow>, Problem> {
     let filters = &listing.filters;
     let prefix = filters.prefix.as_deref().unwrap_or_default().trim_start_matches('+');
     let wanted = WantedNumbers {
@@ -45,22 +45,22 @@ pub async fn list(mut read: Read, listing: Listing<Filters, E164>) -> Result<Pag
         range: (format!("+{prefix}"), format!("+{prefix}{NINES}")),
     };
     let after = listing.after.as_ref().map_or("", E164::as_str);
-    let rows = store::numbers(&mut read, &wanted, after, listing.fetch()).await?;
+    let rows = store::numbers(&mut ctx, &wanted, after, listing.fetch()).await?;
     listing.page(rows, |row| row.e164.clone(), DidInventoryRow::from)
 }
 
 /// Withdraws a number or offers it again, and says whether it needs documents. Who has it keeps it as it is.
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<StockId>,
     Body(wanted): Body<DidInventoryUpdate>,
-) -> Result<Done<Json<DidInventoryRow>>, Problem> {
-    call.note("number_id", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+) -> Result<Committed<Json<DidInventoryRow>>, Problem> {
+    ctx.note("number_id", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 
 async fn rewrite(tx: &mut Tx<'_>, id: StockId, wanted: &DidInventoryUpdate) -> Result<Json<DidInventoryRow>, Problem> {
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     let before = store::number(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.expect_version(&DidInventoryRow::from(before.clone()))?;
     let mut after = before.clone();
@@ -78,7 +78,7 @@ async fn rewrite(tx: &mut Tx<'_>, id: StockId, wanted: &DidInventoryUpdate) -> R
 
 /// The group of a number by what counts of what is said of it.
 async fn fitting_group(tx: &mut Tx<'_>, number: &StockRow) -> Result<InventoryId, DbError> {
-    let new = InventoryId::new(tx.call.app.entropy.uuid(tx.call.now));
+    let new = InventoryId::new(tx.ctx.app.entropy.uuid(tx.ctx.now));
     let terms = store::terms(tx, number.group_id).await?;
     let regulatory = number.regulatory_override.unwrap_or(number.regulatory);
     store::group_of(tx, &Terms { regulatory, ..terms }, new).await

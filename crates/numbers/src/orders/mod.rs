@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::inventory::NumberType;
 use api::answer::{Created, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -33,29 +33,35 @@ use rules::OrderStatus;
 use types::{AreaOrder, NumberOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
 use values::Time;
 
-pub async fn create(call: Call, Body(wanted): Body<NumberOrderCreate>) -> Result<Done<Created<NumberOrder>>, Problem> {
-    order(call, Wanted::Group(wanted)).await
+pub async fn create(
+    ctx: RequestCtx,
+    Body(wanted): Body<NumberOrderCreate>,
+) -> Result<Committed<Created<NumberOrder>>, Problem> {
+    order(ctx, Wanted::Group(wanted)).await
 }
 
 /// Any number of an area.
-pub async fn create_in_area(call: Call, Body(wanted): Body<AreaOrder>) -> Result<Done<Created<NumberOrder>>, Problem> {
+pub async fn create_in_area(
+    ctx: RequestCtx,
+    Body(wanted): Body<AreaOrder>,
+) -> Result<Committed<Created<NumberOrder>>, Problem> {
     let kind = NumberType::from_alias(&wanted.kind).map_err(|invalid| Problem::invalid("type", invalid.to_string()))?;
-    order(call, Wanted::Area(wanted, kind)).await
+    order(ctx, Wanted::Area(wanted, kind)).await
 }
 
-async fn order(call: Call, wanted: Wanted) -> Result<Done<Created<NumberOrder>>, Problem> {
-    let (app, now) = (call.app.clone(), call.now);
-    let request = Request { app: app.clone(), account: call.principal()?.account_id, wanted, mark: call.mark()?, now };
+async fn order(ctx: RequestCtx, wanted: Wanted) -> Result<Committed<Created<NumberOrder>>, Problem> {
+    let (app, now) = (ctx.app.clone(), ctx.now);
+    let request = Request { app: app.clone(), account: ctx.principal()?.account_id, wanted, mark: ctx.mark()?, now };
     let order = app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
-    call.note("order_id", order.id.to_string());
-    call.note("number", order.e164.to_string());
+    ctx.note("order_id", order.id.to_string());
+    ctx.note("number", order.e164.to_string());
     let activation = match order.status {
-        OrderStatus::Provisioning => Some(ask_carrier(&call, &order).await?),
+        OrderStatus::Provisioning => Some(ask_carrier(&ctx, &order).await?),
         _ => None,
     };
-    call.commit((order.id, activation), |tx, (id, activation)| {
+    ctx.commit((order.id, activation), |tx, (id, activation)| {
         Box::pin(async move {
-            let (app, now) = (tx.call.app.clone(), tx.call.now);
+            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             if let Some(activation) = activation {
                 settle::settle(tx, &app, *id, activation, now).await?;
             }
@@ -66,9 +72,9 @@ async fn order(call: Call, wanted: Wanted) -> Result<Done<Created<NumberOrder>>,
     .await
 }
 
-async fn ask_carrier(call: &Call, order: &store::OrderRow) -> Result<Activation, Problem> {
-    call.app.carriers.activate(&order.e164, order.id.uuid()).await.map_err(|error| {
-        tracing::warn!(%error, request_id = call.request_id, "the carrier of a number does not answer");
+async fn ask_carrier(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Activation, Problem> {
+    ctx.app.carriers.activate(&order.e164, order.id.uuid()).await.map_err(|error| {
+        tracing::warn!(%error, request_id = ctx.request_id, "the carrier of a number does not answer");
         Problem::upstream_unavailable(
             "The carrier does not answer. The order goes on by itself; ask again with the same Idempotency-Key.",
         )
@@ -78,29 +84,29 @@ async fn ask_carrier(call: &Call, order: &store::OrderRow) -> Result<Activation,
 /// Where a list goes on.
 type Position = (i64, OrderId);
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<NumberOrder>, Problem> {
-    let account = read.principal()?.account_id;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<NumberOrder>, Problem> {
+    let account = ctx.principal()?.account_id;
     let (at, id) = listing.after.unwrap_or((i64::MAX, OrderId::new(Uuid::max())));
-    let rows = store::list(&mut read, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), NumberOrder::from)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<OrderId>) -> Result<Json<NumberOrderDetail>, Problem> {
-    let account = read.principal()?.account_id;
-    let order = store::find(&mut read, id).await?.filter(|order| order.account_id == account);
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<OrderId>) -> Result<Json<NumberOrderDetail>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let order = store::find(&mut ctx, id).await?.filter(|order| order.account_id == account);
     let order = order.ok_or_else(Problem::not_found)?;
-    let history = store::steps(&mut read, id).await?.into_iter().map(OrderStep::from).collect();
+    let history = store::steps(&mut ctx, id).await?.into_iter().map(OrderStep::from).collect();
     Ok(Json(NumberOrderDetail { order: order.into(), history }))
 }
 
 /// Takes an order back that still waits for documents.
-pub async fn cancel(call: Call, Path(id): Path<OrderId>) -> Result<Done<Json<NumberOrder>>, Problem> {
-    call.note("order_id", id.to_string());
-    call.commit(id, |tx, id| Box::pin(take_back(tx, *id))).await
+pub async fn cancel(ctx: RequestCtx, Path(id): Path<OrderId>) -> Result<Committed<Json<NumberOrder>>, Problem> {
+    ctx.note("order_id", id.to_string());
+    ctx.commit(id, |tx, id| Box::pin(take_back(tx, *id))).await
 }
 
 async fn take_back(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>, Problem> {
-    let (app, now, account) = (tx.call.app.clone(), tx.call.now, tx.call.principal()?.account_id);
+    let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
     onboarding::must_be_active(tx, account).await?;
     let order = store::lock(tx, id).await?.filter(|order| order.account_id == account);
     let mut order = order.ok_or_else(Problem::not_found)?;

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
 use api::answer::{Json, NoContent};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -83,43 +83,43 @@ fn position(row: &NumberRow) -> Position {
     (row.since.millis(), row.id)
 }
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<Did>, Problem> {
-    let account = read.principal()?.account_id;
-    let rows = store::list(&mut read, account, resume(listing.after), listing.fetch()).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<Did>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let rows = store::list(&mut ctx, account, resume(listing.after), listing.fetch()).await?;
     listing.page(rows, position, Did::from)
 }
 
 pub async fn list_of_trunk(
-    mut read: Read,
+    mut ctx: ReadCtx,
     Path(trunk): Path<TrunkId>,
     listing: Listing<Unfiltered, Position>,
 ) -> Result<Page<Did>, Problem> {
-    let account = read.principal()?.account_id;
-    if !owns_trunk(&mut read, account, trunk).await? {
+    let account = ctx.principal()?.account_id;
+    if !owns_trunk(&mut ctx, account, trunk).await? {
         return Err(Problem::not_found());
     }
-    let rows = store::list_of_trunk(&mut read, trunk, resume(listing.after), listing.fetch()).await?;
+    let rows = store::list_of_trunk(&mut ctx, trunk, resume(listing.after), listing.fetch()).await?;
     listing.page(rows, position, Did::from)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<NumberId>) -> Result<Json<Did>, Problem> {
-    let account = read.principal()?.account_id;
-    let number = store::find(&mut read, account, id).await?.ok_or_else(Problem::not_found)?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<NumberId>) -> Result<Json<Did>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let number = store::find(&mut ctx, account, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(number.into()))
 }
 
 /// Sends a number's calls to another trunk.
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<NumberId>,
     Body(wanted): Body<DidUpdate>,
-) -> Result<Done<Json<Did>>, Problem> {
-    call.note("number_id", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+) -> Result<Committed<Json<Did>>, Problem> {
+    ctx.note("number_id", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 
 async fn rewrite(tx: &mut Tx<'_>, id: NumberId, wanted: &DidUpdate) -> Result<Json<Did>, Problem> {
-    let account = tx.call.principal()?.account_id;
+    let account = tx.ctx.principal()?.account_id;
     onboarding::must_be_approved(tx, account).await?;
     hold_trunks(tx, account).await?;
     let mut number = own(tx, id).await?;
@@ -133,11 +133,11 @@ async fn rewrite(tx: &mut Tx<'_>, id: NumberId, wanted: &DidUpdate) -> Result<Js
 }
 
 /// Gives a number back. What is left of its month is not.
-pub async fn remove(call: Call, Path(id): Path<NumberId>) -> Result<Done<NoContent>, Problem> {
-    call.note("number_id", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn remove(ctx: RequestCtx, Path(id): Path<NumberId>) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("number_id", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (app, now, account) = (tx.call.app.clone(), tx.call.now, tx.call.principal()?.account_id);
+            let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
             onboarding::must_be_active(tx, account).await?;
             let number = own(tx, *id).await?;
             release(tx, &app, &number, "its customer gave it back", now).await?;
@@ -149,7 +149,7 @@ pub async fn remove(call: Call, Path(id): Path<NumberId>) -> Result<Done<NoConte
 
 /// The caller's number, held until the commit.
 async fn own(tx: &mut Tx<'_>, id: NumberId) -> Result<NumberRow, Problem> {
-    let account = tx.call.principal()?.account_id;
+    let account = tx.ctx.principal()?.account_id;
     let number = store::lock(tx, id).await?.filter(|number| number.account_id == account);
     number.ok_or_else(Problem::not_found)
 }

@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::rented;
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -32,36 +32,36 @@ use voice::calls;
 /// How many trunks an account may have.
 const AT_MOST: i64 = 100;
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, (i64, TrunkId)>) -> Result<Page<Trunk>, Problem> {
-    let account = read.principal()?.account_id;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, (i64, TrunkId)>) -> Result<Page<Trunk>, Problem> {
+    let account = ctx.principal()?.account_id;
     let (at, id) = listing.after.unwrap_or((i64::MAX, TrunkId::new(Uuid::max())));
-    let rows = store::list(&mut read, account, (Time::from_millis(at), id), listing.fetch()).await?;
-    let settings = &read.call.app.settings;
+    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let settings = &ctx.request.app.settings;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| Trunk::new(row, settings))
 }
 
-pub async fn show(mut read: Read, Path(id): Path<TrunkId>) -> Result<Json<Trunk>, Problem> {
-    let account = read.principal()?.account_id;
-    let trunk = store::find(&mut read, account, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(Trunk::new(trunk, &read.call.app.settings)))
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trunk>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let trunk = store::find(&mut ctx, account, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(Trunk::new(trunk, &ctx.request.app.settings)))
 }
 
-pub async fn create(call: Call, Body(wanted): Body<TrunkCreate>) -> Result<Done<Created<Trunk>>, Problem> {
-    known_zone(&call.app.settings, &wanted.zone)?;
+pub async fn create(ctx: RequestCtx, Body(wanted): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
+    known_zone(&ctx.app.settings, &wanted.zone)?;
     let new = TrunkRow {
-        id: TrunkId::new(call.app.entropy.uuid(call.now)),
-        account_id: call.principal()?.account_id,
+        id: TrunkId::new(ctx.app.entropy.uuid(ctx.now)),
+        account_id: ctx.principal()?.account_id,
         name: wanted.name,
         zone: wanted.zone,
         channel_cap: wanted.channel_cap,
         cps_limit: wanted.cps_limit,
         inbound_uri: wanted.inbound_uri,
         is_default: wanted.is_default,
-        created_at: call.now,
-        updated_at: call.now,
+        created_at: ctx.now,
+        updated_at: ctx.now,
     };
-    call.note("trunk_id", new.id.to_string());
-    call.commit(new, |tx, new| Box::pin(add(tx, new))).await
+    ctx.note("trunk_id", new.id.to_string());
+    ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
 }
 
 async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem> {
@@ -75,23 +75,23 @@ async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem>
         store::unset_default(tx, trunk.account_id, trunk.created_at).await?;
     }
     store::insert(tx, &trunk).await?;
-    Ok(Created(Trunk::new(trunk, &tx.call.app.settings)))
+    Ok(Created(Trunk::new(trunk, &tx.ctx.app.settings)))
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<TrunkId>,
     Body(wanted): Body<TrunkUpdate>,
-) -> Result<Done<Json<Trunk>>, Problem> {
+) -> Result<Committed<Json<Trunk>>, Problem> {
     if let Change::Set(zone) = &wanted.zone {
-        known_zone(&call.app.settings, zone)?;
+        known_zone(&ctx.app.settings, zone)?;
     }
-    call.note("trunk_id", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+    ctx.note("trunk_id", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 
 async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<Json<Trunk>, Problem> {
-    let (call, now) = (tx.call, tx.call.now);
+    let (call, now) = (tx.ctx, tx.ctx.now);
     let before = own(tx, id).await?;
     tx.expect_version(&Trunk::new(before.clone(), &call.app.settings))?;
     let mut trunk = before.clone();
@@ -108,15 +108,15 @@ async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<J
     Ok(Json(Trunk::new(trunk, &call.app.settings)))
 }
 
-pub async fn remove(call: Call, Path(id): Path<TrunkId>) -> Result<Done<NoContent>, Problem> {
-    call.note("trunk_id", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("trunk_id", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let trunk = own(tx, *id).await?;
             if let Some(need) = in_use(tx, &trunk).await? {
                 return Err(Problem::resource_in_use(need));
             }
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             allow_lists::begin_change(tx, now).await?;
             allow_list::forget(tx, trunk.id).await?;
             store::remove(tx, trunk.id).await?;
@@ -156,7 +156,7 @@ async fn hold(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
 
 /// The caller's trunk, held until the commit together with its others.
 async fn own(tx: &mut Tx<'_>, id: TrunkId) -> Result<TrunkRow, Problem> {
-    let account = tx.call.principal()?.account_id;
+    let account = tx.ctx.principal()?.account_id;
     hold(tx, account).await?;
     store::find(tx, account, id).await?.ok_or_else(Problem::not_found)
 }

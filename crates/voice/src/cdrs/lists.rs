@@ -5,7 +5,7 @@ use super::search::{self, CdrRow, Place};
 use super::store;
 use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, Cdr, CdrDetail, CdrFilters};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -25,37 +25,37 @@ fn position((at, id): Place) -> Position {
     (at.millis(), id)
 }
 
-pub async fn list(mut read: Read, listing: Listing<CdrFilters, Position, MOST>) -> Result<Page<Cdr>, Problem> {
-    let wanted = listing.filters.clone().wanted(read.principal()?.account_id)?;
-    let found = search::page(&mut read, &wanted, listing.after.map(place), listing.limit as usize).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<CdrFilters, Position, MOST>) -> Result<Page<Cdr>, Problem> {
+    let wanted = listing.filters.clone().wanted(ctx.principal()?.account_id)?;
+    let found = search::page(&mut ctx, &wanted, listing.after.map(place), listing.limit as usize).await?;
     listing.page_before(found.rows, found.next.map(position), Cdr::from)
 }
 
 pub async fn list_all(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<AdminCdrFilters, Position, MOST>,
 ) -> Result<Page<AdminCdr>, Problem> {
     let wanted = listing.filters.clone().wanted()?;
-    let found = search::page(&mut read, &wanted, listing.after.map(place), listing.limit as usize).await?;
+    let found = search::page(&mut ctx, &wanted, listing.after.map(place), listing.limit as usize).await?;
     listing.page_before(found.rows, found.next.map(position), AdminCdr::from)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {
-    let account = read.principal()?.account_id;
-    let found = store::find(&mut read, id).await?.filter(|found| found.cdr.account_id == account);
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let found = store::find(&mut ctx, id).await?.filter(|found| found.cdr.account_id == account);
     let found = found.ok_or_else(Problem::not_found)?;
-    let Read { conn, call } = read;
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let source = proof::source(&call.app, &found).await?;
+    let source = proof::source(&request.app, &found).await?;
     let price = proof::price(&found, source.as_ref());
     Ok(Json(CdrDetail { cdr: found.cdr.into(), price }))
 }
 
-pub async fn show_to_team(mut read: Read, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
-    let found = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
-    let Read { conn, call } = read;
+pub async fn show_to_team(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
+    let found = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let source = proof::source(&call.app, &found).await?;
+    let source = proof::source(&request.app, &found).await?;
     let price = proof::price(&found, source.as_ref());
     let (imported, review) = (found.terms.imported, found.terms.review);
     let CdrRow { trunk_id, leg, country, destination_name, .. } = found.cdr.clone();

@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use crate::upstreams;
 use api::answer::{Accepted, Json};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::csv::OptionalTable;
 use api::input::{Path, PathPair, Query};
 use api::page::{Listing, Page, Unfiltered};
@@ -44,35 +44,35 @@ const UNDER_WAY_AT_MOST: i64 = 20;
 
 /// Takes a file in, or the order to pull one. The rest happens later.
 pub async fn import(
-    call: Call,
+    ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
     Query(query): Query<ImportQuery>,
     OptionalTable(table): OptionalTable,
-) -> Result<Done<Accepted<DeckImport>>, Problem> {
-    let found = upstreams::find(&mut *call.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
+) -> Result<Committed<Accepted<DeckImport>>, Problem> {
+    let found = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
     if table.is_none() && found.rate_import_url.is_none() {
         let detail = "The upstream has no rate_import_url to pull a deck from; send one as text/csv, or set it.";
         return Err(Problem::state_conflict(detail));
     }
-    let id = DeckImportId::new(call.app.entropy.uuid(call.now));
+    let id = DeckImportId::new(ctx.app.entropy.uuid(ctx.now));
     let mode = query.mode.unwrap_or(ImportMode::Replace);
-    let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, call.now);
+    let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
     if let Some(table) = table {
         new.rows_total = Some(rows_of(table.lines));
         let StoredFile { hash, .. } = table.file.keep().await?;
         new.content_hash = Some(hash);
     }
-    call.note("upstream_id", upstream.to_string());
-    call.note("import_id", id.to_string());
-    call.commit(new, |tx, new| {
+    ctx.note("upstream_id", upstream.to_string());
+    ctx.note("import_id", id.to_string());
+    ctx.commit(new, |tx, new| {
         Box::pin(async move {
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(Problem::not_found)?;
             if store::under_way(tx, new.upstream_id).await? >= UNDER_WAY_AT_MOST {
                 let detail = format!("{UNDER_WAY_AT_MOST} imports of this upstream are under way already.");
                 return Err(Problem::state_conflict(detail));
             }
-            let call = tx.call;
-            queue(tx, &call.app, new, call.now).await?;
+            let ctx = tx.ctx;
+            queue(tx, &ctx.app, new, ctx.now).await?;
             Ok(Accepted(DeckImport::of(new.clone(), Some(Vec::new()))))
         })
     })
@@ -91,21 +91,21 @@ async fn enqueue(conn: &mut Conn, app: &App, upstream: UpstreamId, now: Time) ->
 }
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     Path(upstream): Path<UpstreamId>,
     listing: Listing<Unfiltered, (i64, DeckImportId)>,
 ) -> Result<Page<DeckImport>, Problem> {
-    upstreams::find(&mut read, upstream).await?.ok_or_else(Problem::not_found)?;
+    upstreams::find(&mut ctx, upstream).await?.ok_or_else(Problem::not_found)?;
     let (at, id) = listing.after.unwrap_or((i64::MAX, DeckImportId::new(Uuid::max())));
-    let rows = store::list(&mut read, upstream, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, upstream, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| DeckImport::of(row, None))
 }
 
 pub async fn show(
-    mut read: Read,
+    mut ctx: ReadCtx,
     PathPair(upstream, id): PathPair<UpstreamId, DeckImportId>,
 ) -> Result<Json<DeckImport>, Problem> {
-    let report = report(&mut read, upstream, id).await?.ok_or_else(Problem::not_found)?;
+    let report = report(&mut ctx, upstream, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(report))
 }
 

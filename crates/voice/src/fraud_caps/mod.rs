@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::{InvalidParam, Problem};
 use db::{Conn, DbError};
@@ -70,9 +70,9 @@ impl FraudCapsUpdate {
     }
 }
 
-pub async fn show(mut read: Read) -> Result<Json<FraudCaps>, Problem> {
-    let account = read.principal()?.account_id;
-    Ok(Json(caps(&mut read, account).await?))
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<FraudCaps>, Problem> {
+    let account = ctx.principal()?.account_id;
+    Ok(Json(caps(&mut ctx, account).await?))
 }
 
 async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError> {
@@ -83,16 +83,19 @@ async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError>
     }))
 }
 
-pub async fn change(call: Call, Body(wanted): Body<FraudCapsUpdate>) -> Result<Done<Json<FraudCaps>>, Problem> {
+pub async fn change(
+    ctx: RequestCtx,
+    Body(wanted): Body<FraudCapsUpdate>,
+) -> Result<Committed<Json<FraudCaps>>, Problem> {
     let faults = wanted.faults();
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    call.commit(wanted, |tx, wanted| Box::pin(set(tx, wanted))).await
+    ctx.commit(wanted, |tx, wanted| Box::pin(set(tx, wanted))).await
 }
 
 async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps>, Problem> {
-    let (call, account) = (tx.call, tx.call.principal()?.account_id);
+    let (call, account) = (tx.ctx, tx.ctx.principal()?.account_id);
     onboarding::must_be_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let before = caps(tx, account).await?;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Query};
 use api::problem::{InvalidParam, Problem};
 use db::{Conn, DbError};
@@ -92,17 +92,17 @@ pub struct AsOf {
     date: Option<Date>,
 }
 
-pub async fn show(mut read: Read, Query(as_of): Query<AsOf>) -> Result<Json<FxRates>, Problem> {
-    let day = as_of.date.unwrap_or(read.call.now.into());
-    Ok(Json(rates_on(&mut read, day).await?.into()))
+pub async fn show(mut ctx: ReadCtx, Query(as_of): Query<AsOf>) -> Result<Json<FxRates>, Problem> {
+    let day = as_of.date.unwrap_or(ctx.request.now.into());
+    Ok(Json(rates_on(&mut ctx, day).await?.into()))
 }
 
-pub async fn change(call: Call, Body(wanted): Body<FxRatesUpdate>) -> Result<Done<Json<FxRates>>, Problem> {
-    let rates = wanted.checked(call.now)?;
-    call.note("date", rates.date.to_string());
-    call.commit(rates, |tx, rates| {
+pub async fn change(ctx: RequestCtx, Body(wanted): Body<FxRatesUpdate>) -> Result<Committed<Json<FxRates>>, Problem> {
+    let rates = wanted.checked(ctx.now)?;
+    ctx.note("date", rates.date.to_string());
+    ctx.commit(rates, |tx, rates| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             let before = FxRates::from(rates_on(tx, now.into()).await?);
             tx.expect_version(&before)?;
             store::replace(tx, rates).await?;

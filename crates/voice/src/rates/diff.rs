@@ -4,7 +4,7 @@ use rating::{Prefix, Priced, Sell};
 
 use super::types::{DiffQuery, RateDiffEntry, money};
 use super::{MOST, Position, aside};
-use api::call::Read;
+use api::context::ReadCtx;
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use db::DbError;
@@ -13,15 +13,15 @@ use platform::app::App;
 use platform::routing::tariff::{Past, Stretch};
 use values::{Time, UpstreamId};
 
-pub async fn diff(read: Read, listing: Listing<DiffQuery, Position, MOST>) -> Result<Page<RateDiffEntry>, Problem> {
-    let Read { conn, call } = read;
+pub async fn diff(ctx: ReadCtx, listing: Listing<DiffQuery, Position, MOST>) -> Result<Page<RateDiffEntry>, Problem> {
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
     let DiffQuery { from, to } = listing.filters;
     if to.0 < from.0 {
         return Err(Problem::invalid("to", "must not be before from"));
     }
     let after = listing.after.map(Position::prefix).transpose()?.unwrap_or(Prefix::FIRST);
-    let (entries, next) = page(&call.app, (from.0, to.0), after, listing.limit as usize).await?;
+    let (entries, next) = page(&request.app, (from.0, to.0), after, listing.limit as usize).await?;
     listing.page_before(entries, next, |entry| entry)
 }
 

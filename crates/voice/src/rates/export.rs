@@ -11,7 +11,7 @@ use rating::Prefix;
 
 use super::types::Rate;
 use api::answer::Attachment;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::problem::Problem;
 use identity::balance::CURRENCY;
 use platform::outside::download::content_disposition;
@@ -32,17 +32,17 @@ struct Export {
     from: Option<Prefix>,
 }
 
-pub async fn export(read: Read) -> Result<Attachment, Problem> {
-    let Read { conn, call } = read;
+pub async fn export(ctx: ReadCtx) -> Result<Attachment, Problem> {
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let tariff = call.app.tariff.current(&call.app.db).await?;
-    let export = Export { tariff, now: call.now, from: Some(Prefix::FIRST) };
+    let tariff = request.app.tariff.current(&request.app.db).await?;
+    let export = Export { tariff, now: request.now, from: Some(Prefix::FIRST) };
     let header = stream::iter([Ok(Bytes::from_static(HEADER.as_bytes()))]);
     let rows = stream::unfold(export, async |mut export| {
         let rows = export.next_rows()?;
         Some((Ok(rows), export))
     });
-    let name = format!("rates-{CURRENCY}-{}.csv", Date::from(call.now));
+    let name = format!("rates-{CURRENCY}-{}.csv", Date::from(request.now));
     Ok(Attachment {
         content_type: HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
         disposition: HeaderValue::from_str(&content_disposition(&name)).map_err(Problem::internal)?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::types::{NumberQuery, Rate, RateFilters, prefix_of};
 use super::{LOOKED_AT, MOST, Position, Wanted, aside};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -13,13 +13,13 @@ use identity::balance::CURRENCY;
 use platform::routing::tariff::Tariff;
 use values::Time;
 
-pub async fn list(read: Read, listing: Listing<RateFilters, Position, MOST>) -> Result<Page<Rate>, Problem> {
-    let Read { conn, call } = read;
+pub async fn list(ctx: ReadCtx, listing: Listing<RateFilters, Position, MOST>) -> Result<Page<Rate>, Problem> {
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
     let RateFilters { prefix, country, q } = &listing.filters;
     let wanted = Wanted::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
-    let tariff = call.app.tariff.current(&call.app.db).await?;
-    let (limit, now) = (listing.limit as usize, call.now);
+    let tariff = request.app.tariff.current(&request.app.db).await?;
+    let (limit, now) = (listing.limit as usize, request.now);
     let (rates, next) = if wanted.is_filtered() {
         aside(move || Ok(page(&tariff, &wanted, limit, now))).await?
     } else {
@@ -44,12 +44,12 @@ fn page(tariff: &Arc<Tariff>, wanted: &Wanted, limit: usize, now: Time) -> (Vec<
     (rates, None)
 }
 
-pub async fn lookup(read: Read, Query(query): Query<NumberQuery>) -> Result<Json<Rate>, Problem> {
-    let Read { conn, call } = read;
+pub async fn lookup(ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Json<Rate>, Problem> {
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
     let number = prefix_of(&query.number)?;
-    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let tariff = request.app.tariff.current(&request.app.db).await?;
     let prices = tariff.prices(CURRENCY, |_| false);
-    let sell = prices.tariff.sell(number, call.now.millis()).ok_or_else(Problem::not_found)?;
+    let sell = prices.tariff.sell(number, request.now.millis()).ok_or_else(Problem::not_found)?;
     Ok(Json(Rate::of(&sell, CURRENCY)))
 }

@@ -11,7 +11,7 @@ use super::types::{
 use super::{LOOKED_AT, MOST, Position, Wanted, aside};
 use crate::upstreams::{self, UpstreamRow};
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -31,15 +31,18 @@ pub struct Place {
 }
 
 /// What upstreams charge, in the order of the prefixes; where several know one, in the order of the upstreams.
-pub async fn list_all(read: Read, listing: Listing<AdminRateFilters, Place, MOST>) -> Result<Page<AdminRate>, Problem> {
-    let Read { conn, call } = read;
+pub async fn list_all(
+    ctx: ReadCtx,
+    listing: Listing<AdminRateFilters, Place, MOST>,
+) -> Result<Page<AdminRate>, Problem> {
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
     let AdminRateFilters { upstream_id, prefix, q } = listing.filters.clone();
     let after = listing.after.map(|place| place.prefix);
     let wanted = Wanted::new(after, prefix.as_ref(), None, q.as_deref())?;
-    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let tariff = request.app.tariff.current(&request.app.db).await?;
     let first = listing.after.map(|place| place.upstream);
-    let (limit, now) = (listing.limit as usize, call.now);
+    let (limit, now) = (listing.limit as usize, request.now);
     let work = move || Ok(page(&tariff, &wanted, first, upstream_id, limit, now));
     let (rates, next) = if q.is_some() { aside(work).await? } else { work()? };
     listing.page_before(rates, next, |rate| rate)
@@ -80,14 +83,14 @@ fn page(
     }
 }
 
-pub async fn routes(mut read: Read, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
+pub async fn routes(mut ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
     let number = prefix_of(&query.number)?;
-    let upstreams = upstreams::all(&mut read, MOST_UPSTREAMS).await?;
-    let Read { conn, call } = read;
+    let upstreams = upstreams::all(&mut ctx, MOST_UPSTREAMS).await?;
+    let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let tariff = call.app.tariff.current(&call.app.db).await?;
+    let tariff = request.app.tariff.current(&request.app.db).await?;
     let known: HashMap<UpstreamId, UpstreamRow> = upstreams.into_iter().map(|row| (row.id, row)).collect();
-    Ok(Json(routes_to(number, &tariff, &known, call.now)))
+    Ok(Json(routes_to(number, &tariff, &known, request.now)))
 }
 
 fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, UpstreamRow>, now: Time) -> AdminRoutes {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -29,30 +29,33 @@ pub struct Filters {
     status: Option<UpstreamStatus>,
 }
 
-pub async fn list(mut read: Read, listing: Listing<Filters, (i64, UpstreamId)>) -> Result<Page<Upstream>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, UpstreamId)>) -> Result<Page<Upstream>, Problem> {
     let (at, id) = listing.after.unwrap_or((i64::MAX, UpstreamId::new(Uuid::max())));
     let after = (Time::from_millis(at), id);
-    let rows = store::list(&mut read, listing.filters.status, after, listing.fetch()).await?;
+    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), Upstream::from)
 }
 
-pub async fn show(mut read: Read, Path(id): Path<UpstreamId>) -> Result<Json<Upstream>, Problem> {
-    let found = find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<UpstreamId>) -> Result<Json<Upstream>, Problem> {
+    let found = find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(found.into()))
 }
 
-pub async fn create(call: Call, Body(wanted): Body<UpstreamCreate>) -> Result<Done<Created<Upstream>>, Problem> {
-    let is_lab = call.app.settings.allow_private_ips;
+pub async fn create(
+    ctx: RequestCtx,
+    Body(wanted): Body<UpstreamCreate>,
+) -> Result<Committed<Created<Upstream>>, Problem> {
+    let is_lab = ctx.app.settings.allow_private_ips;
     check_pulling(wanted.rate_import_url.as_ref(), wanted.rate_import_schedule.as_ref(), is_lab)?;
     let new = UpstreamRow {
-        id: UpstreamId::new(call.app.entropy.uuid(call.now)),
+        id: UpstreamId::new(ctx.app.entropy.uuid(ctx.now)),
         name: wanted.name,
         status: UpstreamStatus::Active,
         health: UpstreamHealth::Unknown,
         dispatcher_group_id: wanted.dispatcher_group_id,
         base_currency: wanted.base_currency,
         markup: wanted.markup_percent,
-        next_import_at: wanted.rate_import_schedule.as_ref().and_then(|cron| cron.after(call.now)),
+        next_import_at: wanted.rate_import_schedule.as_ref().and_then(|cron| cron.after(ctx.now)),
         rate_import_url: wanted.rate_import_url,
         rate_import_schedule: wanted.rate_import_schedule,
         pulled_hash: None,
@@ -61,11 +64,11 @@ pub async fn create(call: Call, Body(wanted): Body<UpstreamCreate>) -> Result<Do
         signaling_ips: List(wanted.signaling_ips),
         deck_id: None,
         last_import_at: None,
-        created_at: call.now,
-        updated_at: call.now,
+        created_at: ctx.now,
+        updated_at: ctx.now,
     };
-    call.note("upstream_id", new.id.to_string());
-    call.commit(new, |tx, new| {
+    ctx.note("upstream_id", new.id.to_string());
+    ctx.commit(new, |tx, new| {
         Box::pin(async move {
             if !store::insert(tx, new).await? {
                 let group = new.dispatcher_group_id;
@@ -80,14 +83,14 @@ pub async fn create(call: Call, Body(wanted): Body<UpstreamCreate>) -> Result<Do
 }
 
 pub async fn change(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<UpstreamId>,
     Body(wanted): Body<UpstreamUpdate>,
-) -> Result<Done<Json<Upstream>>, Problem> {
-    call.note("upstream_id", id.to_string());
-    call.commit((id, wanted), |tx, (id, wanted)| {
+) -> Result<Committed<Json<Upstream>>, Problem> {
+    ctx.note("upstream_id", id.to_string());
+    ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
-            let (now, is_lab) = (tx.call.now, tx.call.app.settings.allow_private_ips);
+            let (now, is_lab) = (tx.ctx.now, tx.ctx.app.settings.allow_private_ips);
             let before = lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Upstream::from(before.clone()))?;
             let mut upstream = before.clone();
@@ -104,11 +107,11 @@ pub async fn change(
     .await
 }
 
-pub async fn remove(call: Call, Path(id): Path<UpstreamId>) -> Result<Done<NoContent>, Problem> {
-    call.note("upstream_id", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn remove(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("upstream_id", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if store::is_needed(tx, *id).await? {
                 let detail = "Rates or numbers of this upstream were imported, and what was sold hangs on them; \

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use api::answer::{Created, Json};
 use api::auth::Who;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::endpoint::{Endpoint, get, post};
 use api::input::{Body, Path, Query};
 use api::page::{Listing, Page};
@@ -49,8 +49,8 @@ async fn leave_mark(conn: &mut Conn, text: &str) -> Result<i64, Problem> {
     Ok(total)
 }
 
-async fn mark(call: Call, Body(request): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
-    call.commit(request, |tx, request| {
+async fn mark(ctx: RequestCtx, Body(request): Body<Mark>) -> Result<Committed<Created<Marked>>, Problem> {
+    ctx.commit(request, |tx, request| {
         Box::pin(async move {
             let total = leave_mark(tx, &request.text).await?;
             match request.text.as_str() {
@@ -64,21 +64,25 @@ async fn mark(call: Call, Body(request): Body<Mark>) -> Result<Done<Created<Mark
     .await
 }
 
-async fn mark_below(call: Call, Path(_): Path<String>, body: Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
-    mark(call, body).await
+async fn mark_below(
+    ctx: RequestCtx,
+    Path(_): Path<String>,
+    body: Body<Mark>,
+) -> Result<Committed<Created<Marked>>, Problem> {
+    mark(ctx, body).await
 }
 
-async fn panic_outside(_: Call, Body(_): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
+async fn panic_outside(_: RequestCtx, Body(_): Body<Mark>) -> Result<Committed<Created<Marked>>, Problem> {
     panic!("told to panic outside the transaction")
 }
 
-async fn panic_reading(_: Read) -> Result<Json<Marked>, Problem> {
+async fn panic_reading(_: ReadCtx) -> Result<Json<Marked>, Problem> {
     panic!("told to panic while reading")
 }
 
 /// What no transaction may do: wait for something other than its connection.
-async fn wait_inside(call: Call, Body(_): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
-    call.commit((), |tx, ()| {
+async fn wait_inside(ctx: RequestCtx, Body(_): Body<Mark>) -> Result<Committed<Created<Marked>>, Problem> {
+    ctx.commit((), |tx, ()| {
         Box::pin(async move {
             let total = leave_mark(tx, "waited").await?;
             tokio::task::yield_now().await;
@@ -93,16 +97,16 @@ pub static ARRIVED: LazyLock<Notify> = LazyLock::new(Notify::new);
 /// One permit lets one request go.
 pub static RELEASE: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(0));
 
-async fn held(read: Read) -> Result<Json<Marked>, Problem> {
-    drop(read);
+async fn held(ctx: ReadCtx) -> Result<Json<Marked>, Problem> {
+    drop(ctx);
     ARRIVED.notify_one();
     RELEASE.acquire().await.map_err(Problem::internal)?.forget();
     Ok(Json(Marked { text: "let go".into(), count: 0, total: 0 }))
 }
 
 /// Is held in the middle of its transaction, by its thread.
-async fn held_mark(call: Call, Body(request): Body<Mark>) -> Result<Done<Created<Marked>>, Problem> {
-    call.commit(request, |tx, request| {
+async fn held_mark(ctx: RequestCtx, Body(request): Body<Mark>) -> Result<Committed<Created<Marked>>, Problem> {
+    ctx.commit(request, |tx, request| {
         Box::pin(async move {
             let total = leave_mark(tx, &request.text).await?;
             ARRIVED.notify_one();
@@ -132,10 +136,10 @@ db::row! {
     }
 }
 
-async fn items(mut read: Read, listing: Listing<Filters, i64>) -> Result<Page<Item>, Problem> {
+async fn items(mut ctx: ReadCtx, listing: Listing<Filters, i64>) -> Result<Page<Item>, Problem> {
     let after = listing.after.unwrap_or(i64::MAX);
     let colour = listing.filters.colour.as_ref().map(|colour| colour.to_string());
-    let rows: Vec<Item> = read
+    let rows: Vec<Item> = ctx
         .all(
             "SELECT id, colour FROM probe_items WHERE id < $1 AND ($2 IS NULL OR colour = $2) ORDER BY id DESC LIMIT $3",
             params![after, colour, listing.fetch()],
@@ -153,7 +157,7 @@ pub struct Question {
     text: Option<String>,
 }
 
-async fn ask(_: Read, Query(question): Query<Question>) -> Result<Json<Question>, Problem> {
+async fn ask(_: ReadCtx, Query(question): Query<Question>) -> Result<Json<Question>, Problem> {
     Ok(Json(question))
 }
 

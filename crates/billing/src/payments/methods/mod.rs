@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};
 use api::answer::{Created, Json, NoContent};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -28,31 +28,31 @@ use values::{AccountId, Change, PaymentMethodId, Time};
 const AT_MOST: i64 = 20;
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Unfiltered, (i64, PaymentMethodId)>,
 ) -> Result<Page<PaymentMethod>, Problem> {
-    let account = read.principal()?.account_id;
+    let account = ctx.principal()?.account_id;
     let (at, id) = listing.after.unwrap_or((i64::MAX, PaymentMethodId::new(Uuid::max())));
-    let rows = store::list(&mut read, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), PaymentMethod::from)
 }
 
 /// Begins to save a card, in the steps of a top-up.
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Body(request): Body<PaymentMethodCreateRequest>,
-) -> Result<Done<Created<PaymentMethodCreateResponse>>, Problem> {
-    let return_url = call
+) -> Result<Committed<Created<PaymentMethodCreateResponse>>, Problem> {
+    let return_url = ctx
         .app
         .settings
         .return_address(&request.return_url)
         .ok_or_else(|| Problem::invalid("return_url", "must lead to an origin that payers may be sent back to"))?;
-    let new = new_payment(&call, Purpose::Card, None)?;
-    let opened = open_checkout(&call, new, return_url, |conn, account| Box::pin(admit(conn, account)));
+    let new = new_payment(&ctx, Purpose::Card, None)?;
+    let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(admit(conn, account)));
     let (id, checkout) = opened.await?;
-    call.commit((id, checkout), |tx, (id, checkout)| {
+    ctx.commit((id, checkout), |tx, (id, checkout)| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             super::store::keep_order(tx, *id, &checkout.order_id, now).await?;
             Ok(Created(PaymentMethodCreateResponse {
                 checkout_url: checkout.checkout_url.clone(),
@@ -103,12 +103,12 @@ pub async fn save(
 }
 
 pub async fn update(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<PaymentMethodId>,
     Body(request): Body<PaymentMethodUpdate>,
-) -> Result<Done<Json<PaymentMethod>>, Problem> {
-    call.note("payment_method_id", id.to_string());
-    call.commit((id, request), |tx, (id, request)| {
+) -> Result<Committed<Json<PaymentMethod>>, Problem> {
+    ctx.note("payment_method_id", id.to_string());
+    ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let mut method = own(tx, *id).await?;
             tx.expect_version(&PaymentMethod::from(method.clone()))?;
@@ -128,11 +128,11 @@ pub async fn update(
     .await
 }
 
-pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<NoContent>, Problem> {
-    call.note("payment_method_id", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn remove(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("payment_method_id", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (method, now) = (own(tx, *id).await?, tx.call.now);
+            let (method, now) = (own(tx, *id).await?, tx.ctx.now);
             if method.is_default && store::count(tx, method.account_id).await? > 1 {
                 return Err(Problem::resource_in_use("This card is the default; make another one the default first."));
             }
@@ -154,7 +154,7 @@ pub async fn remove(call: Call, Path(id): Path<PaymentMethodId>) -> Result<Done<
 
 /// The caller's card, held until the commit together with its others.
 async fn own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
-    let account = tx.call.principal()?.account_id;
+    let account = tx.ctx.principal()?.account_id;
     onboarding::must_be_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let method = store::lock(tx, id).await?;

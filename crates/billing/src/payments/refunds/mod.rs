@@ -16,7 +16,7 @@ use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentRow};
 use super::topups::{Position, position, resume};
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::idempotency::Mark;
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
@@ -34,33 +34,33 @@ use values::{Money, PaymentId, RefundId, Time, UserId};
 /// How long money is held for a refund that the provider does not decide on.
 const HELD_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
-pub async fn list(mut read: Read, listing: Listing<Unfiltered, Position>) -> Result<Page<AdminPayment>, Problem> {
-    let rows = payments::list(&mut read, resume(listing.after), listing.fetch()).await?;
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<AdminPayment>, Problem> {
+    let rows = payments::list(&mut ctx, resume(listing.after), listing.fetch()).await?;
     listing.page(rows, position, AdminPayment::from)
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Path(payment_id): Path<PaymentId>,
     Body(request): Body<AdminRefundCreate>,
-) -> Result<Done<Json<AdminPayment>>, Problem> {
-    let (app, now) = (&call.app, call.now);
-    call.note("payment_id", payment_id.to_string());
+) -> Result<Committed<Json<AdminPayment>>, Problem> {
+    let (app, now) = (&ctx.app, ctx.now);
+    ctx.note("payment_id", payment_id.to_string());
     let claim = Claim {
-        call: call.clone(),
+        ctx: ctx.clone(),
         id: RefundId::new(app.entropy.uuid(now)),
         payment_id,
         request,
         provider: app.payments.provider(),
-        requested_by: call.principal()?.user_id,
-        mark: call.mark()?,
+        requested_by: ctx.principal()?.user_id,
+        mark: ctx.mark()?,
         now,
     };
     let (refund, payment) = app.db.tx(claim, |conn, claim| Box::pin(claim_refund(conn, claim))).await?;
-    call.note("refund_id", refund.id.to_string());
+    ctx.note("refund_id", refund.id.to_string());
     let state = match refund.status {
         RefundStatus::Pending => send(app, &refund, &payment).await.map_err(|error| {
-            tracing::warn!(%error, request_id = call.request_id, "the payment provider sent nothing back");
+            tracing::warn!(%error, request_id = ctx.request_id, "the payment provider sent nothing back");
             Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
         })?,
         // It has ended, and the provider is asked no more: it might send now what counts as refused.
@@ -72,7 +72,7 @@ pub async fn create(
         app.db.tx(verdict, |conn, verdict| Box::pin(finish(conn, verdict))).await?;
         return Err(Problem::state_conflict("The payment provider refuses this refund; the money stays with us."));
     }
-    call.commit(verdict, |tx, verdict| {
+    ctx.commit(verdict, |tx, verdict| {
         Box::pin(async move {
             finish(tx, verdict).await?;
             let payment = payments::find(tx, verdict.payment_id).await?.ok_or_else(Problem::not_found)?;
@@ -84,7 +84,7 @@ pub async fn create(
 
 /// A refund to be.
 struct Claim {
-    call: Call,
+    ctx: RequestCtx,
     id: RefundId,
     payment_id: PaymentId,
     request: AdminRefundCreate,
@@ -98,7 +98,7 @@ struct Claim {
 async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, PaymentRow), Problem> {
     let payment = payments::lock(conn, claim.payment_id).await?;
     let payment = payment.filter(|payment| payment.amount.is_some()).ok_or_else(Problem::not_found)?;
-    claim.call.about(payment.account_id);
+    claim.ctx.about(payment.account_id);
     if let Some(known) = store::claimed(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
         claim.mark.expect_same(&known.request_digest)?;
         return Ok((known, payment));

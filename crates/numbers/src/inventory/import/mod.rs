@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use api::answer::{Accepted, Json};
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::csv::Table;
 use api::input::{Path, Query};
 use api::problem::Problem;
@@ -42,27 +42,27 @@ pub struct ImportQuery {
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Query(query): Query<ImportQuery>,
     table: Table,
-) -> Result<Done<Accepted<InventoryImport>>, Problem> {
+) -> Result<Committed<Accepted<InventoryImport>>, Problem> {
     let upstream = query.upstream_id;
     let unknown = || Problem::invalid("upstream_id", "names no upstream");
-    upstreams::find(&mut *call.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
-    let (rows, id) = (rows_of(table.lines), InventoryImportId::new(call.app.entropy.uuid(call.now)));
+    upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
+    let (rows, id) = (rows_of(table.lines), InventoryImportId::new(ctx.app.entropy.uuid(ctx.now)));
     let file = table.file.keep().await?;
-    call.note("upstream_id", upstream.to_string());
-    call.note("import_id", id.to_string());
-    call.commit(ImportRow::queued(id, upstream, file.hash, rows, call.now), |tx, new| {
+    ctx.note("upstream_id", upstream.to_string());
+    ctx.note("import_id", id.to_string());
+    ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {
         Box::pin(async move {
-            let call = tx.call;
+            let ctx = tx.ctx;
             let unknown = || Problem::invalid("upstream_id", "names no upstream");
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(unknown)?;
             if store::under_way(tx).await? >= UNDER_WAY_AT_MOST {
                 return Err(Problem::state_conflict(format!("{UNDER_WAY_AT_MOST} imports are under way already.")));
             }
             store::insert(tx, new).await?;
-            enqueue(tx, &call.app, call.now).await?;
+            enqueue(tx, &ctx.app, ctx.now).await?;
             Ok(Accepted(InventoryImport::of(new.clone(), Vec::new())))
         })
     })
@@ -74,8 +74,8 @@ async fn enqueue(conn: &mut Conn, app: &App, now: Time) -> Result<(), DbError> {
     jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: IMPORT, payload: json!({}), run_at: now }).await
 }
 
-pub async fn show(mut read: Read, Path(id): Path<InventoryImportId>) -> Result<Json<InventoryImport>, Problem> {
-    let row = store::find(&mut read, id).await?.ok_or_else(Problem::not_found)?;
-    let faults = store::faults(&mut read, id).await?;
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<InventoryImportId>) -> Result<Json<InventoryImport>, Problem> {
+    let row = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let faults = store::faults(&mut ctx, id).await?;
     Ok(Json(InventoryImport::of(row, faults)))
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::own;
 use super::store::find as find_trunk;
 use api::answer::{Created, NoContent};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -27,41 +27,41 @@ use values::{AccountId, IpAllowEntryId, Time, TrunkId};
 const AT_MOST: i64 = 60;
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     Path(trunk): Path<TrunkId>,
     listing: Listing<Unfiltered, (i64, IpAllowEntryId)>,
 ) -> Result<Page<IpAllowEntry>, Problem> {
-    let account = read.principal()?.account_id;
-    let trunk = find_trunk(&mut read, account, trunk).await?.ok_or_else(Problem::not_found)?;
+    let account = ctx.principal()?.account_id;
+    let trunk = find_trunk(&mut ctx, account, trunk).await?.ok_or_else(Problem::not_found)?;
     let (at, id) = listing.after.unwrap_or((i64::MAX, IpAllowEntryId::new(Uuid::max())));
-    let rows = store::list(&mut read, trunk.id, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, trunk.id, (Time::from_millis(at), id), listing.fetch()).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), IpAllowEntry::from)
 }
 
 pub async fn create(
-    call: Call,
+    ctx: RequestCtx,
     Path(trunk_id): Path<TrunkId>,
     Body(wanted): Body<IpAllowCreate>,
-) -> Result<Done<Created<IpAllowEntry>>, Problem> {
-    let cidr = rules::read(&wanted.cidr, call.app.settings.allow_private_ips)
+) -> Result<Committed<Created<IpAllowEntry>>, Problem> {
+    let cidr = rules::read(&wanted.cidr, ctx.app.settings.allow_private_ips)
         .map_err(|reason| Problem::invalid("cidr", reason.0))?;
     let new = EntryRow {
-        id: IpAllowEntryId::new(call.app.entropy.uuid(call.now)),
+        id: IpAllowEntryId::new(ctx.app.entropy.uuid(ctx.now)),
         trunk_id,
-        account_id: call.principal()?.account_id,
+        account_id: ctx.principal()?.account_id,
         cidr,
         note: wanted.note,
-        created_at: call.now,
+        created_at: ctx.now,
     };
-    call.note("trunk_id", trunk_id.to_string());
-    call.note("entry_id", new.id.to_string());
-    call.note("cidr", cidr.to_string());
-    call.commit(new, |tx, new| Box::pin(add(tx, new))).await
+    ctx.note("trunk_id", trunk_id.to_string());
+    ctx.note("entry_id", new.id.to_string());
+    ctx.note("cidr", cidr.to_string());
+    ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
 }
 
 async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
     own(tx, new.trunk_id).await?;
-    let now = tx.call.now;
+    let now = tx.ctx.now;
     allow_lists::begin_change(tx, now).await?;
     if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
         return Err(refusal(&taken, new.account_id));
@@ -86,18 +86,18 @@ fn refusal(taken: &Taken, account: AccountId) -> Problem {
 }
 
 pub async fn remove(
-    call: Call,
+    ctx: RequestCtx,
     PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
-) -> Result<Done<NoContent>, Problem> {
-    call.note("trunk_id", trunk.to_string());
-    call.note("entry_id", entry.to_string());
-    call.commit((trunk, entry), |tx, (trunk, entry)| {
+) -> Result<Committed<NoContent>, Problem> {
+    ctx.note("trunk_id", trunk.to_string());
+    ctx.note("entry_id", entry.to_string());
+    ctx.commit((trunk, entry), |tx, (trunk, entry)| {
         Box::pin(async move {
             let trunk = own(tx, *trunk).await?;
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             allow_lists::begin_change(tx, now).await?;
             let removed = store::remove(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
-            tx.call.note("cidr", removed.to_string());
+            tx.ctx.note("cidr", removed.to_string());
             Ok(NoContent)
         })
     })

@@ -15,7 +15,7 @@ use super::SECOND_MILLIS;
 use super::live;
 use super::types::Leg;
 use api::answer::Json;
-use api::call::{Call, Done, Read};
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -90,23 +90,23 @@ impl AdminCall {
 
 /// Those that began last come first.
 pub async fn list_live(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<LiveFilters, (i64, CallId)>,
 ) -> Result<Page<AdminCall>, Problem> {
-    let now = read.call.now;
+    let now = ctx.request.now;
     let (at, id) = listing.after.unwrap_or((i64::MAX, CallId::new(Uuid::max())));
     let LiveFilters { account_id, trunk_id, leg } = listing.filters;
     let wanted = Wanted { account: account_id, trunk: trunk_id, leg };
-    let rows = store::list(&mut read, wanted, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |call| (call.started_at.millis(), call.token), |call| AdminCall::new(call, now))
+    let rows = store::list(&mut ctx, wanted, (Time::from_millis(at), id), listing.fetch()).await?;
+    listing.page(rows, |request| (request.started_at.millis(), request.token), |request| AdminCall::new(request, now))
 }
 
 /// Has the call's switch end it.
-pub async fn hang_up(call: Call, Path(id): Path<CallId>) -> Result<Done<Json<AdminCall>>, Problem> {
-    call.note("call", id.to_string());
-    call.commit(id, |tx, id| {
+pub async fn hang_up(ctx: RequestCtx, Path(id): Path<CallId>) -> Result<Committed<Json<AdminCall>>, Problem> {
+    ctx.note("call", id.to_string());
+    ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let now = tx.call.now;
+            let now = tx.ctx.now;
             if !store::ask_to_end(tx, *id).await? {
                 return Err(match live::was_kept(tx, *id).await? {
                     true => Problem::state_conflict("The call is over already."),
@@ -114,7 +114,7 @@ pub async fn hang_up(call: Call, Path(id): Path<CallId>) -> Result<Done<Json<Adm
                 });
             }
             let shown = store::show(tx, *id).await?.ok_or_else(Problem::not_found)?;
-            tx.call.about(shown.account_id);
+            tx.ctx.about(shown.account_id);
             Ok(Json(AdminCall::new(shown, now)))
         })
     })

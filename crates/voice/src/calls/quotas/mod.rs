@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use api::answer::Json;
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::problem::{InvalidParam, Problem};
 use db::{Conn, DbError};
@@ -49,9 +49,9 @@ pub async fn quotas_of(conn: &mut Conn, app: &App, account: AccountId) -> Result
     Ok(app.settings.zones.iter().map(|zone| quota(&zone.name)).collect())
 }
 
-pub async fn quotas(mut read: Read, Path(id): Path<AccountId>) -> Result<Json<ZoneQuotas>, Problem> {
-    let app = read.call.app.clone();
-    Ok(Json(of_customer(&mut read, &app, id).await?))
+pub async fn quotas(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<ZoneQuotas>, Problem> {
+    let app = ctx.request.app.clone();
+    Ok(Json(of_customer(&mut ctx, &app, id).await?))
 }
 
 async fn of_customer(conn: &mut Conn, app: &App, id: AccountId) -> Result<ZoneQuotas, Problem> {
@@ -61,16 +61,16 @@ async fn of_customer(conn: &mut Conn, app: &App, id: AccountId) -> Result<ZoneQu
 }
 
 pub async fn set_quotas(
-    call: Call,
+    ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(wanted): Body<ZoneQuotasUpdate>,
-) -> Result<Done<Json<ZoneQuotas>>, Problem> {
-    let faults = faults(&call.app, &wanted.data);
+) -> Result<Committed<Json<ZoneQuotas>>, Problem> {
+    let faults = faults(&ctx.app, &wanted.data);
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    call.about(id);
-    call.commit((id, wanted), |tx, (id, wanted)| Box::pin(replace(tx, *id, &wanted.data))).await
+    ctx.about(id);
+    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(replace(tx, *id, &wanted.data))).await
 }
 
 fn faults(app: &App, wanted: &[ZoneQuota]) -> Vec<InvalidParam> {
@@ -87,7 +87,7 @@ fn faults(app: &App, wanted: &[ZoneQuota]) -> Vec<InvalidParam> {
 }
 
 async fn replace(tx: &mut Tx<'_>, id: AccountId, wanted: &[ZoneQuota]) -> Result<Json<ZoneQuotas>, Problem> {
-    let (app, now) = (tx.call.app.clone(), tx.call.now);
+    let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     accounts::lock(tx, id).await?;
     let before = of_customer(tx, &app, id).await?;
     tx.expect_version(&before)?;
@@ -96,6 +96,6 @@ async fn replace(tx: &mut Tx<'_>, id: AccountId, wanted: &[ZoneQuota]) -> Result
         store::choose(tx, id, zone, *limit, now).await?;
     }
     let after = of_customer(tx, &app, id).await?;
-    tx.call.note("quotas", json!({"from": before.data, "to": after.data}));
+    tx.ctx.note("quotas", json!({"from": before.data, "to": after.data}));
     Ok(Json(after))
 }

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use api::answer::{Accepted, Json};
-use api::call::{Call, Done, Read, Tx};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -43,7 +43,10 @@ const GIVEN_UP_AFTER: Duration = DAY;
 /// Exports whose files are let go of in one transaction.
 const BATCH: i64 = 1000;
 
-pub async fn create(call: Call, Body(wanted): Body<CdrExportCreate>) -> Result<Done<Accepted<CdrExport>>, Problem> {
+pub async fn create(
+    ctx: RequestCtx,
+    Body(wanted): Body<CdrExportCreate>,
+) -> Result<Committed<Accepted<CdrExport>>, Problem> {
     let (from, to) = (wanted.from.0, wanted.to.0);
     if to <= from {
         return Err(Problem::invalid("to", "must be after from"));
@@ -51,10 +54,10 @@ pub async fn create(call: Call, Body(wanted): Body<CdrExportCreate>) -> Result<D
     if to > from.plus(DAY.saturating_mul(MOST_DAYS)) {
         return Err(Problem::invalid("to", format!("must be at most {MOST_DAYS} days after from")));
     }
-    let account = call.principal()?.account_id;
-    call.limit(Limit::Exports, Subject::account(account)).await?;
+    let account = ctx.principal()?.account_id;
+    ctx.limit(Limit::Exports, Subject::account(account)).await?;
     let export = ExportRow {
-        id: CdrExportId::new(call.app.entropy.uuid(call.now)),
+        id: CdrExportId::new(ctx.app.entropy.uuid(ctx.now)),
         account_id: account,
         status: ExportStatus::Queued,
         format: wanted.format.unwrap_or(ExportFormat::Csv),
@@ -65,16 +68,16 @@ pub async fn create(call: Call, Body(wanted): Body<CdrExportCreate>) -> Result<D
         size_bytes: None,
         content_hash: None,
         reason: None,
-        requested_at: call.now,
+        requested_at: ctx.now,
         completed_at: None,
         expires_at: None,
     };
-    call.note("export_id", export.id.to_string());
-    call.commit(export, |tx, export| Box::pin(enqueue(tx, export))).await
+    ctx.note("export_id", export.id.to_string());
+    ctx.commit(export, |tx, export| Box::pin(enqueue(tx, export))).await
 }
 
 async fn enqueue(tx: &mut Tx<'_>, export: &ExportRow) -> Result<Accepted<CdrExport>, Problem> {
-    let (app, now) = (tx.call.app.clone(), tx.call.now);
+    let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     store::insert(tx, export).await?;
     let payload = json!({"export_id": export.id});
     let job = NewJob { id: app.entropy.uuid(now), kind: EXPORT, payload, run_at: now };
@@ -83,20 +86,20 @@ async fn enqueue(tx: &mut Tx<'_>, export: &ExportRow) -> Result<Accepted<CdrExpo
 }
 
 pub async fn list(
-    mut read: Read,
+    mut ctx: ReadCtx,
     listing: Listing<Unfiltered, (i64, CdrExportId)>,
 ) -> Result<Page<CdrExport>, Problem> {
-    let account = read.principal()?.account_id;
+    let account = ctx.principal()?.account_id;
     let (at, id) = listing.after.unwrap_or((i64::MAX, CdrExportId::new(Uuid::max())));
-    let rows = store::list(&mut read, account, (Time::from_millis(at), id), listing.fetch()).await?;
-    let (app, now) = (read.call.app.clone(), read.call.now);
+    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     listing.page(rows, |row| (row.requested_at.millis(), row.id), |row| CdrExport::new(&app, row, now))
 }
 
-pub async fn show(mut read: Read, Path(id): Path<CdrExportId>) -> Result<Json<CdrExport>, Problem> {
-    let account = read.principal()?.account_id;
-    let export = store::find(&mut read, account, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(CdrExport::new(&read.call.app, export, read.call.now)))
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<CdrExport>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let export = store::find(&mut ctx, account, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(CdrExport::new(&ctx.request.app, export, ctx.request.now)))
 }
 
 /// Lets go of files whose time is over; the sweep of files that no row names removes them. An export whose job was

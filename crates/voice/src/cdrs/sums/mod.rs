@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::calls;
 use api::answer::Json;
-use api::call::Read;
+use api::context::ReadCtx;
 use api::input::Query;
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -44,10 +44,10 @@ fn hour_start(hour: i64) -> Rfc3339 {
     Rfc3339(Time::from_millis(hour.saturating_mul(HOUR_MILLIS)))
 }
 
-pub async fn summary(mut read: Read, Query(query): Query<SummaryQuery>) -> Result<Json<CdrSummary>, Problem> {
-    let account = read.principal()?.account_id;
-    let date = query.date.unwrap_or_else(|| Date::from(read.call.now));
-    let rows = store::day(&mut read, account, day_of(date.start()), MOST_DESTINATIONS).await?;
+pub async fn summary(mut ctx: ReadCtx, Query(query): Query<SummaryQuery>) -> Result<Json<CdrSummary>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let date = query.date.unwrap_or_else(|| Date::from(ctx.request.now));
+    let rows = store::day(&mut ctx, account, day_of(date.start()), MOST_DESTINATIONS).await?;
     let sum = |of: fn(&DayRow) -> i64| rows.iter().map(of).sum::<i64>();
     let totals = SummaryTotals {
         attempts: sum(|row| row.attempts),
@@ -64,8 +64,8 @@ fn minutes(seconds: i64) -> f64 {
     seconds as f64 / 60.0
 }
 
-pub async fn asr_acd(mut read: Read, Query(query): Query<AsrAcdQuery>) -> Result<Json<AsrAcd>, Problem> {
-    let account = read.principal()?.account_id;
+pub async fn asr_acd(mut ctx: ReadCtx, Query(query): Query<AsrAcdQuery>) -> Result<Json<AsrAcd>, Problem> {
+    let account = ctx.principal()?.account_id;
     let period = query.period.unwrap_or(AsrAcdPeriod::Day);
     let hours = match period {
         AsrAcdPeriod::Day => DAY_HOURS,
@@ -73,22 +73,22 @@ pub async fn asr_acd(mut read: Read, Query(query): Query<AsrAcdQuery>) -> Result
         AsrAcdPeriod::Month => 30 * DAY_HOURS,
     };
     // The hour that goes on is the last of them.
-    let first = hour_of(read.call.now) - hours + 1;
-    let sums = store::since(&mut read, account, first, query.trunk_id).await?;
+    let first = hour_of(ctx.request.now) - hours + 1;
+    let sums = store::since(&mut ctx, account, first, query.trunk_id).await?;
     Ok(Json(AsrAcd::of(period, sums)))
 }
 
-pub async fn capacity(mut read: Read, Query(query): Query<CapacityQuery>) -> Result<Json<Capacity>, Problem> {
-    let account = read.principal()?.account_id;
+pub async fn capacity(mut ctx: ReadCtx, Query(query): Query<CapacityQuery>) -> Result<Json<Capacity>, Problem> {
+    let account = ctx.principal()?.account_id;
     let period = query.period.unwrap_or(CapacityPeriod::Week);
-    let now = hour_of(read.call.now);
+    let now = hour_of(ctx.request.now);
     let (step, buckets) = match period {
         CapacityPeriod::Week => (1, 7 * DAY_HOURS),
         CapacityPeriod::Month => (DAY_HOURS, 30),
     };
     let first = (now.div_euclid(step) - buckets + 1) * step;
-    let written = store::peaks(&mut read, account, (first, now), buckets * step).await?;
-    let loads = store::loads(&mut read, account, MOST_ZONES).await?;
+    let written = store::peaks(&mut ctx, account, (first, now), buckets * step).await?;
+    let loads = store::loads(&mut ctx, account, MOST_ZONES).await?;
     let together = loads.iter().find(|load| load.zone == calls::ACCOUNT_WIDE);
     let hours = with_present(written, together, first, now);
     let points = (0..buckets).map(|bucket| {
@@ -112,12 +112,12 @@ fn with_present(written: Vec<(i64, i64)>, load: Option<&LoadRow>, first: i64, no
     hours
 }
 
-pub async fn quotas(mut read: Read) -> Result<Json<QuotaList>, Problem> {
-    let account = read.principal()?.account_id;
-    let today = day_of(read.call.now);
-    let app = read.call.app.clone();
-    let quotas = calls::quotas_of(&mut read, &app, account).await?;
-    let loads = store::loads(&mut read, account, MOST_ZONES).await?;
+pub async fn quotas(mut ctx: ReadCtx) -> Result<Json<QuotaList>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let today = day_of(ctx.request.now);
+    let app = ctx.request.app.clone();
+    let quotas = calls::quotas_of(&mut ctx, &app, account).await?;
+    let loads = store::loads(&mut ctx, account, MOST_ZONES).await?;
     let loads: BTreeMap<&str, &LoadRow> = loads.iter().map(|load| (load.zone.as_str(), load)).collect();
     let data = quotas.into_iter().map(|quota| {
         let load = loads.get(quota.zone.as_str());

@@ -1,8 +1,8 @@
 //! One request as a handler sees it, and the one way a handler changes anything.
 //!
-//! A reading handler is lent a connection (`Read`). A changing handler gets a `Call` and must answer with a `Done`,
-//! which only `Call::commit` can make: so every change runs in a transaction that also holds its audit row and, where
-//! the caller sent a key, the response to replay.
+//! A reading handler gets a `ReadCtx`, a connection that cannot write. A changing handler gets a `RequestCtx` and must
+//! answer with a `Committed`, which only `RequestCtx::commit` can make: so every change runs in a transaction that also
+//! holds its audit row and, where the caller sent an idempotency key, the stored response.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ use values::{AccountId, Roles, Time, UserId};
 
 /// Who asks for what, from where and when.
 #[derive(Clone)]
-pub struct Call(Arc<Inner>);
+pub struct RequestCtx(Arc<Inner>);
 
 pub struct Inner {
     pub app: App,
@@ -69,7 +69,7 @@ fn actor(roles: &Roles) -> Actor {
     if roles.is_team() { Actor::Admin } else { Actor::Customer }
 }
 
-impl Deref for Call {
+impl Deref for RequestCtx {
     type Target = Inner;
 
     fn deref(&self) -> &Inner {
@@ -89,11 +89,11 @@ pub struct Origin {
     pub if_match: Option<String>,
 }
 
-impl Call {
-    pub fn new(origin: Origin, principal: Option<Principal>) -> Call {
+impl RequestCtx {
+    pub fn new(origin: Origin, principal: Option<Principal>) -> RequestCtx {
         let Origin { app, endpoint, now, request_id, path, ip, user_agent, if_match } = origin;
         let (claim, notes, refused_by) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Call(Arc::new(Inner {
+        RequestCtx(Arc::new(Inner {
             app,
             endpoint,
             now,
@@ -188,7 +188,7 @@ impl Call {
     }
 
     /// Refuses in the answer's own form instead of with a problem. Only the audit row is written.
-    pub async fn decline<A: Answer>(&self, answer: A, reason: &'static str) -> Result<Done<A>, Problem> {
+    pub async fn decline<A: Answer>(&self, answer: A, reason: &'static str) -> Result<Committed<A>, Problem> {
         let rendered = answer.render()?;
         if let Some(action) = self.endpoint.audit_action() {
             let entry = self.audit_entry(action, Outcome::Failure, Some(reason));
@@ -197,7 +197,7 @@ impl Call {
             });
             written.await?;
         }
-        Ok(Done { rendered, replayed: false, answer: PhantomData })
+        Ok(Committed { rendered, replayed: false, answer: PhantomData })
     }
 
     /// Runs `body` in one transaction together with its audit row and stored response.
@@ -207,7 +207,7 @@ impl Call {
         &self,
         input: I,
         body: for<'a, 'c> fn(&'a mut Tx<'c>, &'a I) -> BoxFuture<'a, Result<A, Problem>>,
-    ) -> Result<Done<A>, Problem>
+    ) -> Result<Committed<A>, Problem>
     where
         I: Send + Sync + 'static,
         A: Answer,
@@ -222,8 +222,8 @@ impl Call {
         };
         self.app.jobs_waker.notify_one();
         match outcome {
-            Ok(rendered) => Ok(Done { rendered, replayed: false, answer: PhantomData }),
-            Err(Interrupt::Replay(rendered)) => Ok(Done { rendered, replayed: true, answer: PhantomData }),
+            Ok(rendered) => Ok(Committed { rendered, replayed: false, answer: PhantomData }),
+            Err(Interrupt::Replay(rendered)) => Ok(Committed { rendered, replayed: true, answer: PhantomData }),
             Err(Interrupt::Problem(problem)) => Err(problem),
         }
     }
@@ -263,27 +263,27 @@ type Body<I, A> = for<'a, 'c> fn(&'a mut Tx<'c>, &'a I) -> BoxFuture<'a, Result<
 
 async fn run<I: Send + Sync, A: Answer>(
     conn: &mut Conn,
-    (call, input, body): &(Call, I, Body<I, A>),
+    (ctx, input, body): &(RequestCtx, I, Body<I, A>),
 ) -> Result<Rendered, Interrupt> {
-    let claim = call.claim();
+    let claim = ctx.claim();
     if let Some(claim) = &claim {
-        match idempotency::claim(conn, &call.app.keys, claim, call.now).await? {
+        match idempotency::claim(conn, &ctx.app.keys, claim, ctx.now).await? {
             Claimed::Fresh => {}
             Claimed::Replay(rendered) => return Err(Interrupt::Replay(rendered)),
         }
     }
-    let mut tx = Tx { conn, call, matched: false };
+    let mut tx = Tx { conn, ctx, matched: false };
     let answer = body(&mut tx, input).await?;
-    if call.if_match.is_some() && !tx.matched {
+    if ctx.if_match.is_some() && !tx.matched {
         return Err(Problem::internal("the handler did not hold If-Match against the current version").into());
     }
     let rendered = answer.render()?;
     if let Some(claim) = &claim {
-        let kept = Snapshot::of(&rendered, &call.app.keys)?;
-        idempotency::store(conn, claim, &kept, call.now).await?;
+        let kept = Snapshot::of(&rendered, &ctx.app.keys)?;
+        idempotency::store(conn, claim, &kept, ctx.now).await?;
     }
-    if let Some(action) = call.endpoint.audit_action() {
-        call.record(conn, action).await?;
+    if let Some(action) = ctx.endpoint.audit_action() {
+        ctx.record(conn, action).await?;
     }
     Ok(rendered)
 }
@@ -308,7 +308,7 @@ impl From<DbError> for Interrupt {
 /// A connection inside the transaction of a call.
 pub struct Tx<'c> {
     conn: &'c mut Conn,
-    pub call: &'c Call,
+    pub ctx: &'c RequestCtx,
     matched: bool,
 }
 
@@ -316,7 +316,7 @@ impl Tx<'_> {
     /// Holds the caller's `If-Match`, if any, against the resource as it is now.
     pub fn expect_version(&mut self, current: &impl Serialize) -> Result<(), Problem> {
         self.matched = true;
-        match &self.call.if_match {
+        match &self.ctx.if_match {
             Some(expected) if !conditional::matches(expected, &conditional::etag_of(current)?) => {
                 Err(Problem::precondition_failed())
             }
@@ -327,7 +327,7 @@ impl Tx<'_> {
     /// The same where nothing is there yet, which is no version at all.
     pub fn expect_no_version(&mut self) -> Result<(), Problem> {
         self.matched = true;
-        if self.call.if_match.is_some() { Err(Problem::precondition_failed()) } else { Ok(()) }
+        if self.ctx.if_match.is_some() { Err(Problem::precondition_failed()) } else { Ok(()) }
     }
 }
 
@@ -346,19 +346,19 @@ impl DerefMut for Tx<'_> {
 }
 
 /// A change that is committed, with its answer.
-pub struct Done<A> {
+pub struct Committed<A> {
     pub(super) rendered: Rendered,
     pub(super) replayed: bool,
     answer: PhantomData<A>,
 }
 
 /// What a reading handler is lent.
-pub struct Read {
+pub struct ReadCtx {
     pub conn: Reader,
-    pub call: Call,
+    pub request: RequestCtx,
 }
 
-impl Deref for Read {
+impl Deref for ReadCtx {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
@@ -366,15 +366,15 @@ impl Deref for Read {
     }
 }
 
-impl DerefMut for Read {
+impl DerefMut for ReadCtx {
     fn deref_mut(&mut self) -> &mut Conn {
         &mut self.conn
     }
 }
 
-impl Read {
+impl ReadCtx {
     pub fn principal(&self) -> Result<&Principal, Problem> {
-        self.call.principal()
+        self.request.principal()
     }
 }
 

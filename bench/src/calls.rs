@@ -21,8 +21,8 @@ use store::Store;
 pub fn measure_decisions(work: &Path) -> Outcome<Vec<Line>> {
     measure(work, async |sqlite, postgres| {
         Ok(vec![
-            authorize::measure(sqlite, "durable decisions on calls, SQLite, beside a bare axum echo").await?,
-            authorize::measure(postgres, "the same, PostgreSQL").await?,
+            authorize::measure(sqlite, "Durable call authorization, SQLite; baseline: bare axum echo").await?,
+            authorize::measure(postgres, "Durable call authorization, PostgreSQL; baseline: bare axum echo").await?,
         ])
     })
 }

@@ -69,18 +69,23 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
     let beside = |what, ours: &[f64], yardstick, limit| Line::beside(what, ours.to_vec(), yardstick, limit);
     Ok(vec![
         beside(
-            "debits of two statements from 32 clients, SQLite, sharing commits, beside an fsync for each",
+            "Two-statement debits, 32 clients, SQLite with group commit; baseline: one fsync per debit",
             &plain,
             plain_each,
             Some(Limit::AtLeast(5.0, "×")),
         ),
         beside(
-            "guarded ledger debits from 32 clients, SQLite, sharing commits, beside an fsync for each",
+            "Guarded ledger debits, 32 clients, SQLite with group commit; baseline: one fsync per debit",
             &posted,
             posted_each,
             Some(Limit::AtLeast(10.0, "×")),
         ),
-        beside("the same beside bare fsyncs of 4 KiB, one after another", &posted, syncs, None),
+        beside(
+            "Guarded ledger debits, 32 clients, SQLite; baseline: bare sequential fsyncs of 4 KiB",
+            &posted,
+            syncs,
+            None,
+        ),
     ])
 }
 
@@ -109,9 +114,9 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     drop(db);
     runtime.block_on(server.database.forget())?;
     let limit = Some(Limit::AtLeast(1.0, "×"));
-    let what = "debits of two statements from 32 clients, PostgreSQL, beside pgbench's TPC-B";
+    let what = "Two-statement debits, 32 clients, PostgreSQL; baseline: pgbench TPC-B";
     let plain = Line::beside(what, plain, yardstick.clone(), limit);
-    let what = "guarded ledger debits from 32 clients, PostgreSQL, beside the same";
+    let what = "Guarded ledger debits, 32 clients, PostgreSQL; baseline: pgbench TPC-B";
     Ok(vec![plain, Line::beside(what, posted, yardstick, limit)])
 }
 

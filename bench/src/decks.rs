@@ -64,14 +64,19 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     let peak = Spread::of([sqlite.peaks_mib, postgres.peaks_mib].concat());
     Ok(vec![
         Line::beside(
-            "rows of a deck of 1,000,000, SQLite, beside PostgreSQL's COPY",
+            "Rate deck import, 1,000,000 rows, SQLite; baseline: PostgreSQL COPY",
             sqlite.rates,
             copied.clone(),
             Some(Limit::AtLeast(1.0, "×")),
         ),
-        Line::beside("the same, PostgreSQL", postgres.rates, copied, Some(Limit::AtLeast(1.0, "×"))),
+        Line::beside(
+            "Rate deck import, 1,000,000 rows, PostgreSQL; baseline: PostgreSQL COPY",
+            postgres.rates,
+            copied,
+            Some(Limit::AtLeast(1.0, "×")),
+        ),
         Line::alone(
-            "memory of such an import, at most",
+            "Peak memory of such an import",
             peak.text(0, " MiB"),
             String::new(),
             peak.most,

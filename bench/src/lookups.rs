@@ -41,10 +41,15 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
         Line::alone(what, spread.text(decimals, unit), String::new(), spread.median, limit)
     };
     Ok(vec![
-        Line::beside("prices found among 1,000,000 prefixes", ours, yardstick, Some(Limit::AtLeast(1.0, "×"))),
-        alone("the same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
-        alone("memory of a prefix in that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
-        alone("making that deck from what is stored", built, 3, " s", Limit::AtMost(1.0, " s")),
+        Line::beside(
+            "Price lookups among 1,000,000 prefixes; baseline: `BTreeMap` range lookup",
+            ours,
+            yardstick,
+            Some(Limit::AtLeast(1.0, "×")),
+        ),
+        alone("The same on one core", millions, 2, " M/s", Limit::AtLeast(3.0, " M/s")),
+        alone("Memory per prefix of that deck", bytes, 1, " bytes", Limit::AtMost(100.0, " bytes")),
+        alone("Loading that deck from its stored leaves", built, 3, " s", Limit::AtMost(1.0, " s")),
     ])
 }
 

@@ -51,16 +51,16 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
 }
 
 const SQLITE: [&str; 4] = [
-    "`GET /v1/numbers/inventory` of 1,000,000 numbers beside 100,000, SQLite",
-    "`GET /v1/admin/did-inventory`, the same",
-    "`POST /v1/numbers/orders` from 8 clients, the same",
-    "until 1,000,000 numbers are in the stock, SQLite",
+    "`GET /v1/numbers/inventory`, 1,000,000 numbers, SQLite; baseline: 100,000 numbers",
+    "`GET /v1/admin/did-inventory`, 1,000,000 numbers, SQLite; baseline: 100,000 numbers",
+    "`POST /v1/numbers/orders`, 8 clients, 1,000,000 numbers, SQLite; baseline: 100,000 numbers",
+    "Inventory import, 1,000,000 numbers, SQLite",
 ];
 const POSTGRES: [&str; 4] = [
-    "`GET /v1/numbers/inventory` of 1,000,000 numbers beside 100,000, PostgreSQL",
-    "`GET /v1/admin/did-inventory`, the same",
-    "`POST /v1/numbers/orders` from 8 clients, the same",
-    "until 1,000,000 numbers are in the stock, PostgreSQL",
+    "`GET /v1/numbers/inventory`, 1,000,000 numbers, PostgreSQL; baseline: 100,000 numbers",
+    "`GET /v1/admin/did-inventory`, 1,000,000 numbers, PostgreSQL; baseline: 100,000 numbers",
+    "`POST /v1/numbers/orders`, 8 clients, 1,000,000 numbers, PostgreSQL; baseline: 100,000 numbers",
+    "Inventory import, 1,000,000 numbers, PostgreSQL",
 ];
 
 async fn compare(

@@ -82,6 +82,8 @@ impl Line {
     }
 }
 
+const HEADER: &str = "| Measurement | Trunkline | Baseline | Ratio | Limit | Verdict |\n|---|---|---|---|---|---|\n";
+
 #[derive(Default)]
 pub struct Report(Vec<Line>);
 
@@ -95,11 +97,11 @@ impl Report {
     }
 
     pub fn table(&self) -> String {
-        let mut table = "| what | ours | yardstick | ratio | limit | verdict |\n|---|---|---|---|---|---|\n".to_owned();
+        let mut table = HEADER.to_owned();
         for Line { what, ours, yardstick, ratio, limit, holds } in &self.0 {
             let verdict = match (limit.as_str(), holds) {
                 ("none", _) => "",
-                (_, true) => "holds",
+                (_, true) => "met",
                 (_, false) => "**missed**",
             };
             // Writing to a String cannot fail.

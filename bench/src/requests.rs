@@ -41,13 +41,13 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let (ours, echo, fixed) = (ours.split_off(1), echo.split_off(1), fixed.split_off(1));
         Ok(vec![
             Line::beside(
-                "`GET /v1/me`, signed in, 32 connections, beside a bare axum echo of the same JSON",
+                "`GET /v1/me` with an access token, 32 connections; baseline: bare axum echo of the same JSON",
                 ours.clone(),
                 echo,
                 Some(Limit::AtLeast(0.7, "×")),
             ),
             Line::beside(
-                "the same beside a bare axum server that reads nothing and answers fixed JSON",
+                "`GET /v1/me`, the same; baseline: bare axum server that reads nothing and sends fixed JSON",
                 ours,
                 fixed,
                 None,

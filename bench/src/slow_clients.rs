@@ -51,7 +51,7 @@ fn lines(before: &[f64], during: &[f64], memory: [f64; 3], refused_after: Durati
     let percentile = |sorted: &[f64], part: usize| sorted.get(sorted.len() * part / 100).copied().unwrap_or(f64::NAN);
     let text = |sorted: &[f64]| format!("p50 {:.2} ms, p99 {:.2} ms", percentile(sorted, 50), percentile(sorted, 99));
     let mut latency = Line::alone(
-        "latency of `GET /v1/me` during 2,000 slow clients, beside before",
+        "Latency of `GET /v1/me` during 2,000 slow clients; baseline: before",
         text(during),
         text(before),
         percentile(during, 99),
@@ -64,21 +64,21 @@ fn lines(before: &[f64], during: &[f64], memory: [f64; 3], refused_after: Durati
     vec![
         latency,
         Line::alone(
-            "memory gained by slow clients and bodies of 1 GiB",
+            "Memory growth with slow clients and bodies of 1 GiB",
             format!("{growth:.1} MiB (during {memory_during:.1}, after {memory_after:.1})"),
             format!("{memory_before:.1} MiB before"),
             growth,
             Limit::AtMost(64.0, " MiB"),
         ),
         Line::alone(
-            "until 413 to a body of 1 GiB, announced or chunked",
+            "Time to 413 for a body of 1 GiB, announced or chunked",
             format!("{refused:.3} s"),
             String::new(),
             refused,
             Limit::AtMost(1.0, " s"),
         ),
         Line::alone(
-            "slow clients still connected after 15 s",
+            "Slow clients still connected after 15 s",
             left.to_string(),
             format!("{SLOW_CLIENTS} at first"),
             left as f64,

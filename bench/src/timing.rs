@@ -28,12 +28,12 @@ struct Question {
 
 const QUESTIONS: [Question; 3] = [
     Question {
-        what: "`POST /v1/signup` with a known address, beside an unknown one",
+        what: "`POST /v1/signup` with a known email; baseline: an unknown one",
         path: "/v1/signup",
         body: |email| json!({"email": email, "company": "Prospect BV", "expected_volume": "10000"}),
     },
     Question {
-        what: "`POST /v1/beta/signup` with a known address, beside an unknown one",
+        what: "`POST /v1/beta/signup` with a known email; baseline: an unknown one",
         path: "/v1/beta/signup",
         body: |email| {
             json!({
@@ -43,7 +43,7 @@ const QUESTIONS: [Question; 3] = [
         },
     },
     Question {
-        what: "`POST /v1/auth/forgot-password` with a known address, beside an unknown one",
+        what: "`POST /v1/auth/forgot-password` with a known email; baseline: an unknown one",
         path: "/v1/auth/forgot-password",
         body: |email| json!({"email": email}),
     },

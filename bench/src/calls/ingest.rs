@@ -102,31 +102,36 @@ pub async fn measure(sqlite: &Scene, postgres: &Scene) -> Outcome<Vec<Line>> {
     let (a_quarter, twice) = (Some(Limit::AtLeast(0.25, "×")), Some(Limit::AtLeast(2.0, "×")));
     Ok(vec![
         Line::beside(
-            "calls taken in, 1,000 to a request, SQLite, beside bare inserts of the rows, indexes and all",
+            "CDR import, 1,000 per request, SQLite; baseline: bare inserts with the same indexes",
             sqlite.clone(),
             bare_sqlite,
             a_quarter,
         ),
         Line::beside(
-            "the same beside a procedure in PostgreSQL that rates, debits and keeps the same record, 1,000 to a transaction",
+            "CDR import, SQLite; baseline: PostgreSQL procedure that rates, debits and stores the same CDR",
             sqlite.clone(),
             hand.clone(),
             twice,
         ),
         Line::beside(
-            "the same beside one that keeps seven columns and three indexes",
+            "CDR import, SQLite; baseline: such a procedure with seven columns and three indexes",
             sqlite,
             hand_little.clone(),
             None,
         ),
         Line::beside(
-            "calls taken in, 1,000 to a request, PostgreSQL, beside a bare COPY of the rows, indexes and all",
+            "CDR import, 1,000 per request, PostgreSQL; baseline: bare COPY with the same indexes",
             postgres.clone(),
             bare_postgres,
             a_quarter,
         ),
-        Line::beside("the same beside the procedure that keeps the same record", postgres.clone(), hand, twice),
-        Line::beside("the same beside the one that keeps little", postgres, hand_little, None),
+        Line::beside(
+            "CDR import, PostgreSQL; baseline: the procedure that stores the same CDR",
+            postgres.clone(),
+            hand,
+            twice,
+        ),
+        Line::beside("CDR import, PostgreSQL; baseline: the procedure with seven columns", postgres, hand_little, None),
     ])
 }
 

@@ -36,19 +36,19 @@ pub struct Names {
 }
 
 pub const SQLITE: Names = Names {
-    pages_of_few: "a page of 50 among 1,000,000 calls, SQLite, beside the bare statement",
-    pages_of_many: "the same among 10,000,000",
-    summary: "the summary of a day among 10,000,000 calls, SQLite, and among 1,000,000",
-    asr: "ASR and ACD of 30 days among 10,000,000 calls, SQLite, and among 1,000,000",
-    export: "calls of a million written as CSV by an export, SQLite, beside PostgreSQL's COPY of them in the same order",
+    pages_of_few: "Page of 50 among 1,000,000 CDRs, SQLite; baseline: bare statement",
+    pages_of_many: "Page of 50 among 10,000,000 CDRs, SQLite; baseline: bare statement",
+    summary: "CDR summary of a day among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
+    asr: "ASR and ACD of 30 days among 10,000,000 CDRs, SQLite; baseline: among 1,000,000",
+    export: "CDR export of 1,000,000 as CSV, SQLite; baseline: PostgreSQL COPY in the same order",
 };
 
 pub const POSTGRES: Names = Names {
-    pages_of_few: "a page of 50 among 1,000,000 calls, PostgreSQL, beside the bare statement",
-    pages_of_many: "the same among 10,000,000",
-    summary: "the summary of a day among 10,000,000 calls, PostgreSQL, and among 1,000,000",
-    asr: "ASR and ACD of 30 days among 10,000,000 calls, PostgreSQL, and among 1,000,000",
-    export: "calls of a million written as CSV by an export, PostgreSQL, beside its COPY of them in the same order",
+    pages_of_few: "Page of 50 among 1,000,000 CDRs, PostgreSQL; baseline: bare statement",
+    pages_of_many: "Page of 50 among 10,000,000 CDRs, PostgreSQL; baseline: bare statement",
+    summary: "CDR summary of a day among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
+    asr: "ASR and ACD of 30 days among 10,000,000 CDRs, PostgreSQL; baseline: among 1,000,000",
+    export: "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order",
 };
 
 /// Reads from both, so that the exports of both stand beside the same copies.

@@ -151,7 +151,7 @@ async fn carry(folder: &Path) -> Outcome<Other> {
 
 fn sipp(folder: &Path, scenario: &str) -> Outcome<Command> {
     let mut command = Command::new("sipp");
-    let file: PathBuf = std::env::current_dir()?.join("tests/sip").join(scenario).with_extension("xml");
+    let file: PathBuf = std::env::current_dir()?.join("trunkline/tests/sip").join(scenario).with_extension("xml");
     // It looks at its clock, and at what came in, every 10 ms otherwise.
     command.arg("-sf").arg(file).args(["-nostdin", "-timer_resol", "1"]).current_dir(folder);
     Ok(command)

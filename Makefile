@@ -1,64 +1,64 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run call test check bench faults openapi callers rust nextest aiosmtpd invoice-readers phones tourists fuzzer
+.PHONY: help demo run call test check bench faults openapi access-table rust nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: rust ## fill an empty database with three months of a small carrier's life (ARGS="--days 30 --seed 7")
+demo: rust ## fill an empty database with three months of sample data (ARGS="--days 30 --seed 7")
 	cargo run --locked --release --bin trunkline -- demo $(ARGS)
 
-run: rust ## build and start the service (ARGS="--config trunkline.toml" are passed on)
+run: rust ## build and start the service (ARGS="--config trunkline.toml" is passed on)
 	cargo run --locked --release --bin trunkline -- serve $(ARGS)
 
-call: rust phones ## place a real call through Kamailio, and show its record, its price and the balance
+call: rust deps-sip ## place a real call through Kamailio and show its CDR, its price and the balance
 	@tools/ensure-debian curl jq
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest aiosmtpd invoice-readers phones tourists fuzzer ## the whole suite on both databases (ARGS="invoices" runs the tests with that in their name)
+test: nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
-check: rust ## formatting, lints, and the rules of the house on layout and dependencies
+check: rust ## check formatting, lints, layout rules and dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo test --locked --quiet --test tidy --test dependencies
 
-bench: rust ## the measurements of docs/benchmarks.md
+bench: rust ## run the benchmarks and write docs/benchmarks.md
 	bench/run $(ARGS)
 
-faults: rust ## kill the service 200 times on each database amid payments, and prove that nothing was lost (ARGS="--kills 20 --seed 7 sqlite")
+faults: rust ## kill the service 200 times per database under load and verify that nothing is lost (ARGS="--kills 20 --seed 7 sqlite")
 	bench/run faults $(ARGS)
 
-openapi: rust ## write openapi.json anew
+openapi: rust ## regenerate openapi.json
 	@trap 'rm -f openapi.json.new' EXIT; \
 	cargo run --locked --quiet --bin trunkline -- openapi > openapi.json.new && mv openapi.json.new openapi.json
 
-callers: rust ## write docs/callers.md anew
+access-table: rust ## regenerate docs/callers.md (who may call which endpoint)
 	@TRUNKLINE_WRITE_CALLERS=1 cargo test --locked --quiet --test it the_page_about_callers > /dev/null
 
 rust:
-	@command -v cargo > /dev/null || { echo "Rust is missing: install it from https://rustup.rs and try again." >&2; exit 1; }
+	@command -v cargo > /dev/null || { echo "Rust is missing. Install it from https://rustup.rs and try again." >&2; exit 1; }
 
 nextest: rust
 	@cargo nextest --version > /dev/null 2>&1 || cargo install cargo-nextest --locked
 
-# The mail the tests read goes through a real SMTP server, run as /usr/bin/python3 -m aiosmtpd.
-aiosmtpd:
+# SMTP server of the mail tests, run as /usr/bin/python3 -m aiosmtpd.
+deps-smtp:
 	@/usr/bin/python3 -c 'import aiosmtpd' 2> /dev/null || tools/ensure-debian python3-aiosmtpd
 
-# Invoices are held against others' rules and read as PDF by others' programs.
-invoice-readers:
+# E-invoice validators and PDF readers.
+deps-invoices:
 	@tools/ensure-debian poppler-utils qpdf
 	@tools/ensure-facturx
 
-# Calls go through a real switch, between phones that SIPp plays.
-phones:
+# Kamailio as the edge; SIPp as phones and upstreams.
+deps-sip:
 	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules sip-tester sqlite3
 
-# The tour of README.md is taken as it is printed.
-tourists:
+# Commands that the tests run from README.md.
+deps-readme:
 	@tools/ensure-debian curl jq
 
-# The API is held against its own description by somebody else's program.
-fuzzer:
+# schemathesis, which tests the API against openapi.json.
+deps-fuzz:
 	@tools/ensure-schemathesis

@@ -1,10 +1,10 @@
-//! Guarded debits, each a durable transaction, asked for by 32 clients at once: one of two statements, which tells what
-//! the storage layer is worth, and the ledger's own, which is what a call costs.
+//! Guarded debits, each a durable transaction, from 32 concurrent clients: one of two statements, which measures the
+//! storage layer, and the ledger's own, which is what a call costs.
 //!
-//! On SQLite the clients share commits, and the yardstick has an fsync for each debit: the two statements straight on
-//! one connection, and for the ledger the same debits through a layer that may put only one into a commit. What sharing
-//! is worth depends on what an fsync costs, so bare ones are counted too. On PostgreSQL the yardstick is pgbench's
-//! TPC-B-like script (five statements) on the same server. Everybody takes turns.
+//! On SQLite the clients share commits (group commit), and the baseline has an fsync per debit: the two statements
+//! directly on one connection, and the ledger debits with a group size of one. The gain depends on the cost of an
+//! fsync, so bare fsyncs are measured too. On PostgreSQL the baseline is pgbench's TPC-B-like script (five statements)
+//! on the same server. All take turns.
 
 mod ledger;
 mod pgbench;
@@ -28,7 +28,7 @@ use pgbench::Server;
 
 const CLIENTS: usize = 32;
 const ROUND: Duration = Duration::from_secs(3);
-const SYNCING: Duration = Duration::from_millis(500);
+const FSYNC_ROUND: Duration = Duration::from_millis(500);
 const WALLETS: i64 = 1000;
 const AMOUNT: i64 = 3;
 
@@ -60,11 +60,11 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
     let (mut plain, mut plain_each) = (Vec::new(), Vec::new());
     let (mut posted, mut posted_each, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        plain.push(runtime.block_on(through_db(&shared, &ids))?);
-        plain_each.push(one_commit_each(&single, &mut next_id)?);
-        posted.push(runtime.block_on(through_ledger(&shared, &customers, &ids))?);
-        posted_each.push(runtime.block_on(through_ledger(&each, &customers_each, &ids))?);
-        syncs.push(bare_syncs(&folder.path().join("synced"))?);
+        plain.push(runtime.block_on(debits_per_second(&shared, &ids))?);
+        plain_each.push(single_commits_per_second(&single, &mut next_id)?);
+        posted.push(runtime.block_on(ledger_debits_per_second(&shared, &customers, &ids))?);
+        posted_each.push(runtime.block_on(ledger_debits_per_second(&each, &customers_each, &ids))?);
+        syncs.push(fsyncs_per_second(&folder.path().join("synced"))?);
     }
     let beside = |what, ours: &[f64], yardstick, limit| Line::beside(what, ours.to_vec(), yardstick, limit);
     Ok(vec![
@@ -89,7 +89,7 @@ fn sqlite(work: &Path, runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> 
     ])
 }
 
-/// A database whose commits hold no more than `group` transactions, if that is given.
+/// A database with at most `group` transactions per commit, or the default.
 async fn sqlite_db(file: &Path, group: Option<usize>) -> Outcome<Db> {
     connect(file)?.execute_batch(SCHEMA)?;
     let mut options: DbOptions = format!("sqlite://{}", file.display()).parse()?;
@@ -106,13 +106,13 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     let ids = Arc::new(AtomicI64::new(0));
     let (mut plain, mut posted, mut yardstick) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        plain.push(runtime.block_on(through_db(&db, &ids))?);
+        plain.push(runtime.block_on(debits_per_second(&db, &ids))?);
         yardstick.push(server.pgbench(CLIENTS, ROUND)?);
-        posted.push(runtime.block_on(through_ledger(&db, &customers, &ids))?);
+        posted.push(runtime.block_on(ledger_debits_per_second(&db, &customers, &ids))?);
     }
     drop(customers);
     drop(db);
-    runtime.block_on(server.database.forget())?;
+    runtime.block_on(server.database.delete())?;
     let limit = Some(Limit::AtLeast(1.0, "×"));
     let what = "Two-statement debits, 32 clients, PostgreSQL; baseline: pgbench TPC-B";
     let plain = Line::beside(what, plain, yardstick.clone(), limit);
@@ -120,8 +120,8 @@ fn postgres(runtime: &tokio::runtime::Runtime) -> Outcome<Vec<Line>> {
     Ok(vec![plain, Line::beside(what, posted, yardstick, limit)])
 }
 
-/// Transactions of two statements a second, through the service's own layer.
-async fn through_db(db: &Db, ids: &Arc<AtomicI64>) -> Outcome<f64> {
+/// Two-statement transactions per second, through the service's storage layer.
+async fn debits_per_second(db: &Db, ids: &Arc<AtomicI64>) -> Outcome<f64> {
     let db = db.clone();
     per_second(ids, move |id| {
         let db = db.clone();
@@ -130,8 +130,8 @@ async fn through_db(db: &Db, ids: &Arc<AtomicI64>) -> Outcome<f64> {
     .await
 }
 
-/// Debits of the ledger a second.
-async fn through_ledger(db: &Db, customers: &Arc<Customers>, ids: &Arc<AtomicI64>) -> Outcome<f64> {
+/// Ledger debits per second.
+async fn ledger_debits_per_second(db: &Db, customers: &Arc<Customers>, ids: &Arc<AtomicI64>) -> Outcome<f64> {
     let (db, customers) = (db.clone(), customers.clone());
     per_second(ids, move |id| customers.clone().debit(db.clone(), id)).await
 }
@@ -141,13 +141,13 @@ where
     D: Future<Output = Result<(), E>> + Send,
     E: std::error::Error + Send + Sync + 'static,
 {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..CLIENTS {
         let (debit, ids) = (debit.clone(), ids.clone());
         tasks.spawn(async move {
             let mut done = 0_u32;
-            while begun.elapsed() < ROUND {
+            while started.elapsed() < ROUND {
                 debit(ids.fetch_add(1, Ordering::Relaxed)).await?;
                 done += 1;
             }
@@ -155,7 +155,7 @@ where
         });
     }
     let total = tasks.join_all().await.into_iter().sum::<Result<u32, _>>()?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }
 
 async fn debit(conn: &mut Conn, id: i64) -> Result<(), DbError> {
@@ -165,7 +165,7 @@ async fn debit(conn: &mut Conn, id: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Spreads the debits over the wallets, far from the order of their ids.
+/// Spreads the debits over the wallets, not in the order of their ids.
 fn wallet_of(id: i64) -> i64 {
     id.wrapping_mul(7919).rem_euclid(WALLETS) + 1
 }
@@ -179,10 +179,10 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-fn one_commit_each(connection: &Connection, next_id: &mut i64) -> rusqlite::Result<f64> {
-    let begun = Instant::now();
+fn single_commits_per_second(connection: &Connection, next_id: &mut i64) -> rusqlite::Result<f64> {
+    let started = Instant::now();
     let mut done = 0_u32;
-    while begun.elapsed() < ROUND {
+    while started.elapsed() < ROUND {
         let (id, wallet) = (*next_id, wallet_of(*next_id));
         *next_id += 1;
         connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
@@ -191,18 +191,18 @@ fn one_commit_each(connection: &Connection, next_id: &mut i64) -> rusqlite::Resu
         connection.prepare_cached("COMMIT")?.execute([])?;
         done += 1;
     }
-    Ok(f64::from(done) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(done) / started.elapsed().as_secs_f64())
 }
 
-/// How often a second the disk can be told to keep a page, by somebody who waits each time.
-fn bare_syncs(path: &Path) -> std::io::Result<f64> {
+/// Sequential fsyncs of 4 KiB per second.
+fn fsyncs_per_second(path: &Path) -> std::io::Result<f64> {
     let mut file = File::create(path)?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut done = 0_u32;
-    while begun.elapsed() < SYNCING {
+    while started.elapsed() < FSYNC_ROUND {
         file.write_all(&[0x5A; 4096])?;
         file.sync_data()?;
         done += 1;
     }
-    Ok(f64::from(done) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(done) / started.elapsed().as_secs_f64())
 }

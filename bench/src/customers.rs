@@ -1,4 +1,4 @@
-//! Customers that may do everything, put straight into the database before the service first runs.
+//! Approved customers, inserted directly into the database before the service starts.
 
 use db::{Conn, Db, DbError, DbOptions};
 use identity::accounts::{self, NewAccount, OnboardingStatus};
@@ -18,13 +18,13 @@ pub struct Customer {
     pub email: String,
 }
 
-struct New {
+struct NewCustomer {
     email: String,
     password_hash: String,
     now: Time,
 }
 
-pub async fn make(database_url: &str, count: usize) -> Outcome<Vec<Customer>> {
+pub async fn create(database_url: &str, count: usize) -> Outcome<Vec<Customer>> {
     let options: DbOptions = database_url.parse()?;
     let db = Db::open(&options).await?;
     db.migrate().await?;
@@ -33,13 +33,17 @@ pub async fn make(database_url: &str, count: usize) -> Outcome<Vec<Customer>> {
     let mut customers = Vec::new();
     for number in 0..count {
         let email = format!("customer{number}@example.com");
-        let new = New { email: email.clone(), password_hash: password_hash.clone(), now: Clock::system().now() };
+        let new =
+            NewCustomer { email: email.clone(), password_hash: password_hash.clone(), now: Clock::system().now() };
         customers.push(Customer { id: db.tx(new, |conn, new| Box::pin(insert(conn, new))).await?, email });
     }
     Ok(customers)
 }
 
-async fn insert(conn: &mut Conn, New { email, password_hash, now }: &New) -> Result<AccountId, DbError> {
+async fn insert(
+    conn: &mut Conn,
+    NewCustomer { email, password_hash, now }: &NewCustomer,
+) -> Result<AccountId, DbError> {
     let account = NewAccount {
         id: AccountId::new(Entropy.uuid(*now)),
         company_name: "Customer GmbH".parse().map_err(DbError::other)?,

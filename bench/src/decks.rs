@@ -1,7 +1,7 @@
-//! A deck of a million prefixes, imported by the release binary from its start to the deck being in force, beside
-//! PostgreSQL's own COPY of the same file into a table with an index on the prefix.
+//! Import of a rate deck with a million prefixes by the release binary, from its start until the deck is in force. The
+//! baseline is PostgreSQL's COPY of the same file into a table with an index on the prefix.
 //!
-//! From the second round on the import also holds the file against the deck in force, as it would in earnest.
+//! From the second round on, the import also compares the file with the deck in force, as in production.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use values::UpstreamId;
 
 use crate::postgres::Database;
 use crate::report::{Limit, Line, Spread};
-use crate::service::beside_us;
+use crate::service::sibling_binary;
 use crate::{Outcome, ROUNDS};
 
 const PREFIXES: u32 = 1_000_000;
-/// How often the memory of an import is looked at.
-const LOOK: Duration = Duration::from_millis(10);
-/// An import may take up to a gigabyte.
-const MOST_MIB: f64 = 1024.0;
+/// Interval at which the memory of the import is sampled.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Memory limit of an import.
+const MAX_MIB: f64 = 1024.0;
 
 const SCHEMA: &str = "CREATE TABLE rates (
     prefix TEXT PRIMARY KEY, destination_name TEXT NOT NULL, country TEXT NOT NULL, rate_per_minute NUMERIC NOT NULL,
@@ -31,10 +31,10 @@ const SCHEMA: &str = "CREATE TABLE rates (
 
 const INSERT: &str = "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup,
                                              gateways, signaling_ips, created_at, updated_at)
-                      VALUES ($1, 'Carrier', 'active', 'unknown', 1, 'EUR', 100000, '[]', '[]', $2, $2)";
+                      VALUES ($1, 'Upstream', 'active', 'unknown', 1, 'EUR', 100000, '[]', '[]', $2, $2)";
 
-/// A database with an upstream, and what an import into it costs.
-struct Place {
+/// A database with an upstream, and the measured rates and peak memory of imports into it.
+struct Target {
     url: String,
     folder: TempDir,
     upstream: UpstreamId,
@@ -48,19 +48,19 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     let server = runtime.block_on(Database::create())?;
     runtime.block_on(server.run(SCHEMA))?;
     let file = format!("sqlite://{}", folder.path().join("decks.db").display());
-    let mut places =
-        [runtime.block_on(Place::prepare(work, file))?, runtime.block_on(Place::prepare(work, server.url.clone()))?];
+    let mut targets =
+        [runtime.block_on(Target::prepare(work, file))?, runtime.block_on(Target::prepare(work, server.url.clone()))?];
     let mut copied = Vec::new();
     for round in 0..ROUNDS {
         let deck = folder.path().join("deck.csv");
         std::fs::write(&deck, csv(round)?)?;
-        for place in &mut places {
-            place.import(&deck)?;
+        for target in &mut targets {
+            target.import(&deck)?;
         }
         copied.push(copy(&server, &deck)?);
     }
-    runtime.block_on(server.forget())?;
-    let [sqlite, postgres] = places;
+    runtime.block_on(server.delete())?;
+    let [sqlite, postgres] = targets;
     let peak = Spread::of([sqlite.peaks_mib, postgres.peaks_mib].concat());
     Ok(vec![
         Line::beside(
@@ -79,13 +79,13 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             "Peak memory of such an import",
             peak.text(0, " MiB"),
             String::new(),
-            peak.most,
-            Limit::AtMost(MOST_MIB, " MiB"),
+            peak.max,
+            Limit::AtMost(MAX_MIB, " MiB"),
         ),
     ])
 }
 
-/// A deck of prefixes of seven digits, with other prices in each round.
+/// A deck of seven-digit prefixes, with different rates in each round.
 fn csv(round: usize) -> Result<String, std::fmt::Error> {
     let mut text = String::with_capacity(PREFIXES as usize * 48);
     text.push_str("prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds\n");
@@ -96,8 +96,8 @@ fn csv(round: usize) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-impl Place {
-    async fn prepare(work: &Path, url: String) -> Outcome<Place> {
+impl Target {
+    async fn prepare(work: &Path, url: String) -> Outcome<Target> {
         let options: DbOptions = url.parse()?;
         let db = Db::open(&options).await?;
         db.migrate().await?;
@@ -110,12 +110,12 @@ impl Place {
             })
         })
         .await?;
-        Ok(Place { url, folder: TempDir::new_in(work)?, upstream, rates: Vec::new(), peaks_mib: Vec::new() })
+        Ok(Target { url, folder: TempDir::new_in(work)?, upstream, rates: Vec::new(), peaks_mib: Vec::new() })
     }
 
     fn import(&mut self, deck: &Path) -> Outcome<()> {
-        let begun = Instant::now();
-        let mut child = Command::new(beside_us("trunkline")?)
+        let started = Instant::now();
+        let mut child = Command::new(sibling_binary("trunkline")?)
             .args(["rates", "import", "--upstream", &self.upstream.to_string()])
             .arg(deck)
             .env_clear()
@@ -128,26 +128,26 @@ impl Place {
             peak = peak.max(peak_mib(child.id()).unwrap_or_default());
             match child.try_wait()? {
                 Some(status) => break status,
-                None => std::thread::sleep(LOOK),
+                None => std::thread::sleep(POLL_INTERVAL),
             }
         };
         if !status.success() {
             return Err("the import failed".into());
         }
-        self.rates.push(f64::from(PREFIXES) / begun.elapsed().as_secs_f64());
+        self.rates.push(f64::from(PREFIXES) / started.elapsed().as_secs_f64());
         self.peaks_mib.push(peak);
         Ok(())
     }
 }
 
-/// The most memory that a process ever had in RAM.
+/// Peak resident memory of a process.
 fn peak_mib(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches(" kB").parse::<f64>().ok()? / 1024.0)
 }
 
-/// Rows a second that COPY puts into a table that has its index already.
+/// Rows per second that COPY inserts into a table that already has its index.
 fn copy(server: &Database, deck: &Path) -> Outcome<f64> {
     let folder = std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default();
     let psql = |statement: String| -> Outcome<()> {
@@ -159,7 +159,7 @@ fn copy(server: &Database, deck: &Path) -> Outcome<f64> {
         }
     };
     psql("TRUNCATE rates".to_owned())?;
-    let begun = Instant::now();
+    let started = Instant::now();
     psql(format!("\\copy rates FROM '{}' WITH (FORMAT csv, HEADER)", deck.display()))?;
-    Ok(f64::from(PREFIXES) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(PREFIXES) / started.elapsed().as_secs_f64())
 }

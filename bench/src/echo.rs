@@ -1,4 +1,5 @@
-//! The yardsticks of requests: bare axum servers, one that echoes the JSON it is sent and one that has nothing to read.
+//! The baseline of request benchmarks: a bare axum server with an endpoint that echoes JSON and one that sends fixed
+//! JSON.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use crate::Outcome;
 
-/// Answers on as many threads as the service uses: `POST /echo` with what it was sent, `GET /fixed` with `document`.
+/// Serves on as many threads as the service: `POST /echo` returns its body, `GET /fixed` returns `document`.
 pub fn serve(document: Value) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -1,6 +1,6 @@
-//! Calls through Kamailio and the service, 200 a second for 20 seconds, beside calls straight to the callee.
+//! Calls through Kamailio and the service, 200 per second for 20 seconds, compared with calls directly to the callee.
 //!
-//! What counts is how much longer a caller waits until it rings, and that every call is answered and has its record.
+//! Measures the added time from INVITE to ringing, and checks that every call is answered and has its CDR.
 
 use std::collections::HashMap;
 use std::os::unix::process::CommandExt;
@@ -12,36 +12,36 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::customers;
-use crate::http::{Client, get, post, send};
+use crate::http::{Client, get, post, post_body};
 use crate::report::{Limit, Line};
-use crate::service::{ADMIN, Process, beside_us, bootstrap, configure, sign_in};
-use crate::{Outcome, alone_on_one_thread};
+use crate::service::{ADMIN, Process, bootstrap, configure, sibling_binary, sign_in};
+use crate::{Outcome, on_one_thread};
 
 const RATE: usize = 200;
 const SECONDS: usize = 20;
 const CALLS: usize = RATE * SECONDS;
 const TALK_MILLIS: &str = "200";
-/// A part of loopback that nobody else here uses.
+/// A loopback network not used by anything else here.
 const EDGE: &str = "127.200.0.1";
 const PHONE: &str = "127.200.0.2";
 const CALLEE: &str = "127.200.0.11";
 const SECRET: &str = "switch-secret-of-the-benchmark-0123456789";
 const DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.001\n";
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any step takes.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
-    alone_on_one_thread(async {
+    on_one_thread(async {
         let folder = TempDir::new_in(work)?;
-        let service = serve(folder.path()).await?;
-        let _callee = Other::start(sipp(folder.path(), "callee")?.args(["-i", CALLEE, "-p", "5060"]))?;
-        let _edge = carry(folder.path()).await?;
-        let direct = place(folder.path(), "direct", CALLEE)?;
-        let through = place(folder.path(), "through", EDGE)?;
+        let service = start_service(folder.path()).await?;
+        let _callee = ProcessGroup::start(sipp(folder.path(), "callee")?.args(["-i", CALLEE, "-p", "5060"]))?;
+        let _edge = start_edge(folder.path()).await?;
+        let direct = place_calls(folder.path(), "direct", CALLEE)?;
+        let through = place_calls(folder.path(), "through", EDGE)?;
         let database = folder.path().join("service/trunkline.db");
-        let kept = until(|| Ok(records(&database)? == CALLS)).await;
+        let all_stored = wait_until(|| Ok(count_cdrs(&database)? == CALLS)).await;
         drop(service);
-        kept.map_err(|_| "not every call has its record")?;
+        all_stored.map_err(|_| "not every call has a CDR")?;
         let added = middle(&through) - middle(&direct);
         let told = format!("{:.1} ms, {CALLS} of {CALLS} answered and recorded", middle(&through));
         let what =
@@ -50,17 +50,17 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     })
 }
 
-/// A child with children of its own, which all end with it.
-struct Other(Child);
+/// A process group, killed on drop.
+struct ProcessGroup(Child);
 
-impl Other {
-    fn start(command: &mut Command) -> Outcome<Other> {
+impl ProcessGroup {
+    fn start(command: &mut Command) -> Outcome<ProcessGroup> {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Ok(Other(quiet.process_group(0).spawn()?))
+        Ok(ProcessGroup(quiet.process_group(0).spawn()?))
     }
 }
 
-impl Drop for Other {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let group = format!("-{}", self.0.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
@@ -68,18 +68,18 @@ impl Drop for Other {
     }
 }
 
-/// The service, with an upstream, a deck, and a customer who has a trunk and money.
-async fn serve(folder: &Path) -> Outcome<Process> {
+/// Starts the service with an upstream, its rate deck, and a customer with a trunk and credit.
+async fn start_service(folder: &Path) -> Outcome<Process> {
     let data = folder.join("service");
     std::fs::create_dir(&data)?;
-    let customer = customers::make(&format!("sqlite://{}/trunkline.db", data.display()), 1).await?.remove(0);
+    let customer = customers::create(&format!("sqlite://{}/trunkline.db", data.display()), 1).await?.remove(0);
     let settings = [
         ("TRUNKLINE_LISTEN", format!("{EDGE}:8080")),
         ("TRUNKLINE_OPS_LISTEN", format!("{EDGE}:9090")),
         ("TRUNKLINE_ALLOW_PRIVATE_IPS", "on".to_owned()),
         ("TRUNKLINE_SWITCH_SECRET", SECRET.to_owned()),
     ];
-    let mut service = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
+    let mut service = Process::start(&sibling_binary("trunkline")?, &["serve"], |command| {
         configure(command, &data).envs(settings);
     })?;
     let public = service.address_after("API")?;
@@ -87,28 +87,28 @@ async fn serve(folder: &Path) -> Outcome<Process> {
     bootstrap(public).await?;
     let (mut client, admin) = (Client::connect(public).await?, sign_in(public, ADMIN).await?);
     let customer_token = sign_in(public, &customer.email).await?;
-    let mut ask = async |token: &str, path: &str, body: Value| -> Outcome<Value> {
-        let answer = client.send(&post(path, &headers(token)?, &body)).await?;
-        read(path, answer.status, &answer.body)
+    let mut create = async |token: &str, path: &str, body: Value| -> Outcome<Value> {
+        let response = client.send(&post(path, &headers(token)?, &body)).await?;
+        parse(path, response.status, &response.body)
     };
     let upstream = json!({"name": "Callee", "dispatcher_group_id": 10, "base_currency": "EUR", "markup_percent": 20,
         "gateways": [format!("sip:{CALLEE}:5060")]});
-    let upstream = ask(&admin, "/v1/admin/upstreams", upstream).await?;
+    let upstream = create(&admin, "/v1/admin/upstreams", upstream).await?;
     let trunk = json!({"name": "Main", "zone": "eu-west", "channel_cap": 10_000});
-    let trunk = ask(&customer_token, "/v1/trunks", trunk).await?;
+    let trunk = create(&customer_token, "/v1/trunks", trunk).await?;
     let allowed = format!("/v1/trunks/{}/ip-allow-list", text(&trunk["id"]));
-    ask(&customer_token, &allowed, json!({"cidr": PHONE})).await?;
-    let credit = json!({"customer_id": customer.id.to_string(), "reason": "To call with",
+    create(&customer_token, &allowed, json!({"cidr": PHONE})).await?;
+    let credit = json!({"customer_id": customer.id.to_string(), "reason": "Benchmark",
         "amount": {"amount_minor": 100_000, "currency": "EUR"}});
-    ask(&admin, "/v1/admin/credits", credit).await?;
+    create(&admin, "/v1/admin/credits", credit).await?;
     let import = format!("/v1/admin/upstreams/{}/rates/import", text(&upstream["id"]));
-    let imported = client.send(&send("text/csv", &import, &headers(&admin)?, DECK)).await?;
-    let imported = read(&import, imported.status, &imported.body)?;
+    let imported = client.send(&post_body("text/csv", &import, &headers(&admin)?, DECK)).await?;
+    let imported = parse(&import, imported.status, &imported.body)?;
     let report = format!("/v1/admin/upstreams/{}/imports/{}", text(&upstream["id"]), text(&imported["id"]));
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
-        let answer = client.send(&get(&report, Some(&admin))).await?;
-        if read(&report, answer.status, &answer.body)?["status"] == "completed" {
+    let started = Instant::now();
+    while started.elapsed() < TIMEOUT {
+        let response = client.send(&get(&report, Some(&admin))).await?;
+        if parse(&report, response.status, &response.body)?["status"] == "completed" {
             return Ok(service);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -121,7 +121,7 @@ fn headers(token: &str) -> Outcome<String> {
     Ok(format!("Authorization: Bearer {token}\r\nIdempotency-Key: {}\r\n", key.trim()))
 }
 
-fn read(path: &str, status: u16, body: &[u8]) -> Outcome<Value> {
+fn parse(path: &str, status: u16, body: &[u8]) -> Outcome<Value> {
     match status {
         200..300 => Ok(serde_json::from_slice(body)?),
         _ => Err(format!("{path}: {status} {}", String::from_utf8_lossy(body)).into()),
@@ -132,65 +132,65 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Kamailio, with the files that the service renders for it.
-async fn carry(folder: &Path) -> Outcome<Other> {
+/// Starts Kamailio with the files that `trunkline switch render` writes.
+async fn start_edge(folder: &Path) -> Outcome<ProcessGroup> {
     let files = folder.join("edge");
-    let mut render = Command::new(beside_us("trunkline")?);
+    let mut render = Command::new(sibling_binary("trunkline")?);
     render.env_clear().env("TRUNKLINE_SWITCH_SECRET", SECRET).args(["switch", "render", "--out"]).arg(&files);
     if !render.args(["--service", &format!("http://{EDGE}:9090")]).stdout(Stdio::null()).status()?.success() {
-        return Err("the switch's files were not rendered".into());
+        return Err("trunkline switch render failed".into());
     }
     let mut run = Command::new(std::env::current_dir()?.join("deploy/kamailio/run"));
     run.env("EDGE_SERVICE", format!("http://switch:{SECRET}@{EDGE}:9090")).env("EDGE_ID", "edge-1");
     run.env("EDGE_LISTEN", format!("udp:{EDGE}:5060")).env("EDGE_CONTROL", format!("tcp:{EDGE}:8060"));
     run.env("EDGE_DATA", files).env("EDGE_RUN", folder.join("run"));
-    let edge = Other::start(&mut run)?;
-    until(|| Ok(std::net::TcpStream::connect((EDGE, 8060)).is_ok())).await?;
+    let edge = ProcessGroup::start(&mut run)?;
+    wait_until(|| Ok(std::net::TcpStream::connect((EDGE, 8060)).is_ok())).await?;
     Ok(edge)
 }
 
 fn sipp(folder: &Path, scenario: &str) -> Outcome<Command> {
     let mut command = Command::new("sipp");
-    let file: PathBuf = std::env::current_dir()?.join("tests/sip").join(scenario).with_extension("xml");
-    // It looks at its clock, and at what came in, every 10 ms otherwise.
+    let file: PathBuf = std::env::current_dir()?.join("trunkline/tests/sip").join(scenario).with_extension("xml");
+    // Without it, SIPp checks its clock and its socket only every 10 ms.
     command.arg("-sf").arg(file).args(["-nostdin", "-timer_resol", "1"]).current_dir(folder);
     Ok(command)
 }
 
-/// Places every call; the milliseconds from each INVITE until it rings, as the phone saw its messages pass. SIPp's own
-/// response times go by a clock that ticks every 4 ms, and so does the callee's pause before it answers.
-fn place(folder: &Path, name: &str, to: &str) -> Outcome<Vec<f64>> {
+/// Places all calls and returns the milliseconds from each INVITE to ringing, from the phone's message trace: SIPp's
+/// own response times use a clock with 4 ms ticks, and so does the callee's pause before it answers.
+fn place_calls(folder: &Path, name: &str, to: &str) -> Outcome<Vec<f64>> {
     let (rate, calls, messages) = (RATE.to_string(), CALLS.to_string(), folder.join(name));
     let mut phones = sipp(folder, "caller")?;
     phones.args(["-s", "+31201234567", "-key", "calling", "+31201111111", "-i", PHONE, "-p", "5060"]);
     phones.args(["-r", &rate, "-m", &calls, "-d", TALK_MILLIS, "-timeout", "60s", "-timeout_error"]);
     phones.args(["-trace_shortmsg", "-shortmessage_file"]).arg(&messages);
-    let mut phones = Other::start(phones.arg(format!("{to}:5060")))?;
+    let mut phones = ProcessGroup::start(phones.arg(format!("{to}:5060")))?;
     if !phones.0.wait()?.success() {
         return Err(format!("calls {name} failed").into());
     }
-    let millis = until_ringing(&std::fs::read_to_string(messages)?);
+    let millis = ringing_times(&std::fs::read_to_string(messages)?);
     if millis.len() == CALLS { Ok(millis) } else { Err(format!("{} of {CALLS} calls rang", millis.len()).into()) }
 }
 
-/// How long each call took to ring, in milliseconds. A line has: date, time, Unix seconds, sent or received, Call-ID,
-/// CSeq, and the first line of the message.
-fn until_ringing(messages: &str) -> Vec<f64> {
-    let (mut called, mut millis) = (HashMap::new(), Vec::new());
+/// Milliseconds from INVITE to 180 for each call. A line of the trace has: date, time, Unix seconds, sent or received,
+/// Call-ID, CSeq, and the first line of the message.
+fn ringing_times(messages: &str) -> Vec<f64> {
+    let (mut invites, mut millis) = (HashMap::new(), Vec::new());
     for line in messages.lines() {
         let mut fields = line.split('\t').skip(2);
         let (Some(seconds), Some(_), Some(call)) = (fields.next(), fields.next(), fields.next()) else { continue };
         let (Ok(seconds), Some(message)) = (seconds.parse::<f64>(), fields.nth(1)) else { continue };
         if message.starts_with("INVITE ") {
-            called.entry(call).or_insert(seconds);
+            invites.entry(call).or_insert(seconds);
         } else if message.starts_with("SIP/2.0 180 ") {
-            millis.extend(called.get(call).map(|called| (seconds - called) * 1000.0));
+            millis.extend(invites.get(call).map(|sent| (seconds - sent) * 1000.0));
         }
     }
     millis
 }
 
-fn records(database: &Path) -> Outcome<usize> {
+fn count_cdrs(database: &Path) -> Outcome<usize> {
     let connection = rusqlite::Connection::open_with_flags(database, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let count: i64 =
         connection.query_one("SELECT COUNT(*) FROM cdrs WHERE status = 'answered'", [], |row| row.get(0))?;
@@ -201,14 +201,14 @@ fn middle(values: &[f64]) -> f64 {
     crate::report::Spread::of(values.to_vec()).median
 }
 
-/// Waits until something is so.
-async fn until(is_so: impl Fn() -> Outcome<bool>) -> Outcome<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
-        if is_so()? {
+/// Polls until the condition is true.
+async fn wait_until(condition: impl Fn() -> Outcome<bool>) -> Outcome<()> {
+    let started = Instant::now();
+    while started.elapsed() < TIMEOUT {
+        if condition()? {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    Err("it took too long".into())
+    Err("timed out".into())
 }

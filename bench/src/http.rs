@@ -1,4 +1,4 @@
-//! A tiny HTTP/1.1 client over one kept connection: little enough that the load it makes costs less than the answers.
+//! A minimal HTTP/1.1 client over one persistent connection, cheap enough not to compete with the service for CPU.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
@@ -6,15 +6,15 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-const ANSWER_AT_MOST: usize = 256 * 1024;
+const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 
 pub struct Client {
     pub stream: TcpStream,
     buffer: Vec<u8>,
 }
 
-/// An answer, and how many bytes it took on the wire.
-pub struct Answer {
+/// A response, and its size on the wire in bytes.
+pub struct Response {
     pub status: u16,
     pub body: Vec<u8>,
     pub length: usize,
@@ -24,26 +24,26 @@ impl Client {
     pub async fn connect(address: SocketAddr) -> Result<Client> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Client { stream, buffer: vec![0; ANSWER_AT_MOST] })
+        Ok(Client { stream, buffer: vec![0; MAX_RESPONSE_BYTES] })
     }
 
-    pub async fn send(&mut self, request: &[u8]) -> Result<Answer> {
+    pub async fn send(&mut self, request: &[u8]) -> Result<Response> {
         self.stream.write_all(request).await?;
         self.receive().await
     }
 
-    pub async fn receive(&mut self) -> Result<Answer> {
+    pub async fn receive(&mut self) -> Result<Response> {
         let mut filled = 0;
         loop {
-            if let Some(answer) = parse(&self.buffer[..filled]) {
-                return Ok(answer);
+            if let Some(response) = parse(&self.buffer[..filled]) {
+                return Ok(response);
             }
             filled += self.read(filled).await?;
         }
     }
 
-    /// Sends a request whose answer is known to be a 200 of this length, and looks at nothing else of it.
-    pub async fn send_again(&mut self, request: &[u8], length: usize) -> Result<()> {
+    /// Sends a request whose response must be a 200 of `length` bytes; nothing else of it is checked.
+    pub async fn send_repeated(&mut self, request: &[u8], length: usize) -> Result<()> {
         self.stream.write_all(request).await?;
         let mut filled = 0;
         while filled < length {
@@ -52,7 +52,10 @@ impl Client {
         if filled == length && self.buffer.starts_with(b"HTTP/1.1 200 ") {
             Ok(())
         } else {
-            Err(Error::other(format!("unlike the first answer: {}", String::from_utf8_lossy(&self.buffer[..filled]))))
+            Err(Error::other(format!(
+                "response differs from the first one: {}",
+                String::from_utf8_lossy(&self.buffer[..filled])
+            )))
         }
     }
 
@@ -64,8 +67,8 @@ impl Client {
     }
 }
 
-/// A whole answer with a Content-Length, once it has arrived.
-fn parse(bytes: &[u8]) -> Option<Answer> {
+/// Parses a response with a Content-Length; `None` until it has arrived completely.
+fn parse(bytes: &[u8]) -> Option<Response> {
     let head_length = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let head = std::str::from_utf8(&bytes[..head_length]).ok()?;
     let status = head.get(9..12)?.parse().ok()?;
@@ -74,7 +77,7 @@ fn parse(bytes: &[u8]) -> Option<Answer> {
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
     };
     let length = head_length + head.lines().find_map(length_of).unwrap_or(0);
-    Some(Answer { status, body: bytes.get(head_length..length)?.to_vec(), length })
+    Some(Response { status, body: bytes.get(head_length..length)?.to_vec(), length })
 }
 
 pub fn get(path: &str, token: Option<&str>) -> Vec<u8> {
@@ -83,16 +86,16 @@ pub fn get(path: &str, token: Option<&str>) -> Vec<u8> {
 }
 
 pub fn post(path: &str, header: &str, body: &serde_json::Value) -> Vec<u8> {
-    send("application/json", path, header, &body.to_string())
+    post_body("application/json", path, header, &body.to_string())
 }
 
-/// The form of a page, sent by a browser.
-pub fn submit(path: &str, fields: &str) -> Vec<u8> {
-    send("application/x-www-form-urlencoded", path, "", fields)
+/// A form post, as a browser sends it.
+pub fn post_form(path: &str, fields: &str) -> Vec<u8> {
+    post_body("application/x-www-form-urlencoded", path, "", fields)
 }
 
-/// A body of any kind.
-pub fn send(media_type: &str, path: &str, header: &str, body: &str) -> Vec<u8> {
+/// A POST request with any media type.
+pub fn post_body(media_type: &str, path: &str, header: &str, body: &str) -> Vec<u8> {
     format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media_type}\r\n{header}Content-Length: {}\r\n\r\n{body}",
         body.len()

@@ -1,11 +1,11 @@
-//! Where and when it was measured, and the page that tells it.
+//! The machine the benchmarks ran on, and the text of docs/benchmarks.md.
 
 use std::fs::read_to_string;
 
 use crate::Outcome;
 use crate::report::Report;
 
-/// The machine as it was before the first measurement.
+/// The machine before the first measurement.
 pub struct Machine {
     processor: String,
     cores: usize,

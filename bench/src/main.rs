@@ -1,7 +1,8 @@
-//! Measures the service beside a yardstick, both in one run and taking turns, so that what counts is a ratio which a
-//! busy or slow machine bends little. `bench/run` builds and starts this; see docs/benchmarks.md for the outcome.
-//! `bench faults` measures nothing: it kills the service again and again, and proves that nothing was lost.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line speaks to a person")]
+//! Benchmarks: measures the service and a baseline in turns, in one run, so that the ratio hardly depends on the
+//! machine or its load. `bench/run` builds and starts this; docs/benchmarks.md has the results.
+//!
+//! `bench faults` measures nothing: it kills the service repeatedly under load and verifies that nothing is lost.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "command-line output")]
 
 mod calls;
 mod commits;
@@ -11,16 +12,16 @@ mod echo;
 mod edge;
 mod faults;
 mod http;
-mod lookups;
+mod inventory;
 mod machine;
 mod numbers;
 mod postgres;
+mod rate_lookup;
 mod report;
 mod requests;
 mod service;
 mod slow_clients;
 mod start;
-mod stock;
 mod timing;
 
 use std::path::{Path, PathBuf};
@@ -28,13 +29,13 @@ use std::process::ExitCode;
 
 use report::{Line, Report};
 
-/// The service's own, so that a yardstick is not measured by its allocator.
+/// The same allocator as the service's, so that the comparison is not one of allocators.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// How often each side of a comparison takes its turn.
+/// Rounds per measurement, for each side of a comparison.
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
@@ -44,12 +45,12 @@ const MEASUREMENTS: [Measurement; 12] = [
     ("decks", decks::measure),
     ("numbers", numbers::measure),
     ("decisions", calls::measure_decisions),
-    ("intake", calls::measure_intake),
-    ("records", calls::measure_records),
+    ("intake", calls::measure_ingest),
+    ("records", calls::measure_reads),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("timing", timing::measure),
-    ("rating", lookups::measure),
+    ("rating", rate_lookup::measure),
     ("edge", edge::measure),
 ];
 
@@ -57,7 +58,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.as_slice() {
         [command, document] if command == "echo" => serve_echo(document),
-        [command, options @ ..] if command == "faults" => find_faults(options),
+        [command, options @ ..] if command == "faults" => run_faults(options),
         chosen => measure(chosen),
     };
     match outcome {
@@ -73,23 +74,23 @@ fn serve_echo(document: &str) -> Outcome<()> {
     echo::serve(serde_json::from_str(document)?)
 }
 
-fn find_faults(options: &[String]) -> Outcome<()> {
-    let found = faults::find(&work_folder()?, &options.try_into()?)?;
-    println!("{}", faults::table(&found));
-    found
+fn run_faults(options: &[String]) -> Outcome<()> {
+    let findings = faults::run(&work_folder()?, &options.try_into()?)?;
+    println!("{}", faults::table(&findings));
+    findings
         .into_iter()
         .find_map(|findings| findings.fault)
-        .map_or(Ok(()), |fault| Err(format!("a fault: {fault}").into()))
+        .map_or(Ok(()), |fault| Err(format!("fault found: {fault}").into()))
 }
 
 fn work_folder() -> Outcome<PathBuf> {
-    Ok(PathBuf::from(std::env::var("BENCH_DIR").map_err(|_| "run me as bench/run")?))
+    Ok(PathBuf::from(std::env::var("BENCH_DIR").map_err(|_| "BENCH_DIR is not set: start this with bench/run")?))
 }
 
-/// Runs what was chosen, or everything and then writes the page.
+/// Runs the chosen measurements; without any, runs all and writes docs/benchmarks.md.
 fn measure(chosen: &[String]) -> Outcome<()> {
     if let Some(unknown) = chosen.iter().find(|name| !MEASUREMENTS.iter().any(|(known, _)| known == name)) {
-        return Err(format!("there is no measurement {unknown}").into());
+        return Err(format!("unknown measurement {unknown}").into());
     }
     let work = work_folder()?;
     let machine = machine::describe()?;
@@ -107,7 +108,7 @@ fn measure(chosen: &[String]) -> Outcome<()> {
     if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
 }
 
-/// Runs on this thread alone, which leaves the other cores to what is measured.
-pub fn alone_on_one_thread<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+/// Runs on this thread only, which leaves the other cores to the service.
+pub fn on_one_thread<T>(work: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
 }

@@ -1,4 +1,4 @@
-//! A stock of a million numbers beside one of a tenth of that: who looks at it or orders from it must not notice.
+//! An inventory of a million numbers compared with one of 100,000: listing and ordering must cost the same.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,25 +14,25 @@ use crate::http::{Client, get, post};
 use crate::postgres::Database;
 use crate::report::{Limit, Line, Spread};
 use crate::service::{ADMIN, Service, bootstrap, sign_in};
-use crate::{Outcome, ROUNDS, customers, stock};
+use crate::{Outcome, ROUNDS, customers, inventory};
 
-const GROUP: u32 = 1000;
+const GROUP_SIZE: u32 = 1000;
 const FEW_GROUPS: u32 = 100;
 const MANY_GROUPS: u32 = 1000;
 const CLIENTS: usize = 8;
 const ROUND: Duration = Duration::from_secs(1);
-/// As long as a million numbers may take to arrive.
-const ARRIVED_WITHIN_SECONDS: f64 = 60.0;
+/// Limit for the import of a million numbers.
+const IMPORT_SECONDS: f64 = 60.0;
 
-/// A service with a stock.
-struct Shop {
+/// A service with an inventory.
+struct Fixture {
     service: Service,
     team: String,
     customer: String,
     trunk: String,
     groups: Arc<Vec<String>>,
-    arrived_after: Duration,
-    /// A second: pages of what customers see, pages of what the team sees, orders.
+    imported_in: Duration,
+    /// Per second: inventory pages of customers, inventory pages of the team, orders.
     rates: [Vec<f64>; 3],
     _folder: TempDir,
 }
@@ -44,8 +44,8 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let (few, many) = (Database::create_named("few").await?, Database::create_named("many").await?);
         let urls = [few.url.clone(), many.url.clone()];
         lines.extend(compare(work, &POSTGRES, Some(urls)).await?);
-        few.forget().await?;
-        many.forget().await?;
+        few.delete().await?;
+        many.delete().await?;
         Ok(lines)
     })
 }
@@ -65,78 +65,82 @@ const POSTGRES: [&str; 4] = [
 
 async fn compare(
     work: &Path,
-    [seen, kept, ordered, arrived]: &[&'static str; 4],
+    [customer_pages, team_pages, orders, import]: &[&'static str; 4],
     urls: Option<[String; 2]>,
 ) -> Outcome<Vec<Line>> {
     let [few_url, many_url] = urls.map_or([None, None], |urls| urls.map(Some));
-    let mut few = Shop::open(work, few_url, FEW_GROUPS).await?;
-    let mut many = Shop::open(work, many_url, MANY_GROUPS).await?;
-    // The first round of each warms it up and does not count.
+    let mut few = Fixture::start(work, few_url, FEW_GROUPS).await?;
+    let mut many = Fixture::start(work, many_url, MANY_GROUPS).await?;
+    // The first round of each is a warm-up and is discarded.
     for round in 0..=ROUNDS {
-        for shop in [&mut many, &mut few] {
-            shop.round(round > 0).await?;
+        for fixture in [&mut many, &mut few] {
+            fixture.round(round > 0).await?;
         }
     }
     let limit = Some(Limit::AtLeast(0.7, "×"));
-    let seconds = many.arrived_after.as_secs_f64();
-    let [many_seen, many_kept, many_ordered] = many.rates;
-    let [few_seen, few_kept, few_ordered] = few.rates;
+    let seconds = many.imported_in.as_secs_f64();
+    let [many_customer_pages, many_team_pages, many_orders] = many.rates;
+    let [few_customer_pages, few_team_pages, few_orders] = few.rates;
     Ok(vec![
-        Line::beside(seen, many_seen, few_seen, limit),
-        Line::beside(kept, many_kept, few_kept, limit),
-        Line::beside(ordered, many_ordered, few_ordered, limit),
+        Line::beside(customer_pages, many_customer_pages, few_customer_pages, limit),
+        Line::beside(team_pages, many_team_pages, few_team_pages, limit),
+        Line::beside(orders, many_orders, few_orders, limit),
         Line::alone(
-            arrived,
+            import,
             Spread::of(vec![seconds]).text(1, " s"),
             String::new(),
             seconds,
-            Limit::AtMost(ARRIVED_WITHIN_SECONDS, " s"),
+            Limit::AtMost(IMPORT_SECONDS, " s"),
         ),
     ])
 }
 
-impl Shop {
-    async fn open(work: &Path, url: Option<String>, groups: u32) -> Outcome<Shop> {
+impl Fixture {
+    async fn start(work: &Path, url: Option<String>, groups: u32) -> Outcome<Fixture> {
         let folder = TempDir::new_in(work)?;
         let url = url.unwrap_or_else(|| format!("sqlite://{}", folder.path().join("numbers.db").display()));
-        let customer = customers::make(&url, 1).await?.pop().ok_or("no customer")?;
+        let customer = customers::create(&url, 1).await?.pop().ok_or("no customer")?;
         let service = Service::start_on(work, &url).await?;
         bootstrap(service.public).await?;
         let mut client = Client::connect(service.public).await?;
         let (team, token) = (sign_in(service.public, ADMIN).await?, sign_in(service.public, &customer.email).await?);
-        let gift = json!({
-            "customer_id": customer.id.to_string(), "reason": "to order with",
+        let credit = json!({
+            "customer_id": customer.id.to_string(), "reason": "Benchmark",
             "amount": {"amount_minor": 100_000_000, "currency": "EUR"},
         });
-        stock::expect(client.send(&post("/v1/admin/credits", &stock::with_key(&team), &gift)).await?, 201)?;
-        let sheet = stock::sheet(groups, GROUP)?;
-        let begun = Instant::now();
-        stock::bring_in(&mut client, &team, &sheet).await?;
-        let arrived_after = begun.elapsed();
-        let trunk = stock::trunk(&mut client, &token).await?;
-        let groups = Arc::new(stock::groups(&mut client, &token).await?);
+        inventory::expect_status(
+            client.send(&post("/v1/admin/credits", &inventory::auth_headers(&team), &credit)).await?,
+            201,
+        )?;
+        let csv = inventory::csv(groups, GROUP_SIZE)?;
+        let started = Instant::now();
+        inventory::import(&mut client, &team, &csv).await?;
+        let imported_in = started.elapsed();
+        let trunk = inventory::create_trunk(&mut client, &token).await?;
+        let groups = Arc::new(inventory::list_groups(&mut client, &token).await?);
         let rates = Default::default();
-        Ok(Shop { service, team, customer: token, trunk, groups, arrived_after, rates, _folder: folder })
+        Ok(Fixture { service, team, customer: token, trunk, groups, imported_in, rates, _folder: folder })
     }
 
     async fn round(&mut self, counts: bool) -> Outcome<()> {
         let public = self.service.public;
-        let page = |path: &str, token: &str| {
+        let get_page = |path: &str, token: &str| {
             let request = get(path, Some(token));
             move || request.clone()
         };
-        let seen = rate(public, 200, page("/v1/numbers/inventory?country=NL&limit=50", &self.customer)).await?;
-        let kept = rate(public, 200, page("/v1/admin/did-inventory?country=NL&limit=50", &self.team)).await?;
+        let customer_pages =
+            rate(public, 200, get_page("/v1/numbers/inventory?country=NL&limit=50", &self.customer)).await?;
+        let team_pages = rate(public, 200, get_page("/v1/admin/did-inventory?country=NL&limit=50", &self.team)).await?;
         let (groups, next) = (self.groups.clone(), Arc::new(AtomicUsize::new(0)));
         let (token, trunk) = (self.customer.clone(), self.trunk.clone());
-        let ordered = rate(public, 201, move || {
+        let orders = rate(public, 201, move || {
             let group = &groups[next.fetch_add(1, Ordering::Relaxed) % groups.len()];
             let order = json!({"inventory_id": group, "trunk_id": trunk});
-            post("/v1/numbers/orders", &stock::with_key(&token), &order)
+            post("/v1/numbers/orders", &inventory::auth_headers(&token), &order)
         })
         .await?;
         if counts {
-            for (rates, rate) in self.rates.iter_mut().zip([seen, kept, ordered]) {
+            for (rates, rate) in self.rates.iter_mut().zip([customer_pages, team_pages, orders]) {
                 rates.push(rate);
             }
         }
@@ -144,22 +148,22 @@ impl Shop {
     }
 }
 
-/// Requests answered a second.
+/// Responses per second.
 async fn rate(public: SocketAddr, status: u16, request: impl Fn() -> Vec<u8> + Clone + Send + 'static) -> Outcome<f64> {
-    let begun = Instant::now();
-    let mut asking = JoinSet::new();
+    let started = Instant::now();
+    let mut tasks = JoinSet::new();
     for _ in 0..CLIENTS {
         let request = request.clone();
-        asking.spawn(async move {
+        tasks.spawn(async move {
             let mut client = Client::connect(public).await?;
-            let mut answered = 0_u32;
-            while begun.elapsed() < ROUND {
-                stock::expect(client.send(&request()).await?, status)?;
-                answered += 1;
+            let mut responses = 0_u32;
+            while started.elapsed() < ROUND {
+                inventory::expect_status(client.send(&request()).await?, status)?;
+                responses += 1;
             }
-            Ok(answered)
+            Ok(responses)
         });
     }
-    let total = asking.join_all().await.into_iter().sum::<Outcome<u32>>()?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    let total = tasks.join_all().await.into_iter().sum::<Outcome<u32>>()?;
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }

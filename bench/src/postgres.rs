@@ -1,11 +1,11 @@
-//! A database of our own on the PostgreSQL server at hand.
+//! A temporary database on the PostgreSQL server that `bench/run` starts.
 
 use tokio_postgres::NoTls;
 
 use crate::Outcome;
 
 pub struct Database {
-    /// Plain, so that TLS weighs on nobody.
+    /// Without TLS, so that it does not affect the measurement.
     pub url: String,
     maintenance_url: String,
     name: String,
@@ -16,9 +16,10 @@ impl Database {
         Database::create_named("only").await
     }
 
-    /// One of several at a time.
+    /// For measurements that need several databases at a time.
     pub async fn create_named(which: &str) -> Outcome<Database> {
-        let given = std::env::var("TRUNKLINE_TEST_POSTGRES").map_err(|_| "run me as bench/run")?;
+        let given = std::env::var("TRUNKLINE_TEST_POSTGRES")
+            .map_err(|_| "TRUNKLINE_TEST_POSTGRES is not set: start this with bench/run")?;
         let name = format!("trunkline_bench_{}_{which}", std::process::id());
         let (base, _) = given.rsplit_once('/').ok_or("the server's URL has no database")?;
         let (url, maintenance_url) = (format!("{base}/{name}?sslmode=disable"), format!("{given}?sslmode=disable"));
@@ -31,7 +32,7 @@ impl Database {
         run(&self.url, text).await
     }
 
-    pub async fn forget(self) -> Outcome<()> {
+    pub async fn delete(self) -> Outcome<()> {
         run(&self.maintenance_url, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await
     }
 }

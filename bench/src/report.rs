@@ -1,34 +1,34 @@
-//! What was measured: numbers with their spread, held against limits, as text for a terminal and as a page.
+//! Results: medians with their spread, compared with limits, as a Markdown table.
 
 use std::fmt::Write;
 
-/// The middle of several measurements and how far they lie apart.
+/// Median, minimum and maximum of several measurements.
 #[derive(Clone, Copy)]
 pub struct Spread {
     pub median: f64,
-    pub least: f64,
-    pub most: f64,
+    pub min: f64,
+    pub max: f64,
 }
 
 impl Spread {
     pub fn of(mut values: Vec<f64>) -> Spread {
         values.sort_by(f64::total_cmp);
         let at = |index: usize| values.get(index).copied().unwrap_or(f64::NAN);
-        Spread { median: at(values.len() / 2), least: at(0), most: at(values.len().saturating_sub(1)) }
+        Spread { median: at(values.len() / 2), min: at(0), max: at(values.len().saturating_sub(1)) }
     }
 
-    /// Pairs of neighbouring rounds, so that whatever else the machine did weighs on both alike.
+    /// Ratio round by round, so that other load on the machine affects both sides alike.
     pub fn ratio(ours: &[f64], yardstick: &[f64]) -> Spread {
         Spread::of(ours.iter().zip(yardstick).map(|(ours, yardstick)| ours / yardstick).collect())
     }
 
     pub fn text(self, decimals: usize, unit: &str) -> String {
-        let Spread { median, least, most } = self;
-        format!("{median:.decimals$}{unit} ({least:.decimals$}–{most:.decimals$})")
+        let Spread { median, min, max } = self;
+        format!("{median:.decimals$}{unit} ({min:.decimals$}–{max:.decimals$})")
     }
 }
 
-/// The bound a number must keep.
+/// The limit of a result.
 #[derive(Clone, Copy)]
 pub enum Limit {
     AtLeast(f64, &'static str),
@@ -51,7 +51,7 @@ impl Limit {
     }
 }
 
-/// One line of the table.
+/// One row of the table.
 pub struct Line {
     pub what: &'static str,
     pub ours: String,
@@ -62,8 +62,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A rate of ours beside a yardstick's, round by round.
-    /// Without a limit it is only told.
+    /// The service's rate compared with a baseline's, round by round. Without a limit it is only reported.
     pub fn beside(what: &'static str, ours: Vec<f64>, yardstick: Vec<f64>, limit: Option<Limit>) -> Line {
         let ratio = Spread::ratio(&ours, &yardstick);
         Line {
@@ -76,7 +75,7 @@ impl Line {
         }
     }
 
-    /// A number held against a limit alone; what it was before may stand beside it.
+    /// A single value with a limit; `before` is shown in the baseline column.
     pub fn alone(what: &'static str, ours: String, before: String, value: f64, limit: Limit) -> Line {
         Line { what, ours, yardstick: before, ratio: String::new(), limit: limit.text(), holds: limit.holds(value) }
     }

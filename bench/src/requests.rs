@@ -1,4 +1,4 @@
-//! Authenticated `GET /v1/me` beside bare servers of the same framework, with the same JSON.
+//! Authenticated `GET /v1/me`, compared with a bare axum server that sends the same JSON.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,15 +10,15 @@ use tokio::task::JoinSet;
 use crate::http::{Client, get, post};
 use crate::report::{Limit, Line};
 use crate::service::{Process, Service};
-use crate::{Outcome, ROUNDS, alone_on_one_thread};
+use crate::{Outcome, ROUNDS, on_one_thread};
 
 pub const CONNECTIONS: usize = 32;
 pub const ROUND: Duration = Duration::from_secs(2);
-/// Longer than any healthy answer takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than any healthy response takes.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
-    alone_on_one_thread(async {
+    on_one_thread(async {
         let service = Service::start(work).await?;
         let token = service.sign_in().await?;
         let request = get("/v1/me", Some(&token));
@@ -31,7 +31,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let echo_request = post("/echo", &authorization, &document);
         let fixed_request = get("/fixed", Some(&token));
 
-        // The first round of each warms it up and does not count.
+        // The first round of each is a warm-up and is discarded.
         let (mut ours, mut echo, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..=ROUNDS {
             ours.push(rate(service.public, &request).await?);
@@ -56,7 +56,7 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     })
 }
 
-/// Requests answered a second, each connection asking again as soon as it was answered.
+/// Responses per second; each connection sends its next request as soon as it has the response.
 pub async fn rate(address: SocketAddr, request: &[u8]) -> Outcome<f64> {
     let mut clients = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -67,20 +67,20 @@ pub async fn rate(address: SocketAddr, request: &[u8]) -> Outcome<f64> {
         }
         clients.push((client, first.length));
     }
-    let begun = Instant::now();
-    let mut asking = JoinSet::new();
+    let started = Instant::now();
+    let mut tasks = JoinSet::new();
     for (mut client, length) in clients {
         let request = request.to_vec();
-        asking.spawn(async move {
-            let mut answered = 0_u32;
-            while begun.elapsed() < ROUND {
-                client.send_again(&request, length).await?;
-                answered += 1;
+        tasks.spawn(async move {
+            let mut responses = 0_u32;
+            while started.elapsed() < ROUND {
+                client.send_repeated(&request, length).await?;
+                responses += 1;
             }
-            Ok::<_, std::io::Error>(answered)
+            Ok::<_, std::io::Error>(responses)
         });
     }
-    let counts = tokio::time::timeout(ROUND + PATIENCE, asking.join_all()).await?;
+    let counts = tokio::time::timeout(ROUND + TIMEOUT, tasks.join_all()).await?;
     let total = counts.into_iter().sum::<Result<u32, _>>()?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! The program beside us as a child process with a data folder of its own, bootstrapped and signed in over HTTP.
+//! The trunkline binary as a child process with its own data folder; bootstrap and sign-in over HTTP.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -14,14 +14,14 @@ use crate::http::{Client, get, post};
 
 const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-benchmark-0123456789";
 const MASTER_SECRET: &str = "master-secret-of-the-benchmark-0123456789";
-pub const ADMIN: &str = "admin@carrier.example";
-/// Everybody's.
+pub const ADMIN: &str = "admin@operator.example";
+/// Password of the admin and of all customers.
 pub const PASSWORD: &str = "correct horse battery staple";
 
 pub struct Service {
     pub public: SocketAddr,
     pub ops: SocketAddr,
-    /// From exec to the first `/readyz` that said so.
+    /// Time from exec to the first successful `/readyz`.
     pub ready_after: Duration,
     process: Process,
     folder: TempDir,
@@ -32,40 +32,40 @@ impl Service {
         Service::launch(TempDir::new_in(work)?, None).await
     }
 
-    /// On a database that was prepared.
+    /// Starts on a prepared database.
     pub async fn start_on(work: &Path, database_url: &str) -> Outcome<Service> {
         Service::launch(TempDir::new_in(work)?, Some(database_url)).await
     }
 
     async fn launch(folder: TempDir, database_url: Option<&str>) -> Outcome<Service> {
         let started = Instant::now();
-        let anywhere = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
-        let mut process = Process::start(&beside_us("trunkline")?, &["serve"], |command| {
+        let any_port = [("TRUNKLINE_LISTEN", "127.0.0.1:0"), ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0")];
+        let mut process = Process::start(&sibling_binary("trunkline")?, &["serve"], |command| {
             let database = database_url.map(|url| ("TRUNKLINE_DATABASE_URL", url));
-            configure(command, folder.path()).envs(anywhere).envs(database);
+            configure(command, folder.path()).envs(any_port).envs(database);
         })?;
         let public = process.address_after("API")?;
         let ops = process.address_after("Operations")?;
-        let answer = Client::connect(ops).await?.send(&get("/readyz", None)).await?;
-        if answer.status != 200 {
-            return Err("the service says it is up but not ready".into());
+        let response = Client::connect(ops).await?.send(&get("/readyz", None)).await?;
+        if response.status != 200 {
+            return Err("the service started but is not ready".into());
         }
         Ok(Service { public, ops, ready_after: started.elapsed(), process, folder })
     }
 
-    /// Makes the first admin and answers its access token.
+    /// Creates the first admin and returns its access token.
     pub async fn sign_in(&self) -> Outcome<String> {
         bootstrap(self.public).await?;
         sign_in(self.public, ADMIN).await
     }
 
-    /// The header that a switch sends.
+    /// The Authorization header of a switch.
     pub fn switch_authorization(&self) -> Outcome<String> {
         let secret = std::fs::read_to_string(self.folder.path().join("secrets/switch"))?;
         Ok(format!("Authorization: Bearer {}\r\n", secret.trim()))
     }
 
-    /// Memory in RAM, in MiB.
+    /// Resident memory in MiB.
     pub fn resident_mib(&self) -> Outcome<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
@@ -73,49 +73,49 @@ impl Service {
         Ok(kib / 1024.0)
     }
 
-    /// Open connections of the public listener, as the service counts them.
+    /// Open connections of the public listener, from the service's metrics.
     pub async fn open_connections(&self) -> Outcome<usize> {
         let metrics = Client::connect(self.ops).await?.send(&get("/metrics", None)).await?;
         let text = String::from_utf8(metrics.body)?;
         let value = text.lines().find_map(|line| line.strip_prefix("trunkline_connections "));
-        Ok(value.ok_or("no count of connections")?.parse()?)
+        Ok(value.ok_or("no trunkline_connections metric")?.parse()?)
     }
 }
 
-/// Gives a command the settings that every service of ours has, and no others: a name that it does not know would be
+/// Sets the environment of a trunkline command: the common settings and nothing inherited, since unknown settings are
 /// refused.
 pub fn configure<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
     command.env_clear().env("TRUNKLINE_DATA_DIR", folder);
     command.env("TRUNKLINE_RATE_LIMITS", "off").env("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN);
-    // The same in every folder, so that several programs may share a database.
+    // Fixed, so that several processes can share a database.
     command.env("TRUNKLINE_MASTER_SECRET", MASTER_SECRET)
 }
 
-/// Makes the first admin.
+/// Creates the first admin.
 pub async fn bootstrap(public: SocketAddr) -> Outcome<()> {
     let admin = json!({
-        "legal_name": "Carrier BV", "contact_name": "Ada Admin", "contact_email": ADMIN, "password": PASSWORD,
+        "legal_name": "Operator BV", "contact_name": "Ada Admin", "contact_email": ADMIN, "password": PASSWORD,
     });
     let header = format!("X-Bootstrap-Token: {BOOTSTRAP_TOKEN}\r\n");
-    let made = Client::connect(public).await?.send(&post("/v1/admin/bootstrap", &header, &admin)).await?;
-    if made.status != 201 {
-        return Err(format!("bootstrap: {}", String::from_utf8_lossy(&made.body)).into());
+    let response = Client::connect(public).await?.send(&post("/v1/admin/bootstrap", &header, &admin)).await?;
+    if response.status != 201 {
+        return Err(format!("bootstrap: {}", String::from_utf8_lossy(&response.body)).into());
     }
     Ok(())
 }
 
-/// The access token of a new session.
+/// Signs in and returns the access token.
 pub async fn sign_in(public: SocketAddr, email: &str) -> Outcome<String> {
     let sign_in = post("/v1/auth/sign-in", "", &json!({"email": email, "password": PASSWORD}));
     let session: Value = serde_json::from_slice(&Client::connect(public).await?.send(&sign_in).await?.body)?;
-    let token = session["access_token"].as_str().ok_or("sign-in gave no access token")?;
+    let token = session["access_token"].as_str().ok_or("the sign-in response has no access token")?;
     Ok(token.to_owned())
 }
 
-/// A child that prints where it listens, and does not outlive us.
+/// A child process that prints its addresses and is killed with this one.
 pub struct Process {
     child: Child,
-    /// Kept open: a program that prints into a closed pipe dies.
+    /// Kept open: a program that prints into a closed pipe gets SIGPIPE.
     output: BufReader<ChildStdout>,
 }
 
@@ -129,7 +129,7 @@ impl Process {
         Ok(Process { child, output })
     }
 
-    /// The address in the next line that begins with this word.
+    /// The address in the next line of output that begins with `word`.
     pub fn address_after(&mut self, word: &str) -> Outcome<SocketAddr> {
         let mut line = String::new();
         while self.output.read_line(&mut line)? > 0 {
@@ -139,19 +139,19 @@ impl Process {
             }
             line.clear();
         }
-        Err(format!("the child ended before it said {word}").into())
+        Err(format!("the process exited before it printed {word}").into())
     }
 }
 
 impl Drop for Process {
-    /// Ends it as a power cut would.
+    /// Sends SIGKILL, so that nothing is shut down cleanly.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A program built together with this one.
-pub fn beside_us(name: &str) -> Outcome<PathBuf> {
+/// A binary in the same folder as this one.
+pub fn sibling_binary(name: &str) -> Outcome<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name(name))
 }

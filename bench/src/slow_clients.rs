@@ -1,4 +1,5 @@
-//! Clients that mean no good: 2,000 that hardly send, and two that send a gigabyte. A normal client should not notice.
+//! Slow-client attacks: 2,000 connections that hardly send, and two bodies of 1 GiB. A normal client must not be
+//! affected.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,16 +12,16 @@ use tokio::task::JoinSet;
 use crate::http::{Client, get};
 use crate::report::{Limit, Line, Spread};
 use crate::service::Service;
-use crate::{Outcome, alone_on_one_thread};
+use crate::{Outcome, on_one_thread};
 
 const SLOW_CLIENTS: usize = 2000;
 const BODY_BYTES: usize = 1 << 30;
-const LISTENING: Duration = Duration::from_secs(5);
-/// The service gives a head ten seconds; what is still open after this was forgotten.
+const LATENCY_ROUND: Duration = Duration::from_secs(5);
+/// The service closes a connection whose request head takes more than ten seconds.
 const CLOSED_WITHIN: Duration = Duration::from_secs(15);
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
-    alone_on_one_thread(async {
+    on_one_thread(async {
         let service = Service::start(work).await?;
         let request = get("/v1/me", Some(&service.sign_in().await?));
         let latencies = async || {
@@ -87,51 +88,51 @@ fn lines(before: &[f64], during: &[f64], memory: [f64; 3], refused_after: Durati
     ]
 }
 
-/// One connection that asks again and again, on a thread of its own: milliseconds, sorted.
+/// Latencies in milliseconds, sorted, of one connection that sends requests in a row on its own thread.
 fn latencies(address: SocketAddr, request: &[u8]) -> Outcome<Vec<f64>> {
-    alone_on_one_thread(async {
+    on_one_thread(async {
         let mut client = Client::connect(address).await?;
         let length = client.send(request).await?.length;
-        let begun = Instant::now();
-        let mut took = Vec::new();
-        while begun.elapsed() < LISTENING {
-            let asked = Instant::now();
-            client.send_again(request, length).await?;
-            took.push(asked.elapsed().as_secs_f64() * 1000.0);
+        let started = Instant::now();
+        let mut millis = Vec::new();
+        while started.elapsed() < LATENCY_ROUND {
+            let sent = Instant::now();
+            client.send_repeated(request, length).await?;
+            millis.push(sent.elapsed().as_secs_f64() * 1000.0);
         }
-        took.sort_by(f64::total_cmp);
-        Ok(took)
+        millis.sort_by(f64::total_cmp);
+        Ok(millis)
     })
 }
 
-/// Each task answers whether its connection was cut off in time.
+/// Each task returns whether the service closed its connection in time.
 async fn start_slow_clients(address: SocketAddr) -> Outcome<JoinSet<bool>> {
     let mut slow = JoinSet::new();
     for number in 0..SLOW_CLIENTS {
         let stream = TcpStream::connect(address).await?;
-        let dribble = dribble(stream, number % 2 == 0);
-        slow.spawn(async move { tokio::time::timeout(CLOSED_WITHIN, dribble).await.is_ok() });
+        let trickle = trickle(stream, number % 2 == 0);
+        slow.spawn(async move { tokio::time::timeout(CLOSED_WITHIN, trickle).await.is_ok() });
     }
     Ok(slow)
 }
 
-/// Sends a byte of a header a second, or nothing at all, until the other end has had enough.
-async fn dribble(mut stream: TcpStream, says_something: bool) {
+/// Sends one byte of a header per second, or nothing, until the service closes the connection.
+async fn trickle(mut stream: TcpStream, sends_bytes: bool) {
     let mut buffer = [0; 512];
     let mut second = tokio::time::interval(Duration::from_secs(1));
     loop {
         let (mut from, mut to) = stream.split();
         tokio::select! {
             read = from.read(&mut buffer) => if matches!(read, Ok(0) | Err(_)) { return },
-            _ = second.tick(), if says_something => if to.write_all(b"G").await.is_err() { return },
+            _ = second.tick(), if sends_bytes => if to.write_all(b"G").await.is_err() { return },
         }
     }
 }
 
-/// Sends a body of a gigabyte until it is refused, and answers how long that took.
+/// Sends a body of 1 GiB until it is rejected; returns how long that took.
 async fn send_gigabyte(address: SocketAddr, framing: &str, prefix: &[u8]) -> Outcome<Duration> {
     let mut client = Client::connect(address).await?;
-    let begun = Instant::now();
+    let started = Instant::now();
     let head = format!(
         "POST /v1/auth/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
     );
@@ -141,7 +142,7 @@ async fn send_gigabyte(address: SocketAddr, framing: &str, prefix: &[u8]) -> Out
         piece.extend_from_slice(b"\r\n");
     }
     let mut sent = 0;
-    // The answer may come at any time; a service that has refused need not read on.
+    // The response may come at any time; after rejecting, the service need not read on.
     while sent < BODY_BYTES {
         let Client { stream, .. } = &mut client;
         let (from, mut to) = stream.split();
@@ -152,7 +153,7 @@ async fn send_gigabyte(address: SocketAddr, framing: &str, prefix: &[u8]) -> Out
         }
     }
     match client.receive().await?.status {
-        413 => Ok(begun.elapsed()),
-        status => Err(format!("a gigabyte was answered with {status}").into()),
+        413 => Ok(started.elapsed()),
+        status => Err(format!("a body of 1 GiB got {status}, not 413").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! How soon the binary is ready, and how much memory it takes.
+//! Start time and memory of the binary.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,33 +6,33 @@ use std::time::Duration;
 use crate::http::{Client, get};
 use crate::report::{Limit, Line, Spread};
 use crate::service::Service;
-use crate::{Outcome, ROUNDS, alone_on_one_thread};
+use crate::{Outcome, ROUNDS, on_one_thread};
 
 const REQUESTS: usize = 1000;
-/// Long enough for what a start or a sign-in leaves behind to settle.
-const REST: Duration = Duration::from_secs(2);
+/// Time for memory to settle after a start or a sign-in.
+const SETTLE: Duration = Duration::from_secs(2);
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
-    alone_on_one_thread(async {
+    on_one_thread(async {
         let (mut ready, mut at_rest, mut after_load) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let service = Service::start(work).await?;
             ready.push(service.ready_after.as_secs_f64());
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(SETTLE).await;
             at_rest.push(service.resident_mib()?);
 
             let request = get("/v1/me", Some(&service.sign_in().await?));
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(SETTLE).await;
             let mut client = Client::connect(service.public).await?;
             let length = client.send(&request).await?.length;
             for _ in 1..REQUESTS {
-                client.send_again(&request, length).await?;
+                client.send_repeated(&request, length).await?;
             }
             after_load.push(service.resident_mib()?);
         }
         let line = |what, values: Vec<f64>, decimals, unit, limit| {
             let spread = Spread::of(values);
-            Line::alone(what, spread.text(decimals, unit), String::new(), spread.most, limit)
+            Line::alone(what, spread.text(decimals, unit), String::new(), spread.max, limit)
         };
         Ok(vec![
             line(

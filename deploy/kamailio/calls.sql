@@ -1,4 +1,4 @@
--- Beside Kamailio's own tables of calls: the answered ones, by the service's token.
+-- Added to Kamailio's dialog tables: answered live calls by call token.
 CREATE VIEW live AS
     SELECT token.dialog_value AS token, answered.dialog_value AS answered,
         COALESCE(upstream.dialog_value, '') AS upstream, dialog.hash_entry, dialog.hash_id, dialog.callid,

@@ -1,10 +1,10 @@
--- Events that the service has not heard yet, a batch to a row, and those it will never take.
+-- Event batches not delivered yet (refused = 0) and batches the service refused for good (refused = 1).
 CREATE TABLE outbox (
     id      INTEGER PRIMARY KEY AUTOINCREMENT,
     batch   VARCHAR NOT NULL,
     refused INTEGER NOT NULL
 );
--- What waits in memory when Kamailio stops in order.
+-- The in-memory event queue, saved by mqueue when Kamailio shuts down.
 CREATE TABLE events (
     id  INTEGER PRIMARY KEY AUTOINCREMENT,
     key VARCHAR(64) NOT NULL DEFAULT '',

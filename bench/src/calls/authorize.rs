@@ -1,4 +1,4 @@
-//! Decisions on calls, each a durable transaction that sets money aside.
+//! Call authorization; each decision is a durable transaction with a reservation.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -6,53 +6,53 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::scene::Scene;
+use super::fixture::Fixture;
 use crate::http::{Client, post};
 use crate::report::{Limit, Line};
 use crate::requests::{CONNECTIONS, ROUND};
 use crate::service::Process;
 use crate::{Outcome, ROUNDS};
 
-pub async fn measure(scene: &Scene, what: &'static str) -> Outcome<Line> {
+pub async fn measure(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
     let mut bare = Process::start(&std::env::current_exe()?, &["echo", "{}"], |_| {})?;
     let echo_address = bare.address_after("Echo")?;
-    let authorization = scene.service.switch_authorization()?;
-    let sources: Vec<String> = scene.customers.iter().map(|customer| customer.source.clone()).collect();
-    let (mut ours, mut echo, mut calls) = (Vec::new(), Vec::new(), 0);
-    // The first round of each warms it up and does not count.
+    let authorization = fixture.service.switch_authorization()?;
+    let sources: Vec<String> = fixture.customers.iter().map(|customer| customer.source.clone()).collect();
+    let (mut ours, mut echo, mut round) = (Vec::new(), Vec::new(), 0);
+    // The first round of each is a warm-up and is discarded.
     for _ in 0..=ROUNDS {
-        calls += 1;
-        ours.push(rate(scene.service.ops, "/switch/authorize", &authorization, &sources, calls).await?);
-        echo.push(rate(echo_address, "/echo", &authorization, &sources, calls).await?);
+        round += 1;
+        ours.push(rate(fixture.service.ops, "/switch/authorize", &authorization, &sources, round).await?);
+        echo.push(rate(echo_address, "/echo", &authorization, &sources, round).await?);
     }
     Ok(Line::beside(what, ours.split_off(1), echo.split_off(1), Some(Limit::AtLeast(0.3, "×"))))
 }
 
-/// Questions answered a second; no two are about the same call.
+/// Responses per second; every request is for a different call.
 async fn rate(address: SocketAddr, path: &str, header: &str, sources: &[String], round: usize) -> Outcome<f64> {
-    let mut asking = JoinSet::new();
-    let begun = Instant::now();
+    let mut tasks = JoinSet::new();
+    let started = Instant::now();
     for connection in 0..CONNECTIONS {
         let mut client = Client::connect(address).await?;
         let (path, header) = (path.to_owned(), header.to_owned());
         let source = sources.get(connection % sources.len()).cloned().unwrap_or_default();
-        asking.spawn(async move {
-            let mut answered = 0_u32;
-            while begun.elapsed() < ROUND {
+        tasks.spawn(async move {
+            let mut responses = 0_u32;
+            while started.elapsed() < ROUND {
                 let call = json!({
-                    "edge_id": "edge-1", "call_id": format!("{round}-{connection}-{answered}"), "from_tag": "t",
+                    "edge_id": "edge-1", "call_id": format!("{round}-{connection}-{responses}"), "from_tag": "t",
                     "source_ip": source, "calling": "+31201111111", "called": "+31201234567",
                 });
-                let answer = client.send(&post(&path, &header, &call)).await?;
-                let decided: Value = serde_json::from_slice(&answer.body)?;
-                if answer.status != 200 || decided.get("decision").is_some_and(|decision| decision != "allow") {
-                    return Err(format!("{}: {decided}", answer.status).into());
+                let response = client.send(&post(&path, &header, &call)).await?;
+                let decision: Value = serde_json::from_slice(&response.body)?;
+                if response.status != 200 || decision.get("decision").is_some_and(|decision| decision != "allow") {
+                    return Err(format!("{}: {decision}", response.status).into());
                 }
-                answered += 1;
+                responses += 1;
             }
-            Outcome::Ok(answered)
+            Outcome::Ok(responses)
         });
     }
-    let total = asking.join_all().await.into_iter().sum::<Outcome<u32>>()?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    let total = tasks.join_all().await.into_iter().sum::<Outcome<u32>>()?;
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }

@@ -1,17 +1,17 @@
-//! Millions of calls of the last 30 days, made by the database itself, with the sums that would stand beside them.
+//! Generates millions of CDRs of the last 30 days inside the database, with their rollups.
 
 use platform::clock::Clock;
 use rusqlite::Connection;
 use uuid::Uuid;
 
-use super::scene::Customer;
+use super::fixture::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
 
 const DAY_MILLIS: i64 = 86_400_000;
 const SPAN_MILLIS: i64 = 30 * DAY_MILLIS;
 
-/// The indexes of a table in parts are the table's: what is told of the parts follows.
+/// Drops the indexes of the partitioned table, which drops those of its partitions, and remembers how to recreate them.
 const DROP_INDEXES: &str = "
     SET synchronous_commit = off;
     SET maintenance_work_mem = '1GB';
@@ -19,10 +19,10 @@ const DROP_INDEXES: &str = "
         SELECT indexrelid::REGCLASS::TEXT AS name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') AS text
         FROM pg_index WHERE indrelid = 'cdrs'::REGCLASS AND NOT indisprimary;
     DO $$ DECLARE it RECORD; BEGIN FOR it IN SELECT * FROM indexes LOOP EXECUTE 'DROP INDEX ' || it.name; END LOOP; END $$;";
-const MAKE_INDEXES: &str = "
+const CREATE_INDEXES: &str = "
     DO $$ DECLARE it RECORD; BEGIN FOR it IN SELECT * FROM indexes LOOP EXECUTE it.text; END LOOP; END $$;";
 
-/// Makes calls of a customer without the indexes, which are made once all are there.
+/// Inserts CDRs of a customer without indexes, which are created afterwards.
 pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
     connection.execute_batch("PRAGMA synchronous = OFF; PRAGMA cache_size = -1048576; BEGIN IMMEDIATE")?;
     let indexes = {
@@ -39,13 +39,13 @@ pub fn sqlite(connection: &Connection, customer: &Customer, first: i64, calls: i
         "(WITH RECURSIVE ids (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM ids WHERE n < {}) SELECT n FROM ids) AS numbers",
         first + calls - 1
     );
-    connection.execute_batch(&records(
+    connection.execute_batch(&cdrs(
         "unhex(printf('%012x7%03x8%015x', at, n & 4095, n))",
         &numbers,
         &blob(customer.account.uuid()),
         &blob(customer.trunk),
     ))?;
-    connection.execute_batch(&sums(&blob(customer.account.uuid())))?;
+    connection.execute_batch(&rollups(&blob(customer.account.uuid())))?;
     for (_, text) in &indexes {
         connection.execute_batch(text)?;
     }
@@ -59,24 +59,24 @@ pub async fn postgres(server: &Database, customer: &Customer, first: i64, calls:
         "(lpad(to_hex(at), 12, '0') || '7' || lpad(to_hex(n & 4095), 3, '0') || '8' || lpad(to_hex(n), 15, '0'))::UUID";
     let numbers = format!("generate_series({first}::BIGINT, {}::BIGINT) AS n", first + calls - 1);
     let account = quoted(customer.account.uuid());
-    let records = records(id, &numbers, &account, &quoted(customer.trunk));
-    let sums = sums(&account);
-    server.run(&format!("{DROP_INDEXES}{records}{sums}{MAKE_INDEXES}")).await?;
+    let cdrs = cdrs(id, &numbers, &account, &quoted(customer.trunk));
+    let rollups = rollups(&account);
+    server.run(&format!("{DROP_INDEXES}{cdrs}{rollups}{CREATE_INDEXES}")).await?;
     for table in ["cdrs", "cdr_days", "cdr_hours"] {
         server.run(&format!("VACUUM ANALYZE {table}")).await?;
     }
     Ok(())
 }
 
-/// The steps are odd numbers, so that moments, numbers and lengths are spread without being in order.
-fn records(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
+/// The step is a prime, so that times are spread and not in order.
+fn cdrs(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
     let begin = Clock::system().now().millis() - SPAN_MILLIS;
     format!(
         "INSERT INTO cdrs (id, account_id, trunk_id, call_id, leg, zone, calling, called, country, destination_name,
                            prefix, started_at, answered_at, ended_at, duration_seconds, billed_seconds, status,
                            currency, rate_per_minute, connect_fee, increment_seconds, minimum_seconds,
                            rate_upstream_id, upstream_id, charge, cost, ledger_id, imported, review, recorded_at)
-         SELECT {id}, {account}, {trunk}, 'made-' || n, 'termination', 'eu-west', '+31201111111',
+         SELECT {id}, {account}, {trunk}, 'generated-' || n, 'termination', 'eu-west', '+31201111111',
                 '+3120' || (1000000 + n % 8999993), 'NL', 'Destination ' || n % 40, '31', at,
                 CASE WHEN n % 3 > 0 THEN at END, at + seconds * 1000, seconds, seconds,
                 CASE WHEN n % 3 > 0 THEN 'answered' ELSE 'busy' END, 'EUR', 1100000, 0, 1, 1, NULL, NULL,
@@ -86,7 +86,7 @@ fn records(id: &str, numbers: &str, account: &str, trunk: &str) -> String {
     )
 }
 
-fn sums(account: &str) -> String {
+fn rollups(account: &str) -> String {
     format!(
         "DELETE FROM cdr_days WHERE account_id = {account};
          INSERT INTO cdr_days (account_id, day, country, destination_name, attempts, answered, seconds, charge, cost)

@@ -1,4 +1,4 @@
-//! Reading calls among a million and among ten million of them: pages, sums and a whole file.
+//! Reading CDRs among one million and ten million: pages, summaries and exports.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use values::{Date, Rfc3339, Time};
 
-use super::scene::{Customer, Scene};
+use super::fixture::{Customer, Fixture};
 use super::store::Store;
 use crate::http::{Client, get, post};
 use crate::postgres::Database;
@@ -19,14 +19,14 @@ use crate::{Outcome, ROUNDS};
 
 const FEW: i64 = 1_000_000;
 const MANY: i64 = 10_000_000;
-/// Requests whose time is taken, one after another.
-const LOOKS: usize = 200;
-const MOST_MILLIS: f64 = 5.0;
-/// Between two looks at how far an export is.
-const LOOK: Duration = Duration::from_millis(20);
+/// Sequential requests per latency measurement.
+const REQUESTS: usize = 200;
+const MAX_MILLIS: f64 = 5.0;
+/// Between two polls of an export.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const DAY_MILLIS: i64 = 86_400_000;
 
-/// How the lines of an engine are called.
+/// Labels of the rows of an engine.
 pub struct Names {
     pub pages_of_few: &'static str,
     pub pages_of_many: &'static str,
@@ -51,96 +51,96 @@ pub const POSTGRES: Names = Names {
     export: "CDR export of 1,000,000 as CSV, PostgreSQL; baseline: its COPY in the same order",
 };
 
-/// Reads from both, so that the exports of both stand beside the same copies.
-pub async fn measure(sqlite: &Scene, postgres: &Scene, work: &Path) -> Outcome<Vec<Line>> {
+/// Measures both engines; the exports of both are compared with the same COPY.
+pub async fn measure(sqlite: &Fixture, postgres: &Fixture, work: &Path) -> Outcome<Vec<Line>> {
     let Store::Postgres(server) = &postgres.store else { return Err("PostgreSQL is needed".into()) };
-    for scene in [sqlite, postgres] {
-        scene.store.fill(scene.reader().await?.0, 1, FEW).await?;
+    for fixture in [sqlite, postgres] {
+        fixture.store.fill(fixture.first_customer().await?.0, 1, FEW).await?;
     }
     let mut exports = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         exports[0].push(export(sqlite).await?);
         exports[1].push(export(postgres).await?);
-        exports[2].push(copy(server, postgres.reader().await?.0, work)?);
+        exports[2].push(copy(server, postgres.first_customer().await?.0, work)?);
     }
     let [exports_sqlite, exports_postgres, copies] = exports;
-    let mut lines = looks(sqlite, &SQLITE).await?;
+    let mut lines = page_and_summary_rows(sqlite, &SQLITE).await?;
     lines.push(Line::beside(SQLITE.export, exports_sqlite, copies.clone(), Some(Limit::AtLeast(0.5, "×"))));
-    lines.extend(looks(postgres, &POSTGRES).await?);
+    lines.extend(page_and_summary_rows(postgres, &POSTGRES).await?);
     lines.push(Line::beside(POSTGRES.export, exports_postgres, copies, Some(Limit::AtLeast(0.5, "×"))));
     Ok(lines)
 }
 
-/// Pages and sums among a million calls, which are there, and among ten.
-async fn looks(scene: &Scene, names: &Names) -> Outcome<Vec<Line>> {
+/// Pages and summaries among the million CDRs present, then among ten million.
+async fn page_and_summary_rows(fixture: &Fixture, names: &Names) -> Outcome<Vec<Line>> {
     let yesterday = Date::from(Time::from_millis(Clock::system().now().millis() - DAY_MILLIS));
     let summary = format!("/v1/cdrs/summary?date={yesterday}");
     let asr = "/v1/asr-acd?period=30d";
-    let few = (look(scene, &summary).await?, look(scene, asr).await?);
-    let pages_of_few = pages(scene, names.pages_of_few).await?;
-    scene.store.fill(scene.reader().await?.0, FEW + 1, MANY - FEW).await?;
-    let many = (look(scene, &summary).await?, look(scene, asr).await?);
-    let pages_of_many = pages(scene, names.pages_of_many).await?;
+    let few = (latency(fixture, &summary).await?, latency(fixture, asr).await?);
+    let pages_of_few = pages(fixture, names.pages_of_few).await?;
+    fixture.store.fill(fixture.first_customer().await?.0, FEW + 1, MANY - FEW).await?;
+    let many = (latency(fixture, &summary).await?, latency(fixture, asr).await?);
+    let pages_of_many = pages(fixture, names.pages_of_many).await?;
     let alone = |what, many: Spread, few: Spread| {
-        let limit = Limit::AtMost(MOST_MILLIS, " ms");
+        let limit = Limit::AtMost(MAX_MILLIS, " ms");
         Line::alone(what, many.text(2, " ms"), few.text(2, " ms"), many.median, limit)
     };
     Ok(vec![pages_of_few, pages_of_many, alone(names.summary, many.0, few.0), alone(names.asr, many.1, few.1)])
 }
 
-/// Pages a second over HTTP, and the rows of as many pages straight from the database.
-async fn pages(scene: &Scene, what: &'static str) -> Outcome<Line> {
-    let (customer, token) = scene.reader().await?;
+/// Pages per second over HTTP, compared with the same rows directly from the database.
+async fn pages(fixture: &Fixture, what: &'static str) -> Outcome<Line> {
+    let (customer, token) = fixture.first_customer().await?;
     let request = get("/v1/cdrs?limit=50", Some(&token));
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..=ROUNDS {
-        ours.push(rate(scene.service.public, &request).await?);
-        bare.push(scene.store.pages(customer).await?);
+        ours.push(rate(fixture.service.public, &request).await?);
+        bare.push(fixture.store.pages(customer).await?);
     }
     Ok(Line::beside(what, ours.split_off(1), bare.split_off(1), Some(Limit::AtLeast(0.7, "×"))))
 }
 
-/// How long an answer takes, in milliseconds.
-async fn look(scene: &Scene, path: &str) -> Outcome<Spread> {
-    let (_, token) = scene.reader().await?;
+/// Response times in milliseconds.
+async fn latency(fixture: &Fixture, path: &str) -> Outcome<Spread> {
+    let (_, token) = fixture.first_customer().await?;
     let request = get(path, Some(&token));
-    let mut client = Client::connect(scene.service.public).await?;
+    let mut client = Client::connect(fixture.service.public).await?;
     let mut times = Vec::new();
-    for _ in 0..LOOKS {
-        let begun = Instant::now();
-        let answer = client.send(&request).await?;
-        times.push(begun.elapsed().as_secs_f64() * 1000.0);
-        if answer.status != 200 {
-            return Err(format!("{path}: {}", String::from_utf8_lossy(&answer.body)).into());
+    for _ in 0..REQUESTS {
+        let started = Instant::now();
+        let response = client.send(&request).await?;
+        times.push(started.elapsed().as_secs_f64() * 1000.0);
+        if response.status != 200 {
+            return Err(format!("{path}: {}", String::from_utf8_lossy(&response.body)).into());
         }
     }
     Ok(Spread::of(times))
 }
 
-/// Rows a second of an export, from its request to its being ready.
-async fn export(scene: &Scene) -> Outcome<f64> {
-    let (_, token) = scene.reader().await?;
+/// Rows per second of an export, from the request until it is ready.
+async fn export(fixture: &Fixture) -> Outcome<f64> {
+    let (_, token) = fixture.first_customer().await?;
     let now = Clock::system().now().millis();
     let range =
         json!({"from": Rfc3339(Time::from_millis(now - 40 * DAY_MILLIS)), "to": Rfc3339(Time::from_millis(now))});
     let header = format!("Authorization: Bearer {token}\r\n");
-    let mut client = Client::connect(scene.service.public).await?;
-    let begun = Instant::now();
-    let asked = client.send(&post("/v1/cdrs/exports", &header, &range)).await?;
-    let mut export: Value = serde_json::from_slice(&asked.body)?;
+    let mut client = Client::connect(fixture.service.public).await?;
+    let started = Instant::now();
+    let created = client.send(&post("/v1/cdrs/exports", &header, &range)).await?;
+    let mut export: Value = serde_json::from_slice(&created.body)?;
     let id = export["id"].as_str().ok_or_else(|| format!("no export: {export}"))?;
     let request = get(&format!("/v1/cdrs/exports/{id}"), Some(&token));
     while export["status"] != "ready" {
         if export["status"] == "failed" {
             return Err(format!("the export failed: {export}").into());
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         export = serde_json::from_slice(&client.send(&request).await?.body)?;
     }
-    Ok(export["rows_count"].as_f64().ok_or("no rows")? / begun.elapsed().as_secs_f64())
+    Ok(export["rows_count"].as_f64().ok_or("no rows")? / started.elapsed().as_secs_f64())
 }
 
-/// The same rows a second by COPY.
+/// Rows per second of COPY with the same rows.
 fn copy(server: &Database, customer: &Customer, work: &Path) -> Outcome<f64> {
     let folder = TempDir::new_in(work)?;
     let file = folder.path().join("cdrs.csv");
@@ -152,12 +152,12 @@ fn copy(server: &Database, customer: &Customer, work: &Path) -> Outcome<f64> {
         file.display()
     );
     let program = PathBuf::from(std::env::var("TRUNKLINE_TEST_POSTGRES_BIN").unwrap_or_default()).join("psql");
-    let begun = Instant::now();
+    let started = Instant::now();
     let output = Command::new(program).args(["--quiet", "--command", &statement, &server.url]).output()?;
-    let took = begun.elapsed();
+    let elapsed = started.elapsed();
     if !output.status.success() {
         return Err(format!("psql: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     let rows = std::fs::read_to_string(&file)?.lines().count() - 1;
-    Ok(f64::from(u32::try_from(rows)?) / took.as_secs_f64())
+    Ok(f64::from(u32::try_from(rows)?) / elapsed.as_secs_f64())
 }

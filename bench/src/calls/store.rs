@@ -1,4 +1,4 @@
-//! Where a service keeps its calls, reached past the service: to make millions of them, and to ask for them barely.
+//! Direct access to the service's database: to generate CDRs and to run bare statements as a baseline.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio_postgres::NoTls;
 
 use super::fill;
-use super::scene::Customer;
+use super::fixture::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
 use crate::requests::{CONNECTIONS, ROUND};
@@ -18,7 +18,7 @@ const PAGE: &str = "
            destination_name, status, charge, currency, trunk_id
     FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 50";
 const PAGE_ROWS: usize = 50;
-/// Reading straight from SQLite is work without waiting, so more threads than cores would only be in each other's way.
+/// Reading from SQLite directly does not wait, so more threads than cores would not help.
 const READERS: usize = 2;
 
 pub enum Store {
@@ -34,7 +34,7 @@ impl Store {
         }
     }
 
-    /// Makes calls of a customer, the first of them numbered `first`, and the sums that stand beside them.
+    /// Generates CDRs of a customer, numbered from `first`, and their rollups.
     pub async fn fill(&self, customer: &Customer, first: i64, calls: i64) -> Outcome<()> {
         match self {
             Store::Sqlite(file) => fill::sqlite(&connect(file)?, customer, first, calls),
@@ -42,23 +42,23 @@ impl Store {
         }
     }
 
-    pub async fn forget(self) -> Outcome<()> {
+    pub async fn delete(self) -> Outcome<()> {
         match self {
             Store::Sqlite(file) => Ok(std::fs::remove_file(file)?),
-            Store::Postgres(server) => server.forget().await,
+            Store::Postgres(server) => server.delete().await,
         }
     }
 
-    /// How often a second somebody could read a customer's latest calls who did nothing else.
+    /// Pages of a customer's latest CDRs per second, with the bare statement.
     pub async fn pages(&self, customer: &Customer) -> Outcome<f64> {
         match self {
-            Store::Sqlite(file) => pages_of_sqlite(file, customer),
-            Store::Postgres(server) => pages_of_postgres(server, customer).await,
+            Store::Sqlite(file) => sqlite_pages(file, customer),
+            Store::Postgres(server) => postgres_pages(server, customer).await,
         }
     }
 }
 
-/// A connection that keeps what it is told as the service's does.
+/// A connection with the same durability as the service's.
 pub fn connect(file: &Path) -> Outcome<Connection> {
     let connection = Connection::open(file)?;
     connection.execute_batch(
@@ -68,33 +68,33 @@ pub fn connect(file: &Path) -> Outcome<Connection> {
     Ok(connection)
 }
 
-fn pages_of_sqlite(file: &Path, customer: &Customer) -> Outcome<f64> {
-    let begun = Instant::now();
+fn sqlite_pages(file: &Path, customer: &Customer) -> Outcome<f64> {
+    let started = Instant::now();
     let total = std::thread::scope(|scope| {
-        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(|| read_pages(file, customer, begun))).collect();
-        readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader gave up")?).sum::<Outcome<u32>>()
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(|| read_pages(file, customer, started))).collect();
+        readers.into_iter().map(|reader| reader.join().map_err(|_| "a reader panicked")?).sum::<Outcome<u32>>()
     })?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }
 
-fn read_pages(file: &Path, customer: &Customer, begun: Instant) -> Outcome<u32> {
+fn read_pages(file: &Path, customer: &Customer, started: Instant) -> Outcome<u32> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.execute_batch("PRAGMA mmap_size = 268435456")?;
     let mut statement = connection.prepare(PAGE)?;
-    let (mut answered, columns) = (0, statement.column_count());
-    while begun.elapsed() < ROUND {
+    let (mut pages, columns) = (0, statement.column_count());
+    while started.elapsed() < ROUND {
         let rows = statement.query_map([customer.account.uuid().as_bytes()], |row| {
             (0..columns).map(|column| row.get(column)).collect::<Result<Vec<rusqlite::types::Value>, _>>()
         })?;
         if rows.collect::<Result<Vec<_>, _>>()?.len() != PAGE_ROWS {
-            return Err("a page that is not full".into());
+            return Err("a page is not full".into());
         }
-        answered += 1;
+        pages += 1;
     }
-    Ok(answered)
+    Ok(pages)
 }
 
-async fn pages_of_postgres(server: &Database, customer: &Customer) -> Outcome<f64> {
+async fn postgres_pages(server: &Database, customer: &Customer) -> Outcome<f64> {
     let mut clients = Vec::new();
     for _ in 0..CONNECTIONS {
         let (client, connection) = tokio_postgres::connect(&server.url, NoTls).await?;
@@ -102,20 +102,20 @@ async fn pages_of_postgres(server: &Database, customer: &Customer) -> Outcome<f6
         let statement = client.prepare(&PAGE.replace("$1", &format!("'{}'", customer.account.uuid()))).await?;
         clients.push((client, statement));
     }
-    let begun = Instant::now();
-    let mut asking = JoinSet::new();
+    let started = Instant::now();
+    let mut tasks = JoinSet::new();
     for (client, statement) in clients {
-        asking.spawn(async move {
-            let mut answered = 0_u32;
-            while begun.elapsed() < ROUND {
+        tasks.spawn(async move {
+            let mut pages = 0_u32;
+            while started.elapsed() < ROUND {
                 if client.query(&statement, &[]).await?.len() != PAGE_ROWS {
-                    return Err("a page that is not full".into());
+                    return Err("a page is not full".into());
                 }
-                answered += 1;
+                pages += 1;
             }
-            Outcome::Ok(answered)
+            Outcome::Ok(pages)
         });
     }
-    let total = asking.join_all().await.into_iter().sum::<Outcome<u32>>()?;
-    Ok(f64::from(total) / begun.elapsed().as_secs_f64())
+    let total = tasks.join_all().await.into_iter().sum::<Outcome<u32>>()?;
+    Ok(f64::from(total) / started.elapsed().as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! The debit of the service itself: guarded, double-entry, with the sums of its day.
+//! The service's own ledger debit: guarded, double-entry, with the daily rollup.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use values::{AccountId, Currency, Money, Time};
 use super::{WALLETS, wallet_of};
 use crate::Outcome;
 
-/// Customers who can pay for long.
+/// Customers with enough balance for the whole run.
 pub struct Customers {
     ids: Vec<AccountId>,
     now: Time,
@@ -24,7 +24,7 @@ impl Customers {
         let now = Clock::system().now();
         let mut ids = Vec::new();
         for _ in 0..WALLETS {
-            ids.push(db.tx(now, |conn, now| Box::pin(customer(conn, *now))).await?);
+            ids.push(db.tx(now, |conn, now| Box::pin(create_customer(conn, *now))).await?);
         }
         Ok(Arc::new(Customers { ids, now }))
     }
@@ -44,7 +44,7 @@ impl Customers {
     }
 }
 
-async fn customer(conn: &mut Conn, now: Time) -> Result<AccountId, LedgerError> {
+async fn create_customer(conn: &mut Conn, now: Time) -> Result<AccountId, LedgerError> {
     let account = NewAccount {
         id: AccountId::new(Entropy.uuid(now)),
         company_name: "Customer GmbH".parse().map_err(DbError::other)?,
@@ -58,7 +58,7 @@ async fn customer(conn: &mut Conn, now: Time) -> Result<AccountId, LedgerError> 
     let funds = Money::from_minor(100_000_000, Currency::EUR)?;
     let topup = Entry::credit(account.id, Kind::Topup, account.id.to_string(), &[(Book::Clearing, funds)])?;
     ledger::credit(conn, Entropy, &topup, now).await?;
-    // As the service leaves it once it has looked at the balance: far from the mark, a charge only compares two numbers.
+    // As the service sets it after checking the balance: a charge above the low-water mark only compares two numbers.
     ledger::set_low_water(conn, account.id, Currency::EUR, Some(Money::from_minor(2_000, Currency::EUR)?)).await?;
     Ok(account.id)
 }

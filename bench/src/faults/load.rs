@@ -1,4 +1,4 @@
-//! What customers and the team do while the service is killed, and what they were told.
+//! The load while the service is killed: operations of customers and the team, and the responses they got.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,206 +9,207 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Interval, interval};
 
-use super::caller::{Caller, Request, told};
-use super::chance::Chance;
+use super::client::{Request, RetryClient, describe};
+use super::rng::Rng;
 use crate::Outcome;
 use crate::customers::Customer;
-use crate::http::{Answer, Client, submit};
+use crate::http::{Client, Response, post_form};
+use crate::inventory;
 use crate::service::{ADMIN, sign_in};
-use crate::stock;
 
-/// Several for each customer, who so tops up while the team corrects.
-const CALLERS: usize = 24;
-const WRITES_A_SECOND: f64 = 50.0;
+/// Several per customer, so that top-ups and corrections of one account run concurrently.
+const WORKERS: usize = 24;
+const WRITES_PER_SECOND: f64 = 50.0;
 const NUMBERS: u32 = 20_000;
 
-/// Something that was asked for and answered.
-pub struct Deed {
-    /// Which of the customers it concerns.
+/// A write and its final response.
+pub struct Operation {
+    /// Index of the customer.
     pub customer: usize,
-    pub what: What,
+    pub action: Action,
     pub request: Request,
     pub status: u16,
     pub body: Vec<u8>,
 }
 
-pub enum What {
-    /// By the team; negative when it was taken back.
+pub enum Action {
+    /// By the team; a negative amount is a correction.
     Credit {
         cents: i64,
     },
     Topup {
         cents: i64,
-        end: End,
+        end: CheckoutEnd,
     },
     Order,
 }
 
-/// How a payer left the checkout.
+/// How the payer leaves the checkout.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum CheckoutEnd {
     Paid,
     Declined,
-    WalkedAway,
-    LeftAlone,
+    Cancelled,
+    Abandoned,
 }
 
 #[derive(Default)]
-pub struct Done {
-    pub deeds: Vec<Deed>,
-    pub again: usize,
+pub struct LoadResult {
+    pub operations: Vec<Operation>,
+    pub retried: usize,
 }
 
 pub struct Load {
-    over: Arc<AtomicBool>,
-    callers: JoinSet<Outcome<Done>>,
+    stop: Arc<AtomicBool>,
+    workers: JoinSet<Outcome<LoadResult>>,
 }
 
-/// What there is to order, and for which trunk of each customer.
-pub struct Shop {
+/// The inventory group to order from, and a trunk of each customer.
+pub struct Catalog {
     group: String,
     trunks: Vec<String>,
 }
 
-impl Shop {
-    /// One group, with more numbers than will be ordered.
-    pub async fn open(public: SocketAddr, customers: &[Customer]) -> Outcome<Shop> {
+impl Catalog {
+    /// Imports one group with more numbers than will be ordered.
+    pub async fn create(public: SocketAddr, customers: &[Customer]) -> Outcome<Catalog> {
         let mut client = Client::connect(public).await?;
         let team = sign_in(public, ADMIN).await?;
-        stock::bring_in(&mut client, &team, &stock::sheet(1, NUMBERS)?).await?;
+        inventory::import(&mut client, &team, &inventory::csv(1, NUMBERS)?).await?;
         let (mut group, mut trunks) = (None, Vec::new());
         for customer in customers {
             let token = sign_in(public, &customer.email).await?;
-            trunks.push(stock::trunk(&mut client, &token).await?);
-            group = stock::groups(&mut client, &token).await?.pop();
+            trunks.push(inventory::create_trunk(&mut client, &token).await?);
+            group = inventory::list_groups(&mut client, &token).await?.pop();
         }
-        Ok(Shop { group: group.ok_or("there is nothing to order")?, trunks })
+        Ok(Catalog { group: group.ok_or("the inventory is empty")?, trunks })
     }
 }
 
 impl Load {
-    pub fn begin(public: SocketAddr, customers: &[Customer], shop: &Shop, seed: u64) -> Load {
-        let over = Arc::new(AtomicBool::new(false));
-        let mut callers = JoinSet::new();
-        for number in 0..CALLERS {
+    pub fn start(public: SocketAddr, customers: &[Customer], catalog: &Catalog, seed: u64) -> Load {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut workers = JoinSet::new();
+        for number in 0..WORKERS {
             let index = number % customers.len();
             let customer = &customers[index];
-            let desk = Desk {
+            let worker = Worker {
                 index,
                 customer_id: customer.id.to_string(),
-                customer: Caller::new(public, &customer.email),
-                team: Caller::new(public, ADMIN),
-                order: json!({"inventory_id": shop.group, "trunk_id": shop.trunks[index]}),
-                chance: Chance::of(seed, number),
-                // What a dead service could not take, the next one gets all at once.
-                pace: interval(Duration::from_secs_f64(CALLERS as f64 / WRITES_A_SECOND)),
+                customer: RetryClient::new(public, &customer.email),
+                team: RetryClient::new(public, ADMIN),
+                order: json!({"inventory_id": catalog.group, "trunk_id": catalog.trunks[index]}),
+                rng: Rng::for_worker(seed, number),
+                // Writes missed while the service is down are sent in a burst when it is back.
+                pace: interval(Duration::from_secs_f64(WORKERS as f64 / WRITES_PER_SECOND)),
             };
-            callers.spawn(desk.work(over.clone()));
+            workers.spawn(worker.run(stop.clone()));
         }
-        Load { over, callers }
+        Load { stop, workers }
     }
 
-    /// Lets everybody finish what was begun.
-    pub async fn end(self) -> Outcome<Done> {
-        self.over.store(true, Ordering::Relaxed);
-        let mut all = Done::default();
-        for done in self.callers.join_all().await {
-            let done = done?;
-            all.deeds.extend(done.deeds);
-            all.again += done.again;
+    /// Stops the load; operations in progress are completed.
+    pub async fn end(self) -> Outcome<LoadResult> {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut all = LoadResult::default();
+        for result in self.workers.join_all().await {
+            let result = result?;
+            all.operations.extend(result.operations);
+            all.retried += result.retried;
         }
         Ok(all)
     }
 }
 
-/// Where one thing after another is done for one customer.
-struct Desk {
+/// Performs one operation after another for one customer.
+struct Worker {
     index: usize,
     customer_id: String,
-    customer: Caller,
-    team: Caller,
-    /// What it orders.
+    customer: RetryClient,
+    team: RetryClient,
+    /// Body of its number orders.
     order: Value,
-    chance: Chance,
+    rng: Rng,
     pace: Interval,
 }
 
-impl Desk {
-    async fn work(mut self, over: Arc<AtomicBool>) -> Outcome<Done> {
-        let mut deeds = Vec::new();
-        while !over.load(Ordering::Relaxed) {
-            deeds.push(match self.chance.below(20) {
+impl Worker {
+    async fn run(mut self, stop: Arc<AtomicBool>) -> Outcome<LoadResult> {
+        let mut operations = Vec::new();
+        while !stop.load(Ordering::Relaxed) {
+            operations.push(match self.rng.below(20) {
                 0..9 => self.credit(1).await?,
                 9..12 => self.credit(-1).await?,
                 12..15 => self.order().await?,
                 _ => self.top_up().await?,
             });
         }
-        Ok(Done { deeds, again: self.customer.again + self.team.again })
+        Ok(LoadResult { operations, retried: self.customer.retried + self.team.retried })
     }
 
-    async fn credit(&mut self, sign: i64) -> Outcome<Deed> {
-        let (key, cents) = (self.chance.key(), sign * (1 + self.chance.below(5_000) as i64));
+    async fn credit(&mut self, sign: i64) -> Outcome<Operation> {
+        let (key, cents) = (self.rng.idempotency_key(), sign * (1 + self.rng.below(5_000) as i64));
         let amount = json!({"amount_minor": cents, "currency": "EUR"});
-        // The reason is the customer's to read, so the ledger tells which key it belongs to.
+        // The reason is shown in the ledger, which links the ledger line to this request.
         let body = json!({"customer_id": self.customer_id, "amount": amount, "reason": key.to_string()});
         let request = Request { path: "/v1/admin/credits", key, body };
         self.pace.tick().await;
-        let answer = self.team.write(&request).await?;
-        // What is not there cannot be taken back.
-        expect(&answer, if sign < 0 { &[201, 402] } else { &[201] })?;
-        Ok(self.deed(What::Credit { cents }, request, answer))
+        let response = self.team.write(&request).await?;
+        // A correction may exceed the balance.
+        expect_status(&response, if sign < 0 { &[201, 402] } else { &[201] })?;
+        Ok(self.operation(Action::Credit { cents }, request, response))
     }
 
-    async fn order(&mut self) -> Outcome<Deed> {
-        let request = Request { path: "/v1/numbers/orders", key: self.chance.key(), body: self.order.clone() };
+    async fn order(&mut self) -> Outcome<Operation> {
+        let request = Request { path: "/v1/numbers/orders", key: self.rng.idempotency_key(), body: self.order.clone() };
         self.pace.tick().await;
-        let answer = self.customer.write(&request).await?;
-        // Who has no money gets no number.
-        expect(&answer, &[201, 402])?;
-        Ok(self.deed(What::Order, request, answer))
+        let response = self.customer.write(&request).await?;
+        // 402: the balance does not cover the order.
+        expect_status(&response, &[201, 402])?;
+        Ok(self.operation(Action::Order, request, response))
     }
 
-    async fn top_up(&mut self) -> Outcome<Deed> {
-        let (key, cents) = (self.chance.key(), 100 + self.chance.below(10_000) as i64);
-        // Few are left alone, since they stay open for a day.
-        let end = match self.chance.below(100) {
-            0 => End::LeftAlone,
-            1..10 => End::WalkedAway,
-            10..20 => End::Declined,
-            _ => End::Paid,
+    async fn top_up(&mut self) -> Outcome<Operation> {
+        let (key, cents) = (self.rng.idempotency_key(), 100 + self.rng.below(10_000) as i64);
+        // Few are abandoned, since their checkouts stay open for a day.
+        let end = match self.rng.below(100) {
+            0 => CheckoutEnd::Abandoned,
+            1..10 => CheckoutEnd::Cancelled,
+            10..20 => CheckoutEnd::Declined,
+            _ => CheckoutEnd::Paid,
         };
         let request =
             Request { path: "/v1/payments/topups", key, body: json!({"amount_minor": cents, "currency": "EUR"}) };
         self.pace.tick().await;
-        let answer = self.customer.write(&request).await?;
-        // Only so many checkouts may be open, and what a dead service has claimed stays open for a minute.
-        expect(&answer, &[201, 409])?;
-        if answer.status == 201 {
-            self.leave_checkout(&answer, end).await?;
+        let response = self.customer.write(&request).await?;
+        // 409: too many open checkouts; those claimed by a killed service stay open for a minute.
+        expect_status(&response, &[201, 409])?;
+        if response.status == 201 {
+            self.leave_checkout(&response, end).await?;
         }
-        Ok(self.deed(What::Topup { cents, end }, request, answer))
+        Ok(self.operation(Action::Topup { cents, end }, request, response))
     }
 
-    async fn leave_checkout(&mut self, opened: &Answer, end: End) -> Outcome<()> {
+    async fn leave_checkout(&mut self, opened: &Response, end: CheckoutEnd) -> Outcome<()> {
         let fields = match end {
-            End::Paid => "action=pay",
-            End::Declined => "action=decline",
-            End::WalkedAway => "action=cancel",
-            End::LeftAlone => return Ok(()),
+            CheckoutEnd::Paid => "action=pay",
+            CheckoutEnd::Declined => "action=decline",
+            CheckoutEnd::Cancelled => "action=cancel",
+            CheckoutEnd::Abandoned => return Ok(()),
         };
         let opened: Value = serde_json::from_slice(&opened.body)?;
-        let url = opened["checkout_url"].as_str().ok_or("a top-up without a checkout")?;
-        let path = url.find("/sandbox/").and_then(|begin| url.get(begin..)).ok_or("a checkout elsewhere")?;
+        let url = opened["checkout_url"].as_str().ok_or("the top-up has no checkout_url")?;
+        let path =
+            url.find("/sandbox/").and_then(|begin| url.get(begin..)).ok_or("the checkout is not in the sandbox")?;
         self.pace.tick().await;
-        expect(&self.customer.ask(|_| submit(path, fields)).await?, &[303])
+        expect_status(&self.customer.send(|_| post_form(path, fields)).await?, &[303])
     }
 
-    fn deed(&self, what: What, request: Request, answer: Answer) -> Deed {
-        Deed { customer: self.index, what, request, status: answer.status, body: answer.body }
+    fn operation(&self, action: Action, request: Request, response: Response) -> Operation {
+        Operation { customer: self.index, action, request, status: response.status, body: response.body }
     }
 }
 
-fn expect(answer: &Answer, statuses: &[u16]) -> Outcome<()> {
-    if statuses.contains(&answer.status) { Ok(()) } else { Err(told(answer).into()) }
+fn expect_status(response: &Response, statuses: &[u16]) -> Outcome<()> {
+    if statuses.contains(&response.status) { Ok(()) } else { Err(describe(response).into()) }
 }

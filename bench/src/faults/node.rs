@@ -1,4 +1,4 @@
-//! The program on one set of data and ports, however often it is killed.
+//! The service under test: the same data and ports across kills and restarts.
 
 use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -10,26 +10,25 @@ use platform::entropy::Entropy;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::carrier;
+use super::did_supplier;
 use crate::Outcome;
 use crate::http::{Client, get, post};
-use crate::service::{Process, beside_us, configure};
+use crate::service::{Process, configure, sibling_binary};
 
-/// Between two looks at whether it is ready.
-const LOOK: Duration = Duration::from_millis(5);
-/// When to give up on a service that does not come back.
-const GIVE_UP: Duration = Duration::from_secs(60);
-/// Longer than what a killed service had claimed stays claimed, and than a failed job waits; so often, since one thing
-/// leads to another.
-const LATER_SECONDS: u64 = 600;
-const LATER_TIMES: usize = 3;
+/// Between two polls of `/readyz`.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// No `/readyz` for this long is a fault.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longer than a lease of a killed service and than the backoff of a failed job; repeated, since jobs enqueue others.
+const ADVANCE_SECONDS: u64 = 600;
+const ADVANCE_TIMES: usize = 3;
 
 pub struct Node {
     pub public: SocketAddr,
     ops: SocketAddr,
     pub database_url: String,
-    /// Where the carrier of its numbers is.
-    carrier_url: String,
+    /// URL of the mock DID supplier.
+    supplier_url: String,
     log: PathBuf,
     process: Option<Process>,
     killed: Instant,
@@ -37,15 +36,15 @@ pub struct Node {
 }
 
 impl Node {
-    /// On this database, or on a SQLite file of its own.
-    pub fn prepare(work: &Path, database_url: Option<String>, carrier_url: &str) -> Outcome<Node> {
+    /// On this database, or on a new SQLite file.
+    pub fn prepare(work: &Path, database_url: Option<String>, supplier_url: &str) -> Outcome<Node> {
         let folder = TempDir::new_in(work)?;
         let file = || format!("sqlite://{}", folder.path().join("trunkline.db").display());
         Ok(Node {
             public: free_address()?,
             ops: free_address()?,
             database_url: database_url.unwrap_or_else(file),
-            carrier_url: carrier_url.to_owned(),
+            supplier_url: supplier_url.to_owned(),
             log: folder.path().join("log"),
             process: None,
             killed: Instant::now(),
@@ -58,7 +57,7 @@ impl Node {
         let start = |command: &mut Command| {
             self.configure(command).stderr(log);
         };
-        self.process = Some(Process::start(&beside_us("trunkline")?, &["serve"], start)?);
+        self.process = Some(Process::start(&sibling_binary("trunkline")?, &["serve"], start)?);
         Ok(())
     }
 
@@ -67,31 +66,31 @@ impl Node {
         self.killed = Instant::now();
     }
 
-    /// Waits until it is ready, and answers how long that took since it was killed.
-    pub async fn ready(&mut self) -> Outcome<Duration> {
+    /// Waits until the service is ready; returns the time since the kill.
+    pub async fn wait_until_ready(&mut self) -> Outcome<Duration> {
         loop {
             if let Ok(mut client) = Client::connect(self.ops).await
-                && let Ok(answer) = client.send(&get("/readyz", None)).await
-                && answer.status == 200
+                && let Ok(response) = client.send(&get("/readyz", None)).await
+                && response.status == 200
             {
                 return Ok(self.killed.elapsed());
             }
-            if self.killed.elapsed() > GIVE_UP {
+            if self.killed.elapsed() > START_TIMEOUT {
                 return Err("the service did not come back".into());
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Moves the clock on until nothing is left to do.
-    pub async fn let_everything_fall_due(&self) -> Outcome<()> {
+    /// Advances the test clock so that all due jobs run.
+    pub async fn run_due_jobs(&self) -> Outcome<()> {
         let secret = std::fs::read_to_string(self.folder.path().join("secrets/switch"))?;
         let authorization = format!("Authorization: Bearer {}\r\n", secret.trim());
-        for _ in 0..LATER_TIMES {
-            let later = post("/ops/clock", &authorization, &json!({"advance_seconds": LATER_SECONDS}));
-            let moved = Client::connect(self.ops).await?.send(&later).await?;
-            if moved.status != 200 {
-                return Err(format!("the clock: {}", String::from_utf8_lossy(&moved.body)).into());
+        for _ in 0..ADVANCE_TIMES {
+            let advance = post("/ops/clock", &authorization, &json!({"advance_seconds": ADVANCE_SECONDS}));
+            let response = Client::connect(self.ops).await?.send(&advance).await?;
+            if response.status != 200 {
+                return Err(format!("POST /ops/clock: {}", String::from_utf8_lossy(&response.body)).into());
             }
         }
         Ok(())
@@ -99,16 +98,16 @@ impl Node {
 
     /// Runs `trunkline ledger verify` or `trunkline audit verify`.
     pub fn verify(&self, what: &str) -> Outcome<()> {
-        let mut command = Command::new(beside_us("trunkline")?);
-        let verified = self.configure(command.args([what, "verify"])).output()?;
-        if verified.status.success() {
+        let mut command = Command::new(sibling_binary("trunkline")?);
+        let output = self.configure(command.args([what, "verify"])).output()?;
+        if output.status.success() {
             return Ok(());
         }
-        Err(format!("{what} verify: {}", String::from_utf8_lossy(&verified.stderr)).into())
+        Err(format!("{what} verify: {}", String::from_utf8_lossy(&output.stderr)).into())
     }
 
-    /// The end of its log.
-    pub fn last_words(&self) -> String {
+    /// The last 20 lines of the log.
+    pub fn log_tail(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
@@ -121,14 +120,13 @@ impl Node {
             .env("TRUNKLINE_OPS_LISTEN", self.ops.to_string())
             .env("TRUNKLINE_TEST_CLOCK", "on")
             .env("TRUNKLINE_CARRIER", "http")
-            .env("TRUNKLINE_CARRIER_URL", &self.carrier_url)
-            .env("TRUNKLINE_CARRIER_TOKEN", carrier::TOKEN)
+            .env("TRUNKLINE_CARRIER_URL", &self.supplier_url)
+            .env("TRUNKLINE_CARRIER_TOKEN", did_supplier::TOKEN)
             .stdin(Stdio::null())
     }
 }
 
-/// A port that nobody listens on, and below those that Linux hands out to outgoing connections: it has to be free after
-/// each kill, and what was told of a checkout's address has to stay true.
+/// A free port below Linux's ephemeral range: it must still be free after each kill, since checkout URLs contain it.
 fn free_address() -> Outcome<SocketAddr> {
     for _ in 0..100 {
         let port = 20_000 + u16::from_be_bytes(Entropy.bytes()) % 12_000;
@@ -137,5 +135,5 @@ fn free_address() -> Outcome<SocketAddr> {
             return Ok(address);
         }
     }
-    Err("no port is free".into())
+    Err("no free port found".into())
 }

@@ -1,4 +1,4 @@
-//! What is asked for on the command line: `--kills 20 --seed 7 sqlite`.
+//! Command-line options: `--kills 20 --seed 7 sqlite`.
 
 use platform::entropy::Entropy;
 
@@ -23,7 +23,7 @@ impl Engine {
 }
 
 pub struct Options {
-    /// On each engine.
+    /// Number of kills on each engine.
     pub kills: usize,
     pub seed: u64,
     pub engines: Vec<Engine>,
@@ -33,7 +33,7 @@ impl TryFrom<&[String]> for Options {
     type Error = Box<dyn std::error::Error + Send + Sync>;
 
     fn try_from(arguments: &[String]) -> Outcome<Options> {
-        // Short enough to be typed again.
+        // 32 bits, short enough to type for a repeat run.
         let seed = u64::from(u32::from_be_bytes(Entropy.bytes()));
         let mut options = Options { kills: KILLS, seed, engines: Vec::new() };
         let mut arguments = arguments.iter();
@@ -44,7 +44,9 @@ impl TryFrom<&[String]> for Options {
                 "--seed" => options.seed = number()?.parse()?,
                 "sqlite" => options.engines.push(Engine::Sqlite),
                 "postgres" => options.engines.push(Engine::Postgres),
-                unknown => return Err(format!("there is no {unknown}: --kills N --seed N sqlite postgres").into()),
+                unknown => {
+                    return Err(format!("unknown option {unknown}; usage: --kills N --seed N sqlite postgres").into());
+                }
             }
         }
         if options.engines.is_empty() {

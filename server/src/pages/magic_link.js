@@ -1,13 +1,13 @@
 
 find("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  spend("/v1/auth/magic-link/redeem", {}, (tokens) => {
+  redeemToken("/v1/auth/magic-link/redeem", {}, (tokens) => {
     const session = {
       access_token: tokens.access_token,
       refresh_token: tokens.refresh_token,
       expires_at: Math.floor(Date.now() / 1000) + tokens.expires_in,
     };
     sessionStorage.setItem("trunkline.session", JSON.stringify(session));
-    succeed("You are signed in.");
+    showSuccess("You are signed in.");
   });
 });

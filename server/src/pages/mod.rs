@@ -1,7 +1,8 @@
-//! The front page, and the pages that mails link to. Those spend their token by a POST, only when a person asks for it.
+//! HTML pages: the front page and the pages that mails link to (password reset, magic link).
 //!
-//! A page is one document: markup with its style and its script inside, which the policy admits by their hashes and
-//! nothing else. The token stands in the URL's fragment, which no browser sends, so a GET can neither see nor spend it.
+//! Each page is one document with inline style and script, which its Content-Security-Policy allows by hash and nothing
+//! else. The token is in the URL fragment, which browsers do not send, so a GET (for example by a link scanner) cannot
+//! see or redeem it. The script redeems it with a POST when the user submits the form.
 
 use hyper::header::HeaderValue;
 

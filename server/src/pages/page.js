@@ -1,44 +1,44 @@
 "use strict";
 const find = (id) => document.getElementById(id);
 
-// Holds the link's token. It leaves the address bar at once, so that neither history nor a screenshot keeps it.
+// The token from the link. It is removed from the address bar at once, so that it stays out of history and screenshots.
 let token = null;
 
-function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given) {
-    token = given;
+function readToken() {
+  const fromLink = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (fromLink) {
+    token = fromLink;
     history.replaceState(null, "", location.pathname);
   }
   find("form").hidden = !token;
-  if (token) say("", "");
-  else say("wrong", "This page needs the link from your mail: open that link again.");
+  if (token) showMessage("", "");
+  else showMessage("error", "This page needs a token. Open the link from your mail again.");
 }
 
-function say(kind, text) {
+function showMessage(kind, text) {
   find("message").className = kind;
   find("message").textContent = text;
 }
 
-function succeed(text) {
+function showSuccess(text) {
   token = null;
   find("form").hidden = true;
   find("next").hidden = false;
-  say("good", text);
+  showMessage("success", text);
   find("message").focus();
 }
 
-function reason(problem) {
+function problemText(problem) {
   const fields = (problem.invalid_params || []).map(({ name, reason }) => `The ${name.replaceAll("_", " ")} ${reason}.`);
   return fields.join(" ") || problem.detail || problem.title;
 }
 
-// Spends the token. Answers with the problem that kept it from working, or with null.
-async function spend(path, body, onSuccess) {
-  const button = find("send");
+// Sends the token to the API. Returns null on success, otherwise the problem.
+async function redeemToken(path, body, onSuccess) {
+  const button = find("submit-button");
   if (button.getAttribute("aria-disabled") === "true") return null;
   button.setAttribute("aria-disabled", "true");
-  say("", "One moment …");
+  showMessage("", "Please wait …");
   try {
     const response = await fetch(path, {
       method: "POST",
@@ -47,25 +47,25 @@ async function spend(path, body, onSuccess) {
       credentials: "omit",
       cache: "no-store",
     });
-    const answer = await response.json().catch(() => ({}));
+    const result = await response.json().catch(() => ({}));
     if (response.ok) {
-      onSuccess(answer);
+      onSuccess(result);
       return null;
     }
-    say("wrong", reason(answer) || `The service answered ${response.status}.`);
+    showMessage("error", problemText(result) || `The request failed with status ${response.status}.`);
     if (response.status === 401) {
-      // The link is dead, and no other try can change that.
+      // The link is used or expired; a retry cannot succeed.
       find("form").hidden = true;
       find("message").focus();
     }
-    return answer;
+    return result;
   } catch {
-    say("wrong", "The service cannot be reached. Try again in a moment.");
+    showMessage("error", "The service cannot be reached. Try again in a moment.");
     return {};
   } finally {
     button.removeAttribute("aria-disabled");
   }
 }
 
-addEventListener("hashchange", takeToken);
-takeToken();
+addEventListener("hashchange", readToken);
+readToken();

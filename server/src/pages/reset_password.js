@@ -1,30 +1,30 @@
 
-const AT_LEAST = 8;
+const MIN_PASSWORD_CHARS = 8;
 
-function mark(field, isWrong) {
-  find(field).setAttribute("aria-invalid", String(isWrong));
+function setInvalid(field, isInvalid) {
+  find(field).setAttribute("aria-invalid", String(isInvalid));
 }
 
-function refuse(field, text) {
-  mark(field, true);
-  say("wrong", text);
+function rejectField(field, text) {
+  setInvalid(field, true);
+  showMessage("error", text);
   find(field).focus();
 }
 
 find("form").addEventListener("submit", async (event) => {
   event.preventDefault();
-  mark("password", false);
-  mark("again", false);
+  setInvalid("password", false);
+  setInvalid("confirmation", false);
   const password = find("password").value;
-  if ([...password].length < AT_LEAST) return refuse("password", `The password needs at least ${AT_LEAST} characters.`);
-  if (find("again").value !== password) return refuse("again", "The two passwords are not the same.");
+  if ([...password].length < MIN_PASSWORD_CHARS) return rejectField("password", `Use at least ${MIN_PASSWORD_CHARS} characters.`);
+  if (find("confirmation").value !== password) return rejectField("confirmation", "The passwords do not match.");
 
-  const problem = await spend("/v1/auth/reset-password", { new_password: password }, () => {
+  const problem = await redeemToken("/v1/auth/reset-password", { new_password: password }, () => {
     find("form").reset();
-    succeed("Your password is changed, and every device is signed out.");
+    showSuccess("Your password was changed, and all devices were signed out.");
   });
   if (problem?.invalid_params?.some((param) => param.name === "new_password")) {
-    mark("password", true);
+    setInvalid("password", true);
     find("password").focus();
   }
 });

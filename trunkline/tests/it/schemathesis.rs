@@ -1,7 +1,7 @@
-//! The API held against its own description by schemathesis: every endpoint, with what keeps to the schemas and what
-//! does not, and in sequences that follow from each other. What it leaves alone stands in `tests/fuzz/`, with reasons.
+//! Tests the API against its OpenAPI description with schemathesis: every endpoint, with valid and invalid data, and in
+//! stateful sequences. Exceptions and their reasons are in `trunkline/tests/fuzz/schemathesis.toml`.
 //!
-//! On PostgreSQL, which refuses more than SQLite does.
+//! Runs on PostgreSQL, which is stricter than SQLite.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ async fn fuzz(db: &TestDb, who: &str, surface: [&str; 2]) {
     let found = Command::new(root.join("target/schemathesis/bin/st"))
         .current_dir(folder.path())
         .arg("--config-file")
-        .arg(root.join("tests/fuzz/schemathesis.toml"))
+        .arg(root.join("trunkline/tests/fuzz/schemathesis.toml"))
         .args(["run", &format!("{}/v1/openapi.json", service.address()), "--no-color", "--workers", "1"])
         .args(["--phases", "examples,coverage,fuzzing,stateful"])
         .args(["--header", &format!("Authorization: Bearer {}", client.token())])

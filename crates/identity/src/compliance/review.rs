@@ -67,7 +67,7 @@ macro_rules! moves {
             Path(id): Path<IntakeId>,
             OptionalBody(request): OptionalBody<ComplianceActionRequest>,
         ) -> Result<Committed<Json<AdminIntake>>, Problem> {
-            act(call, id, Move::$step, request).await
+            act(ctx, id, Move::$step, request).await
         }
     )*};
 }

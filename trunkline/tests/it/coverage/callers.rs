@@ -71,7 +71,7 @@ fn table() -> String {
     let mut text = "# Who may call what\n\n\
         Made from the table of endpoints, and held against a running service by the tests: a number is the status of the\n\
         refusal, a dot means that the caller is let in. An asterisk: what belongs to another customer is 404.\n\
-        After a change of the table, `make callers` writes this page anew.\n"
+        Run `make access-table` to regenerate this page.\n"
         .to_owned();
     let mut heading = "";
     for endpoint in routes::table() {
@@ -104,7 +104,7 @@ fn the_page_about_callers_is_the_one_of_this_table() {
         std::fs::write(&path, table()).unwrap();
     }
     let kept = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(kept == table(), "docs/callers.md is stale: run `make callers` and commit it");
+    assert!(kept == table(), "docs/callers.md is stale: run `make access-table` and commit the result");
 }
 
 both! {

@@ -15,9 +15,9 @@ both! {
             ("caller", "+31201230404", 0, 404, "failed", 0),
             ("caller", "+31201230503", 0, 503, "failed", 0),
             ("caller", "+31201230180", 0, 480, "no_answer", 0),
-            ("canceller", "+31201240180", 300, 487, "cancelled", 0),
-            ("listener", "+31201230700", 0, 200, "answered", 1),
-            ("reinviter", "+31201234568", 300, 200, "answered", 1),
+            ("cancel_ringing", "+31201240180", 300, 487, "cancelled", 0),
+            ("wait_for_bye", "+31201230700", 0, 200, "answered", 1),
+            ("reinvite", "+31201234568", 300, 200, "answered", 1),
             ("caller", "0031201234569", 100, 200, "answered", 1),
         ];
         let mut heard = Vec::new();

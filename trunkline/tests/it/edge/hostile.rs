@@ -83,7 +83,7 @@ on_sqlite! {
 
         // What looks like a variable, a quote or SQL is part of a name; the call goes its way, to a callee who is busy.
         let names: [&[u8]; 5] =
-            [b"$var(question)", b"+49$shv(closed_until)$hdr(Via)", b"o'brien", b"a%22,%22called%22:%22x", b"$"];
+            [b"$var(request)", b"+49$shv(breaker_open_until)$hdr(Via)", b"o'brien", b"a%22,%22called%22:%22x", b"$"];
         for name in names {
             assert_eq!(rogue.invite(busy, name, b""), 486, "{}", String::from_utf8_lossy(name));
         }

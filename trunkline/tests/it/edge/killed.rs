@@ -80,9 +80,9 @@ both! {
         // Heard of again after their answer: they are written down.
         let seen = "SELECT COUNT(*) FROM live_calls WHERE seen_at > answered_at";
         lab.until("they are kept alive", async || count(db, seen).await == 100).await;
-        let ringing = lab.dial("listener", "+31201230180", 0);
+        let ringing = lab.dial("wait_for_bye", "+31201230180", 0);
         lab.until("one rings", async || lab.live_calls().await == 101).await;
-        let late = more_begin(&lab, "listener").await;
+        let late = more_begin(&lab, "wait_for_bye").await;
         lab.kamailio.kill();
         lab.carry_again().await;
         let heard = lab.heard(phones).await;

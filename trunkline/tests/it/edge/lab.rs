@@ -130,7 +130,7 @@ impl<'a> Lab<'a> {
         let wanted = json!({"channel_cap": channels, "inbound_uri": inbound_uri});
         let trunk = trunk(&customer, wanted, &net.customer()).await;
         let upstreams = vec![
-            Sipp::upstream(folder.path(), "refusing", &net.first_upstream()),
+            Sipp::upstream(folder.path(), "reject_503", &net.first_upstream()),
             Sipp::upstream(folder.path(), "callee", &net.second_upstream()),
         ];
         let address = format!("http://{}", net.service());

@@ -11,7 +11,7 @@ on_sqlite! {
     async fn a_call_ends_before_it_costs_more_than_there_is(db) {
         let lab = Lab::start(db, 2, 100).await;
         // Four seconds at half a cent.
-        let heard = lab.heard(lab.dial("listener", "+442012345678", 0)).await;
+        let heard = lab.heard(lab.dial("wait_for_bye", "+442012345678", 0)).await;
         assert_eq!(heard.code(), 200);
         lab.both_heard_goodbye(&heard).await;
         let record = lab.records(1).await.remove(0);
@@ -24,7 +24,7 @@ on_sqlite! {
     async fn a_call_outlasts_its_first_slice_when_money_comes_and_ends_when_that_is_used_up_too(db) {
         // Six seconds, and six more.
         let lab = Lab::start(db, 3, 100).await;
-        let talking = lab.dial("listener", "+442012345678", 0);
+        let talking = lab.dial("wait_for_bye", "+442012345678", 0);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
         lab.top_up(3).await;
         lab.until("there is more for it", async || {

@@ -28,8 +28,8 @@ on_sqlite! {
         let mut lab = Lab::start(db, 1000, 100).await;
         lab.kamailio.kill();
         lab.carry_again_with(&[("EDGE_KEEPALIVE_SECONDS", "600")]).await;
-        let first = lab.dial("listener", "+31201234561", 0);
-        let second = lab.dial("listener", "+31201234562", 0);
+        let first = lab.dial("wait_for_bye", "+31201234561", 0);
+        let second = lab.dial("wait_for_bye", "+31201234562", 0);
         lab.until("two talk", async || lab.answered_calls().await == 2).await;
 
         assert_eq!(hang_up(&lab, "+31201234561").await["hang_up"], true);

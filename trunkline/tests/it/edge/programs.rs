@@ -105,7 +105,7 @@ impl Helper {
     }
 }
 
-/// A program that plays one of the scenarios in `tests/sip`.
+/// A program that plays one of the scenarios in `trunkline/tests/sip`.
 pub struct Sipp {
     process: Owned,
     log: PathBuf,
@@ -137,7 +137,7 @@ impl Sipp {
         let file = |kind: &str| folder.join(format!("{name}.{kind}"));
         let (log, messages) = (file("log"), file("messages"));
         let mut command = Command::new("sipp");
-        command.arg("-sf").arg(repository().join("tests/sip").join(scenario).with_extension("xml"));
+        command.arg("-sf").arg(repository().join("trunkline/tests/sip").join(scenario).with_extension("xml"));
         command.args(["-nostdin", "-trace_logs", "-log_file"]).arg(&log);
         command.args(["-trace_shortmsg", "-shortmessage_file"]).arg(&messages);
         command.args(["-trace_err", "-error_file"]).arg(file("err")).args(arguments);

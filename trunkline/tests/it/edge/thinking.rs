@@ -117,7 +117,7 @@ fn allowed() -> Value {
 async fn a_caller_may_hang_up_while_the_service_thinks() {
     let edge = Edge::start(|_| allowed()).await;
     edge.oracle.speaks.send_replace(false);
-    let heard = edge.dial("hasty", 200).over().await;
+    let heard = edge.dial("cancel_early", 200).over().await;
     assert_eq!(
         (heard.code(), heard.is_complete),
         (487, true),
@@ -148,7 +148,7 @@ async fn a_call_to_a_number_of_ours_goes_where_its_trunk_says() {
     })
     .await;
     let _customer = Sipp::upstream(edge.folder.path(), "callee", &edge.net.host(3));
-    let heard = edge.dial("listener", 0);
+    let heard = edge.dial("wait_for_bye", 0);
     edge.oracle.hears("answered").await;
     drop(heard);
     assert_eq!(edge.oracle.questions()[0]["called"], "+31201234567");

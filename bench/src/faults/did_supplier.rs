@@ -1,5 +1,5 @@
-//! The carrier that lets numbers work: slow enough to be asked when the service dies, of two minds about some numbers,
-//! and with a memory of its own.
+//! Mock DID supplier: slow enough that the service is killed during requests, refuses some numbers, answers others only
+//! when polled, and remembers which order each number is active for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 use crate::Outcome;
 
-pub const TOKEN: &str = "token-of-the-carrier-of-the-faults-0123456789";
-/// How long it thinks about a change.
-const THINKING: Duration = Duration::from_millis(60);
+pub const TOKEN: &str = "token-of-the-mock-did-supplier-0123456789";
+/// Delay of an activation.
+const ACTIVATION_DELAY: Duration = Duration::from_millis(60);
 
-/// Which order each number works for, by its digits.
+/// The order that each number is active for, by its digits.
 type Active = Arc<Mutex<HashMap<String, String>>>;
 
-pub struct Carrier {
+pub struct DidSupplier {
     pub url: String,
     active: Active,
 }
 
-impl Carrier {
-    pub async fn open() -> Outcome<Carrier> {
+impl DidSupplier {
+    pub async fn start() -> Outcome<DidSupplier> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
         let active = Active::default();
@@ -36,10 +36,10 @@ impl Carrier {
             .route("/numbers/{number}/deactivate", post(deactivate))
             .with_state(active.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Ok(Carrier { url, active })
+        Ok(DidSupplier { url, active })
     }
 
-    /// The order that a number works for.
+    /// The order that a number is active for.
     pub fn order_of(&self, e164: &str) -> Option<String> {
         lock(&self.active).get(e164.trim_start_matches('+')).cloned()
     }
@@ -52,20 +52,20 @@ async fn state(State(active): State<Active>, Path(number): Path<String>) -> (Sta
     }
 }
 
-/// Numbers that end in 0 it does not let, and of those that end in 1 it speaks only when asked again.
+/// Refuses numbers that end in 0; those that end in 1 stay pending until the state is polled.
 async fn activate(
     State(active): State<Active>,
     Path(number): Path<String>,
-    Json(asked): Json<Value>,
+    Json(request): Json<Value>,
 ) -> (StatusCode, Json<Value>) {
-    tokio::time::sleep(THINKING).await;
-    let order = asked["reference"].as_str().unwrap_or_default().to_owned();
+    tokio::time::sleep(ACTIVATION_DELAY).await;
+    let order = request["reference"].as_str().unwrap_or_default().to_owned();
     let mut active = lock(&active);
     match active.get(&number) {
         Some(known) if *known == order => (StatusCode::OK, Json(json!({"state": "active"}))),
-        Some(_) => (StatusCode::CONFLICT, Json(json!({"state": "refused", "reason": "it works for another order"}))),
+        Some(_) => (StatusCode::CONFLICT, Json(json!({"state": "refused", "reason": "active for another order"}))),
         None if number.ends_with('0') => {
-            (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({"state": "refused", "reason": "not this one"})))
+            (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({"state": "refused", "reason": "not available"})))
         }
         None => {
             active.insert(number.clone(), order);

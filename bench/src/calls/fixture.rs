@@ -1,4 +1,4 @@
-//! A service with an upstream, its deck, and customers who have trunks and money.
+//! A service with an upstream, its rate deck, and customers with trunks and balances.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,15 +15,15 @@ use values::{AccountId, Currency, Money, UpstreamId};
 use super::store::Store;
 use crate::Outcome;
 use crate::customers;
-use crate::http::{Client, post, send};
-use crate::service::{Service, beside_us, bootstrap, configure, sign_in};
+use crate::http::{Client, post, post_body};
+use crate::service::{Service, bootstrap, configure, sibling_binary, sign_in};
 
 const CUSTOMERS: usize = 8;
 
 const UPSTREAM: &str =
     "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup, gateways, signaling_ips,
                             created_at, updated_at)
-     VALUES ($1, 'Carrier', 'active', 'up', 1, 'EUR', 100000, '[\"sip:gateway.example\"]', '[]', $2, $2)";
+     VALUES ($1, 'Upstream', 'active', 'up', 1, 'EUR', 100000, '[\"sip:gateway.example\"]', '[]', $2, $2)";
 const QUOTA: &str =
     "INSERT INTO zone_quotas (account_id, zone, channels, updated_at) VALUES ($1, 'eu-west', 1000000000, 0)";
 const DECK: &str = "prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds
@@ -33,7 +33,7 @@ const DECK: &str = "prefix,destination_name,country,rate_per_minute,billing_incr
 49,Germany,DE,0.001,6,30
 ";
 
-/// A customer, and where its calls come from.
+/// A customer, and the source address of its calls.
 pub struct Customer {
     pub account: AccountId,
     email: String,
@@ -41,16 +41,16 @@ pub struct Customer {
     pub source: String,
 }
 
-pub struct Scene {
+pub struct Fixture {
     pub store: Store,
     pub service: Service,
     pub customers: Vec<Customer>,
 }
 
-impl Scene {
-    pub async fn prepare(work: &Path, store: Store) -> Outcome<Scene> {
+impl Fixture {
+    pub async fn prepare(work: &Path, store: Store) -> Outcome<Fixture> {
         let url = &store.url();
-        let made = customers::make(url, CUSTOMERS).await?;
+        let accounts = customers::create(url, CUSTOMERS).await?;
         let options: DbOptions = url.parse()?;
         let db = Db::open(&options).await?;
         let now = Clock::system().now();
@@ -59,32 +59,32 @@ impl Scene {
             Box::pin(async move { conn.exec(UPSTREAM, params![*upstream, *now]).await })
         })
         .await?;
-        for customer in &made {
-            db.tx(customer.id, |conn, account| Box::pin(provide(conn, *account))).await?;
+        for customer in &accounts {
+            db.tx(customer.id, |conn, account| Box::pin(fund_account(conn, *account))).await?;
         }
         drop(db);
-        import(work, url, upstream)?;
+        import_deck(work, url, upstream)?;
         let service = Service::start_on(work, url).await?;
         bootstrap(service.public).await?;
         let mut customers = Vec::new();
-        for (number, customer) in made.into_iter().enumerate() {
+        for (number, customer) in accounts.into_iter().enumerate() {
             let token = sign_in(service.public, &customer.email).await?;
             let source = format!("8.8.4.{}", number + 1);
-            let trunk = trunk(&service, &token, &source).await?;
+            let trunk = create_trunk(&service, &token, &source).await?;
             customers.push(Customer { account: customer.id, email: customer.email, trunk, source });
         }
-        Ok(Scene { store, service, customers })
+        Ok(Fixture { store, service, customers })
     }
 
-    /// The first customer, signed in anew: filling the tables takes longer than a token lives.
-    pub async fn reader(&self) -> Outcome<(&Customer, String)> {
+    /// The first customer and a new access token: filling the tables takes longer than a token is valid.
+    pub async fn first_customer(&self) -> Outcome<(&Customer, String)> {
         let customer = self.customers.first().ok_or("no customers")?;
         Ok((customer, sign_in(self.service.public, &customer.email).await?))
     }
 }
 
-/// Money for long, and room for any number of calls.
-async fn provide(conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
+/// Credits enough for the whole run and sets a zone quota that is never reached.
+async fn fund_account(conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
     let funds = Money::from_minor(100_000_000, Currency::EUR)?;
     let topup = Entry::credit(account, Kind::Topup, account.to_string(), &[(Book::Clearing, funds)])?;
     ledger::credit(conn, Entropy, &topup, Clock::system().now()).await?;
@@ -93,46 +93,46 @@ async fn provide(conn: &mut Conn, account: AccountId) -> Result<(), LedgerError>
     Ok::<_, DbError>(()).map_err(LedgerError::from)
 }
 
-/// Brings the deck into force.
-fn import(work: &Path, url: &str, upstream: UpstreamId) -> Outcome<()> {
+/// Imports the rate deck.
+fn import_deck(work: &Path, url: &str, upstream: UpstreamId) -> Outcome<()> {
     let folder = TempDir::new_in(work)?;
     let deck = folder.path().join("deck.csv");
     std::fs::write(&deck, DECK)?;
-    let mut command = Command::new(beside_us("trunkline")?);
+    let mut command = Command::new(sibling_binary("trunkline")?);
     command.args(["rates", "import", "--upstream", &upstream.to_string()]).arg(&deck);
     configure(&mut command, folder.path()).env("TRUNKLINE_DATABASE_URL", url);
     let status = command.stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err("the deck was not imported".into()) }
 }
 
-/// A trunk of any number of channels whose calls come from an address, with caps that are never met.
-async fn trunk(service: &Service, token: &str, source: &str) -> Outcome<Uuid> {
+/// Creates a trunk for a source address, with a channel cap and fraud caps that are never reached.
+async fn create_trunk(service: &Service, token: &str, source: &str) -> Outcome<Uuid> {
     let mut client = Client::connect(service.public).await?;
     let body = json!({"name": "Main", "zone": "eu-west", "channel_cap": 1_000_000_000});
-    let made = change(&mut client, "POST", "/v1/trunks", token, &body).await?;
-    let id: Uuid = made["id"].as_str().ok_or("a trunk without an id")?.parse()?;
+    let trunk = send_json(&mut client, "POST", "/v1/trunks", token, &body).await?;
+    let id: Uuid = trunk["id"].as_str().ok_or("the trunk has no id")?.parse()?;
     let path = format!("/v1/trunks/{id}/ip-allow-list");
-    change(&mut client, "POST", &path, token, &json!({"cidr": source})).await?;
+    send_json(&mut client, "POST", &path, token, &json!({"cidr": source})).await?;
     let euros = |cents: i64| json!({"amount_minor": cents, "currency": "EUR"});
     let caps = json!({"max_spend_per_day": euros(100_000_000), "max_rate_per_minute": euros(100)});
-    change(&mut client, "PUT", "/v1/fraud-caps", token, &caps).await?;
+    send_json(&mut client, "PUT", "/v1/fraud-caps", token, &caps).await?;
     Ok(id)
 }
 
-async fn change(client: &mut Client, method: &str, path: &str, token: &str, body: &Value) -> Outcome<Value> {
+async fn send_json(client: &mut Client, method: &str, path: &str, token: &str, body: &Value) -> Outcome<Value> {
     let key = Uuid::from_bytes(Entropy.bytes()).as_u128();
     let key = uuid::Builder::from_random_bytes(key.to_be_bytes()).into_uuid();
     let header = format!("Authorization: Bearer {token}\r\nIdempotency-Key: {key}\r\n");
     let request = post(path, &header, body);
     let request = [method.as_bytes(), request.strip_prefix(b"POST").unwrap_or(&request)].concat();
-    let answer = client.send(&request).await?;
-    if !(200..300).contains(&answer.status) {
-        return Err(format!("{path}: {}", String::from_utf8_lossy(&answer.body)).into());
+    let response = client.send(&request).await?;
+    if !(200..300).contains(&response.status) {
+        return Err(format!("{path}: {}", String::from_utf8_lossy(&response.body)).into());
     }
-    Ok(serde_json::from_slice(&answer.body)?)
+    Ok(serde_json::from_slice(&response.body)?)
 }
 
-/// Lines as a switch sends them.
-pub fn lines(authorization: &str, text: &str) -> Vec<u8> {
-    send("application/x-ndjson", "/switch/cdrs", authorization, text)
+/// A CDR import request, as a switch sends it.
+pub fn post_cdrs(authorization: &str, text: &str) -> Vec<u8> {
+    post_body("application/x-ndjson", "/switch/cdrs", authorization, text)
 }

@@ -1,6 +1,7 @@
-//! How fast the price of a number is found in a deck of a million prefixes, what the deck takes in memory, and how soon
-//! it is there. The yardstick is the standard library's ordered map, which is asked for less: the nearest prefix that
-//! does not stand behind the number, whether it covers it or not.
+//! Rate lookup in a deck of a million prefixes: lookups per second, memory per prefix, and time to load the deck.
+//!
+//! The baseline is the standard library's `BTreeMap`, which does less: it finds the nearest prefix not above the
+//! number, whether it matches or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
@@ -15,7 +16,7 @@ use crate::{Outcome, ROUNDS};
 
 const PREFIXES: usize = 1_000_000;
 const LOOKUPS: usize = 2_000_000;
-/// Every entry is in force by then.
+/// A time when every entry is effective.
 const NOW: i64 = 1_800_000_000_000;
 
 pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
@@ -26,14 +27,14 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let (mut built, mut bytes) = (Vec::new(), Vec::new());
     let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let began = Instant::now();
+        let started = Instant::now();
         let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body))?;
-        built.push(began.elapsed().as_secs_f64());
+        built.push(started.elapsed().as_secs_f64());
         bytes.push(deck.bytes() as f64 / deck.len() as f64);
 
         let numbers = (0..LOOKUPS).map(|_| digits.take(11)).collect::<Result<Vec<_>, _>>()?;
-        yardstick.push(found_per_second(&numbers, |number| map.range(..=number).next_back())?);
-        ours.push(found_per_second(&numbers, |number| deck.find(number, NOW))?);
+        yardstick.push(lookups_per_second(&numbers, |number| map.range(..=number).next_back())?);
+        ours.push(lookups_per_second(&numbers, |number| deck.find(number, NOW))?);
     }
     let (built, bytes) = (Spread::of(built), Spread::of(bytes));
     let millions = Spread::of(ours.iter().map(|found| found / 1e6).collect());
@@ -53,24 +54,24 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     ])
 }
 
-fn found_per_second<T>(numbers: &[Prefix], find: impl Fn(Prefix) -> Option<T>) -> Outcome<f64> {
-    let began = Instant::now();
+fn lookups_per_second<T>(numbers: &[Prefix], find: impl Fn(Prefix) -> Option<T>) -> Outcome<f64> {
+    let started = Instant::now();
     let found = numbers.iter().filter(|number| black_box(find(**number)).is_some()).count();
-    let took = began.elapsed();
+    let elapsed = started.elapsed();
     if found < numbers.len() / 2 {
-        return Err(format!("only {found} numbers have a price").into());
+        return Err(format!("only {found} numbers have a rate").into());
     }
-    Ok(numbers.len() as f64 / took.as_secs_f64())
+    Ok(numbers.len() as f64 / elapsed.as_secs_f64())
 }
 
-/// Prefixes of three to nine digits, so that many cover others; a destination for each three, and a few hundred rates.
+/// Prefixes of three to nine digits, many of them nested; one destination per three digits, and a few hundred rates.
 fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
     let mut prefixes = BTreeSet::new();
     while prefixes.len() < PREFIXES {
         let length = 3 + digits.next() as usize % 7;
         prefixes.insert(digits.take(length)?);
     }
-    let country = Country::new("NL").ok_or("a country")?;
+    let country = Country::new("NL").ok_or("not a country code")?;
     let mut destination = Arc::new(Destination { name: "".into(), country });
     let mut entries = Vec::with_capacity(PREFIXES);
     for prefix in prefixes {
@@ -85,7 +86,7 @@ fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Numbers that look like chance and are the same in every run.
+/// Pseudo-random digits, the same in every run.
 struct Digits(u64);
 
 impl Digits {
@@ -94,7 +95,7 @@ impl Digits {
         (self.0 >> 33) as u32
     }
 
-    /// So many digits, of which the first is none of a trunk's.
+    /// `length` digits, the first of them not 0.
     fn take(&mut self, length: usize) -> Result<Prefix, rating::BadPrefix> {
         let digits =
             format!("{}{:09}{:09}", 1 + self.next() % 9, self.next() % 1_000_000_000, self.next() % 1_000_000_000);

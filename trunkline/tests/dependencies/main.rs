@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod advisories;
+mod features;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

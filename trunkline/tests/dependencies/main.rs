@@ -1,6 +1,9 @@
 //! What may be built into the service: licences, sources, and no second version of a crate without a reason.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod advisories;
+mod features;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 

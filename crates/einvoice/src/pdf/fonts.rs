@@ -6,8 +6,11 @@
 
 use std::cell::{OnceCell, RefCell};
 
+use harfrust::{GlyphBuffer, ShapeOptions, ShapePlan, ShapePlanKey, ShaperData, UnicodeBuffer};
 use krilla::text::{Font, GlyphId, KrillaGlyph};
-use rustybuzz::{Direction, GlyphBuffer, Script, ShapePlan, UnicodeBuffer};
+use skrifa::charmap::Charmap;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
 
 use super::PdfError;
 
@@ -34,9 +37,12 @@ pub(super) struct Fonts(Vec<Typeface>);
 
 struct Typeface {
     file: &'static [u8],
-    shaper: rustybuzz::Face<'static>,
-    /// How to shape each script met so far: to find that out takes far longer than to do it.
-    plans: RefCell<Vec<(Direction, Script, ShapePlan)>>,
+    font: FontRef<'static>,
+    charmap: Charmap<'static>,
+    units_per_em: f32,
+    shaper: ShaperData,
+    /// The plan of each script met so far: to make one takes far longer than to shape with it.
+    plans: RefCell<Vec<ShapePlan>>,
     /// Made when first drawn with, since it reads the whole file.
     drawn: OnceCell<Option<Font>>,
 }
@@ -52,11 +58,7 @@ pub(super) struct Run {
 
 impl Fonts {
     pub(super) fn load() -> Result<Fonts, PdfError> {
-        let typeface = |file: &&'static [u8]| {
-            let shaper = rustybuzz::Face::from_slice(file, 0)?;
-            Some(Typeface { file, shaper, plans: RefCell::default(), drawn: OnceCell::new() })
-        };
-        let typefaces: Option<Vec<Typeface>> = FILES.iter().map(typeface).collect();
+        let typefaces: Option<Vec<Typeface>> = FILES.iter().map(|file| Typeface::load(file)).collect();
         typefaces.map(Fonts).ok_or_else(|| PdfError::new("a font cannot be read"))
     }
 
@@ -81,7 +83,7 @@ impl Fonts {
     }
 
     fn typeface_for(&self, c: char, weight: Weight, before: Option<usize>) -> (usize, char) {
-        let has = |index: &usize| self.0.get(*index).is_some_and(|face| face.shaper.glyph_index(c).is_some());
+        let has = |index: &usize| self.0.get(*index).is_some_and(|face| face.charmap.map(c).is_some());
         // Spaces and marks stay with the words around them, or words from right to left would change places.
         if let Some(before) = before.filter(|before| *before >= FIRST_FALLBACK && !c.is_alphanumeric() && has(before)) {
             return (before, c);
@@ -94,7 +96,7 @@ impl Fonts {
     fn shaped(&self, typeface: usize, text: String) -> Option<Run> {
         let face = self.0.get(typeface)?;
         let shaped = face.shape(&text);
-        let em = face.shaper.units_per_em() as f32;
+        let em = face.units_per_em;
         let mut starts: Vec<usize> = shaped.glyph_infos().iter().map(|info| info.cluster as usize).collect();
         starts.sort_unstable();
         let end_of = |start: usize| starts.iter().copied().find(|other| *other > start).unwrap_or(text.len());
@@ -157,19 +159,27 @@ impl Fonts {
 }
 
 impl Typeface {
+    fn load(file: &'static [u8]) -> Option<Typeface> {
+        let font = FontRef::new(file).ok()?;
+        let units_per_em = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em.into();
+        let (charmap, shaper) = (font.charmap(), ShaperData::new(&font));
+        Some(Typeface { file, font, charmap, units_per_em, shaper, plans: RefCell::default(), drawn: OnceCell::new() })
+    }
+
     fn shape(&self, text: &str) -> GlyphBuffer {
         let mut buffer = UnicodeBuffer::new();
         buffer.push_str(text);
         buffer.guess_segment_properties();
-        let (direction, script) = (buffer.direction(), buffer.script());
+        let (direction, script) = (buffer.direction(), Some(buffer.script()));
+        let shaper = self.shaper.shaper(&self.font).build();
+        let key = ShapePlanKey::new(script, direction);
         let mut plans = self.plans.borrow_mut();
-        if let Some((.., plan)) = plans.iter().find(|(way, letters, _)| (*way, *letters) == (direction, script)) {
-            return rustybuzz::shape_with_plan(&self.shaper, plan, buffer);
-        }
-        let plan = ShapePlan::new(&self.shaper, direction, Some(script), None, &[]);
-        let shaped = rustybuzz::shape_with_plan(&self.shaper, &plan, buffer);
-        plans.push((direction, script, plan));
-        shaped
+        let known = plans.iter().position(|plan| key.matches(plan));
+        let index = known.unwrap_or_else(|| {
+            plans.push(ShapePlan::new(&shaper, direction, script, None, &[]));
+            plans.len() - 1
+        });
+        shaper.shape(buffer, ShapeOptions::new().plan(plans.get(index)))
     }
 }
 

@@ -75,6 +75,6 @@ impl Sheet {
         let is_whole = ::sheet::read(source, Sheet::MOST_ROWS, &mut faults, add, progress).map_err(BadSheet::Io)?;
         // Of a table that breaks off, rows that are there twice are the least of its faults.
         let entries = if is_whole { rows.finish(&mut faults) } else { Vec::new() };
-        if faults.count == 0 { Ok(Sheet { entries }) } else { Err(BadSheet::Faults(faults.in_order())) }
+        if faults.count == 0 { Ok(Sheet { entries }) } else { Err(BadSheet::Faults(faults.sorted_by_line())) }
     }
 }

@@ -142,7 +142,7 @@ fn one_bad_line_in_the_middle_of_many_is_named_and_nothing_is_read() {
 fn all_faults_are_counted_and_the_first_thousand_told() {
     let sheet = with("country", "XX") + &"x,y,XX,1,,,,\n".repeat(2000);
     let faults = faults(sheet);
-    assert_eq!((faults.count, faults.first.len()), (4001, Faults::MOST_KEPT));
+    assert_eq!((faults.count, faults.first.len()), (4001, Faults::MAX_KEPT));
     assert_eq!(faults.first[1], Fault { line: 3, column: Some("prefix"), reason: "must be 1 to 15 digits".to_owned() });
 }
 
@@ -162,7 +162,7 @@ fn no_row_is_swallowed_by_a_stray_quote() {
     );
     assert_eq!(
         fault(format!("{header}31,A,NL,1,\"x\n32,\"B\",NL,1,y\n")),
-        "line 2: there is text behind a closing quote"
+        "line 2: there is text after a closing quote"
     );
     assert_eq!(
         fault(format!("{header}31,A,NL,1,5\" pipe\n32,B,NL,1,\n33,B,XX,1,\n")),
@@ -173,19 +173,19 @@ fn no_row_is_swallowed_by_a_stray_quote() {
 #[test]
 fn a_row_that_was_cut_off_is_a_fault() {
     let header = "prefix,destination_name,country,rate_per_minute,effective_at\n";
-    assert_eq!(fault(format!("{header}31,A,NL,1")), "line 2: the row has 4 fields and the header 5");
-    assert_eq!(fault(format!("{header}31,A,B,NL,1,2030-01-01")), "line 2: the row has 6 fields and the header 5");
+    assert_eq!(fault(format!("{header}31,A,NL,1")), "line 2: the row has 4 fields, the header has 5");
+    assert_eq!(fault(format!("{header}31,A,B,NL,1,2030-01-01")), "line 2: the row has 6 fields, the header has 5");
 }
 
 #[test]
 fn a_sheet_without_header_or_rows_is_a_fault() {
-    assert_eq!(fault(""), "line 1: the sheet is empty");
-    assert_eq!(fault("prefix,destination_name,country,rate_per_minute\n"), "line 1: there are no rows");
+    assert_eq!(fault(""), "line 1: the file is empty");
+    assert_eq!(fault("prefix,destination_name,country,rate_per_minute\n"), "line 1: the file has no rows");
     let missing = faults("31,Netherlands,NL,0.01\n");
     assert_eq!(missing.count, 4);
     assert_eq!(missing.first[0].to_string(), "line 1: prefix is missing from the header");
     let twice = "prefix,destination_name,country,rate_per_minute,prefix\n31,A,NL,1,32\n";
-    assert_eq!(fault(twice), "line 1: prefix is there twice");
+    assert_eq!(fault(twice), "line 1: prefix is in the header twice");
 }
 
 #[test]

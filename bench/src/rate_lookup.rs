@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rating::{Country, Deck, Destination, Entry, Leaf, Offer, Prefix, Rate, leaves};
+use rating::{Country, Deck, Destination, Entry, Leaf, Offer, Prefix, Rate, encode_leaves};
 
 use crate::report::{Limit, Line, Spread};
 use crate::{Outcome, ROUNDS};
@@ -23,7 +23,7 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let mut digits = Digits(1);
     let entries = entries(&mut digits)?;
     let map: BTreeMap<Prefix, Entry> = entries.iter().map(|entry| (entry.prefix, entry.clone())).collect();
-    let stored: Vec<Leaf> = leaves(entries.into_iter()).collect::<Result<_, _>>()?;
+    let stored: Vec<Leaf> = encode_leaves(entries.into_iter()).collect::<Result<_, _>>()?;
     let (mut built, mut bytes) = (Vec::new(), Vec::new());
     let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -96,7 +96,7 @@ impl Digits {
     }
 
     /// `length` digits, the first of them not 0.
-    fn take(&mut self, length: usize) -> Result<Prefix, rating::BadPrefix> {
+    fn take(&mut self, length: usize) -> Result<Prefix, rating::PrefixError> {
         let digits =
             format!("{}{:09}{:09}", 1 + self.next() % 9, self.next() % 1_000_000_000, self.next() % 1_000_000_000);
         digits.get(..length).unwrap_or_default().parse()

@@ -1,13 +1,13 @@
-//! The invoice as a Cross Industry Invoice (CII D22B), in the EN 16931 profile that Factur-X and ZUGFeRD share.
+//! Writes an invoice as UN/CEFACT Cross Industry Invoice (CII D22B), in the EN 16931 profile of Factur-X and ZUGFeRD.
 //!
-//! The order of elements is that of the schema, and a validator is strict about it.
+//! The schema fixes the order of elements; do not reorder calls.
 
 use crate::date::Date;
 use crate::model::{Address, Buyer, Contact, Invoice, Kind, Line, Seller, Vat, VatCategory, VatGroup};
 use crate::xml::Xml;
 
-/// BT-24
-pub const GUIDELINE: &str = "urn:cen.eu:en16931:2017";
+/// BT-24, the specification identifier.
+pub const SPECIFICATION_ID: &str = "urn:cen.eu:en16931:2017";
 
 const NAMESPACES: &[(&str, &str)] = &[
     ("xmlns:rsm", "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"),
@@ -16,11 +16,11 @@ const NAMESPACES: &[(&str, &str)] = &[
     ("xmlns:udt", "urn:un:unece:uncefact:data:standard:UnqualifiedDataType:100"),
 ];
 
-/// The invoice as CII.
+/// Writes the invoice as CII XML. It does not check the invoice: see [`Invoice::check`].
 pub fn cii(invoice: &Invoice) -> String {
     Xml::document("rsm:CrossIndustryInvoice", NAMESPACES, |xml| {
         xml.within("rsm:ExchangedDocumentContext", |xml| {
-            xml.within("ram:GuidelineSpecifiedDocumentContextParameter", |xml| xml.put("ram:ID", GUIDELINE));
+            xml.within("ram:GuidelineSpecifiedDocumentContextParameter", |xml| xml.put("ram:ID", SPECIFICATION_ID));
         });
         xml.within("rsm:ExchangedDocument", |xml| document(xml, invoice));
         xml.within("rsm:SupplyChainTradeTransaction", |xml| {
@@ -30,7 +30,7 @@ pub fn cii(invoice: &Invoice) -> String {
             xml.within("ram:ApplicableHeaderTradeAgreement", |xml| agreement(xml, invoice));
             xml.within("ram:ApplicableHeaderTradeDelivery", |xml| {
                 xml.within("ram:ActualDeliverySupplyChainEvent", |xml| {
-                    date(xml, "ram:OccurrenceDateTime", invoice.supplied());
+                    date(xml, "ram:OccurrenceDateTime", invoice.supply_date());
                 });
             });
             xml.within("ram:ApplicableHeaderTradeSettlement", |xml| settlement(xml, invoice));
@@ -38,7 +38,7 @@ pub fn cii(invoice: &Invoice) -> String {
     })
 }
 
-/// BT-3
+/// BT-3, the code of UNTDID 1001.
 pub(crate) fn type_code(kind: &Kind) -> &'static str {
     match kind {
         Kind::Invoice => "380",
@@ -73,7 +73,7 @@ fn item(xml: &mut Xml, invoice: &Invoice, line: &Line) {
             rate(xml, line.vat);
         });
         xml.within("ram:SpecifiedTradeSettlementLineMonetarySummation", |xml| {
-            xml.put("ram:LineTotalAmount", &invoice.currency.plain(line.net));
+            xml.put("ram:LineTotalAmount", &invoice.currency.format(line.net));
         });
     });
 }
@@ -87,8 +87,8 @@ fn agreement(xml: &mut Xml, invoice: &Invoice) {
 fn seller(xml: &mut Xml, seller: &Seller) {
     xml.put("ram:Name", &seller.name);
     xml.put_some_within("ram:SpecifiedLegalOrganization", "ram:ID", seller.registration_id.as_deref());
-    if let Some(who) = &seller.contact {
-        xml.within("ram:DefinedTradeContact", |xml| contact(xml, who));
+    if let Some(person) = &seller.contact {
+        xml.within("ram:DefinedTradeContact", |xml| contact(xml, person));
     }
     address(xml, &seller.address);
     vat_id(xml, seller.vat_id.as_deref());
@@ -126,8 +126,8 @@ fn vat_id(xml: &mut Xml, id: Option<&str>) {
 
 fn settlement(xml: &mut Xml, invoice: &Invoice) {
     xml.put("ram:PaymentReference", &invoice.number);
-    if let Some(home) = &invoice.vat_at_home {
-        xml.put("ram:TaxCurrencyCode", &home.currency.code);
+    if let Some(accounting) = &invoice.vat_in_accounting_currency {
+        xml.put("ram:TaxCurrencyCode", &accounting.currency.code);
     }
     xml.put("ram:InvoiceCurrencyCode", &invoice.currency.code);
     if let Some(iban) = &invoice.seller.iban {
@@ -139,10 +139,10 @@ fn settlement(xml: &mut Xml, invoice: &Invoice) {
     for group in &invoice.vat_groups {
         xml.within("ram:ApplicableTradeTax", |xml| tax(xml, invoice, group));
     }
-    if let Some(supply) = invoice.supply {
+    if let Some(period) = invoice.supply_period {
         xml.within("ram:BillingSpecifiedPeriod", |xml| {
-            date(xml, "ram:StartDateTime", supply.first);
-            date(xml, "ram:EndDateTime", supply.last);
+            date(xml, "ram:StartDateTime", period.first);
+            date(xml, "ram:EndDateTime", period.last);
         });
     }
     if invoice.payment_terms.is_some() || invoice.due_date.is_some() {
@@ -154,17 +154,17 @@ fn settlement(xml: &mut Xml, invoice: &Invoice) {
         });
     }
     xml.within("ram:SpecifiedTradeSettlementHeaderMonetarySummation", |xml| summation(xml, invoice));
-    if let Kind::CreditNote { of, issued } = &invoice.kind {
+    if let Kind::CreditNote { invoice_number, invoice_date } = &invoice.kind {
         xml.within("ram:InvoiceReferencedDocument", |xml| {
-            xml.put("ram:IssuerAssignedID", of);
+            xml.put("ram:IssuerAssignedID", invoice_number);
             xml.within("ram:FormattedIssueDateTime", |xml| {
-                xml.put_with("qdt:DateTimeString", &[("format", "102")], &issued.compact());
+                xml.put_with("qdt:DateTimeString", &[("format", "102")], &invoice_date.compact());
             });
         });
     }
 }
 
-/// BT-81, of UNCL 4461
+/// BT-81, the code of UNTDID 4461.
 pub(crate) const CREDIT_TRANSFER: &str = "30";
 
 pub(crate) fn without_spaces(iban: &str) -> String {
@@ -173,16 +173,16 @@ pub(crate) fn without_spaces(iban: &str) -> String {
 
 fn tax(xml: &mut Xml, invoice: &Invoice, group: &VatGroup) {
     let category = group.vat.category;
-    xml.put("ram:CalculatedAmount", &invoice.currency.plain(group.amount));
+    xml.put("ram:CalculatedAmount", &invoice.currency.format(group.amount));
     xml.put("ram:TypeCode", "VAT");
     xml.put_some("ram:ExemptionReason", invoice.reason_for(category));
-    xml.put("ram:BasisAmount", &invoice.currency.plain(group.taxable));
+    xml.put("ram:BasisAmount", &invoice.currency.format(group.taxable));
     xml.put("ram:CategoryCode", category.code());
     xml.put_some("ram:ExemptionReasonCode", category.exemption_code());
     rate(xml, group.vat);
 }
 
-/// What lies outside the scope of VAT has no rate, not even one of zero.
+/// Category O has no rate element, not even zero (BR-O-05).
 fn rate(xml: &mut Xml, vat: Vat) {
     if vat.category != VatCategory::OutsideScope {
         xml.put("ram:RateApplicablePercent", &vat.rate.padded(2));
@@ -191,16 +191,16 @@ fn rate(xml: &mut Xml, vat: Vat) {
 
 fn summation(xml: &mut Xml, invoice: &Invoice) {
     let (currency, totals) = (&invoice.currency, &invoice.totals);
-    xml.put("ram:LineTotalAmount", &currency.plain(totals.lines));
-    xml.put("ram:TaxBasisTotalAmount", &currency.plain(totals.net));
-    xml.put_with("ram:TaxTotalAmount", &[("currencyID", &currency.code)], &currency.plain(totals.vat));
-    if let Some(home) = &invoice.vat_at_home {
-        let amount = home.currency.plain(home.amount);
-        xml.put_with("ram:TaxTotalAmount", &[("currencyID", &home.currency.code)], &amount);
+    xml.put("ram:LineTotalAmount", &currency.format(totals.lines));
+    xml.put("ram:TaxBasisTotalAmount", &currency.format(totals.net));
+    xml.put_with("ram:TaxTotalAmount", &[("currencyID", &currency.code)], &currency.format(totals.vat));
+    if let Some(accounting) = &invoice.vat_in_accounting_currency {
+        let amount = accounting.currency.format(accounting.amount);
+        xml.put_with("ram:TaxTotalAmount", &[("currencyID", &accounting.currency.code)], &amount);
     }
-    xml.put("ram:GrandTotalAmount", &currency.plain(totals.gross));
-    xml.put("ram:TotalPrepaidAmount", &currency.plain(totals.paid));
-    xml.put("ram:DuePayableAmount", &currency.plain(totals.due));
+    xml.put("ram:GrandTotalAmount", &currency.format(totals.gross));
+    xml.put("ram:TotalPrepaidAmount", &currency.format(totals.paid));
+    xml.put("ram:DuePayableAmount", &currency.format(totals.due));
 }
 
 fn date(xml: &mut Xml, name: &str, date: Date) {

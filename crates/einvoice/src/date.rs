@@ -1,4 +1,4 @@
-//! A day of the calendar, as invoices write it.
+//! A calendar date in the three formats that invoices use.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 impl Date {
-    /// Nothing if the calendar has no such day between the years 1 and 9999.
+    /// Returns `None` unless the date exists in the Gregorian calendar, years 1 to 9999.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Date> {
         let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
@@ -55,7 +55,7 @@ impl Date {
         format!("{:04}{:02}{:02}", self.year, self.month, self.day)
     }
 
-    /// `31 October 2026`, which nobody reads the wrong way round.
+    /// `31 October 2026`: day and month cannot be confused.
     pub(crate) fn in_words(self) -> String {
         let month = MONTHS.get(usize::from(self.month) - 1).copied().unwrap_or_default();
         format!("{} {month} {}", self.day, self.year)
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_days_of_the_calendar_are_dates() {
+    fn a_date_must_exist_in_the_calendar() {
         assert!(Date::new(2028, 2, 29).is_some() && Date::new(2000, 2, 29).is_some());
         for (year, month, day) in [(2026, 2, 29), (2100, 2, 29), (2026, 4, 31), (2026, 13, 1), (2026, 1, 0), (0, 1, 1)]
         {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_written_three_ways() {
+    fn a_date_has_iso_compact_and_long_forms() {
         let date = Date::new(2026, 3, 7).unwrap();
         assert_eq!(
             (date.to_string().as_str(), date.compact().as_str(), date.in_words().as_str()),

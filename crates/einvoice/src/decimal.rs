@@ -1,7 +1,7 @@
-//! Exact decimal numbers: quantities, unit prices and rates of tax.
+//! Exact decimal numbers for quantities, unit prices and tax rates.
 //!
-//! An amount of money is a whole number of minor units. Between a quantity, a price and an amount there is one place
-//! that rounds, [`Decimal::times`], and it rounds half away from zero: half a cent becomes a cent.
+//! Amounts of money are whole minor units (`i64`). Only [`Decimal::times`] rounds, half away from zero: half a cent
+//! becomes a cent.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct Decimal {
     scale: u32,
 }
 
-/// A number or sum that does not fit.
+/// A number or sum that does not fit into 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
@@ -26,16 +26,16 @@ impl std::error::Error for TooLarge {}
 
 impl Decimal {
     pub const ZERO: Decimal = Decimal { units: 0, scale: 0 };
-    /// As many places as a unit price ever has; XML processors keep at least eighteen digits.
-    pub const MOST_PLACES: u32 = 10;
+    /// Maximum number of decimals. XML processors keep at least eighteen digits.
+    pub const MAX_PLACES: u32 = 10;
 
-    /// `units` ÷ 10^`scale`; nothing for more than [`Decimal::MOST_PLACES`] places that matter.
+    /// `units` ÷ 10^`scale`; `None` if that needs more than [`Decimal::MAX_PLACES`] decimals.
     pub fn new(units: i64, scale: u32) -> Option<Decimal> {
         let (mut units, mut scale) = (units, scale);
         while scale > 0 && units % 10 == 0 {
             (units, scale) = (units / 10, scale - 1);
         }
-        (scale <= Decimal::MOST_PLACES).then_some(Decimal { units, scale })
+        (scale <= Decimal::MAX_PLACES).then_some(Decimal { units, scale })
     }
 
     pub fn whole(units: i64) -> Decimal {
@@ -56,26 +56,26 @@ impl Decimal {
         let scale = self.scale + other.scale;
         let scaled = match places.checked_sub(scale) {
             Some(missing) => product.checked_mul(power_of_ten(missing)?).ok_or(TooLarge)?,
-            None => divided(product, power_of_ten(scale - places)?),
+            None => divide(product, power_of_ten(scale - places)?),
         };
         i64::try_from(scaled).map_err(|_| TooLarge)
     }
 
-    /// The price that, times this quantity, gives `amount` (in units of 10^-`places`) again, with as few places as
-    /// that takes. Nothing if there is none, as for a quantity of zero.
+    /// The unit price with the fewest decimals that, times this quantity, gives `amount` (in units of 10^-`places`).
+    /// `None` if there is no such price, as for a quantity of zero.
     pub fn price_for(self, amount: i64, places: u32) -> Option<Decimal> {
         if self.is_zero() {
             return None;
         }
-        (places..=Decimal::MOST_PLACES).find_map(|scale| {
+        (places..=Decimal::MAX_PLACES).find_map(|scale| {
             let dividend = i128::from(amount).checked_mul(power_of_ten(scale + self.scale - places).ok()?)?;
-            let units = i64::try_from(divided(dividend, i128::from(self.units))).ok()?;
+            let units = i64::try_from(divide(dividend, i128::from(self.units))).ok()?;
             let price = Decimal::new(units, scale)?;
             (self.times(price, places) == Ok(amount)).then_some(price)
         })
     }
 
-    /// With at least `places` places: `12.5` with two is `12.50`.
+    /// Formats with at least `places` decimals: `12.5` with two is `12.50`.
     pub fn padded(self, places: u32) -> String {
         let scale = self.scale.max(places);
         let digits = format!("{:0>1$}", self.units.unsigned_abs(), self.scale as usize + 1);
@@ -102,8 +102,8 @@ fn power_of_ten(exponent: u32) -> Result<i128, TooLarge> {
     10_i128.checked_pow(exponent).ok_or(TooLarge)
 }
 
-/// Rounded half away from zero.
-fn divided(dividend: i128, divisor: i128) -> i128 {
+/// Divides, rounding half away from zero.
+fn divide(dividend: i128, divisor: i128) -> i128 {
     let (quotient, rest) = (dividend / divisor, dividend % divisor);
     let away = if (dividend < 0) == (divisor < 0) { 1 } else { -1 };
     if rest.unsigned_abs() * 2 >= divisor.unsigned_abs() { quotient + away } else { quotient }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_minor_unit_is_rounded_away_from_zero() {
+    fn half_a_minor_unit_rounds_away_from_zero() {
         let rate = decimal(21, 2);
         assert_eq!(decimal(50, 2).times(rate, 2), Ok(11)); // 0.1050
         assert_eq!(decimal(-50, 2).times(rate, 2), Ok(-11));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_without_needless_zeros_unless_asked_for() {
+    fn decimals_are_formatted_without_trailing_zeros_unless_padded() {
         assert_eq!(decimal(1500, 3).to_string(), "1.5");
         assert_eq!(decimal(1500, 3).padded(2), "1.50");
         assert_eq!(decimal(-5, 3).to_string(), "-0.005");
@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn a_product_that_does_not_fit_is_refused() {
+    fn a_product_that_does_not_fit_is_an_error() {
         assert_eq!(Decimal::whole(i64::MAX).times(Decimal::whole(2), 0), Err(TooLarge));
         assert_eq!(Decimal::whole(i64::MAX).times(Decimal::whole(i64::MAX), 10), Err(TooLarge));
     }
 
     #[test]
-    fn a_price_has_as_few_places_as_its_amount_allows() {
+    fn price_for_returns_the_fewest_decimals() {
         assert_eq!(decimal(4, 0).price_for(1000, 2), Some(decimal(250, 2)));
         assert_eq!(decimal(3, 0).price_for(1000, 2), Some(decimal(3333, 3)));
         assert_eq!(Decimal::ZERO.price_for(1000, 2), None);
@@ -154,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_price_found_for_an_amount_gives_the_amount_again(
+        fn quantity_times_price_for_gives_the_amount(
             units in 1_i64..10_000_000_000, scale in 0_u32..4, amount in 0_i64..1_000_000_000,
         ) {
             let quantity = decimal(units, scale);
@@ -164,7 +164,7 @@ mod tests {
         }
 
         #[test]
-        fn rounding_is_the_same_on_both_sides_of_zero(units in -1_000_000_i64..1_000_000, rate in 0_i64..10_000) {
+        fn rounding_is_symmetric_around_zero(units in -1_000_000_i64..1_000_000, rate in 0_i64..10_000) {
             let rate = decimal(rate, 4);
             let (up, down) = (decimal(units, 2).times(rate, 2), decimal(-units, 2).times(rate, 2));
             prop_assert_eq!(up.map(|amount| -amount), down);

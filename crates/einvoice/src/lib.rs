@@ -1,36 +1,36 @@
-//! Invoices and credit notes as documents: XML for machines after EN 16931, and a PDF for people with that XML inside.
+//! Writes invoices and credit notes: EN 16931 XML (CII or UBL) for machines, and a Factur-X PDF with that XML attached
+//! for people.
 //!
-//! Plain values go in and bytes come out. There is no clock, no chance and no file behind it, so one build makes the
-//! same bytes of the same invoice every time. Another build may draw it differently: what was issued is kept.
+//! Output depends on the input alone (no clock, no randomness, no files): one build writes the same bytes for the same
+//! invoice every time. Another build may lay it out differently, so callers store what they issued.
 //!
 //! ```text
 //!   lines ── vat_groups ── Totals::of ──> Invoice ── check ──┬── cii ──┐
-//!                                                            ├── ubl   ├──> pdf (PDF/A-3b, factur-x.xml attached)
-//!                                                            └── Look ─┘
+//!                                                            └── ubl   ├──> pdf (PDF/A-3b, factur-x.xml attached)
+//!                                                      Branding ───────┘
 //! ```
 //!
-//! What it does not do: allowances and charges on an invoice, more than one way to pay, currencies with more than two
-//! places (the standard has none), PDF with tags for screen readers, and the proper order of a line in which scripts
-//! of both directions meet.
+//! Not supported: allowances and charges, more than one payment means, currencies with more than two decimals (EN 16931
+//! has none), tagged PDF for screen readers, and bidirectional reordering within a line.
 
-mod check;
 mod cii;
 mod date;
 mod decimal;
 mod model;
 mod pdf;
-mod sums;
+mod rules;
+mod totals;
 mod ubl;
 mod xml;
 
-pub use check::Violation;
-pub use cii::{GUIDELINE, cii};
+pub use cii::{SPECIFICATION_ID, cii};
 pub use date::Date;
 pub use decimal::{Decimal, TooLarge};
 pub use model::{
-    Address, Buyer, Contact, Currency, Invoice, Kind, Line, Period, Seller, Totals, Unit, Vat, VatAtHome, VatCategory,
-    VatGroup,
+    Address, Buyer, Contact, Currency, Invoice, Kind, Line, Period, Seller, Totals, Unit, Vat, VatCategory, VatGroup,
+    VatInAccountingCurrency,
 };
-pub use pdf::{Look, PdfError, pdf};
-pub use sums::{vat_groups, vat_on};
+pub use pdf::{Branding, PdfError, pdf};
+pub use rules::Violation;
+pub use totals::{vat_groups, vat_on};
 pub use ubl::ubl;

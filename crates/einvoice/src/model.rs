@@ -1,7 +1,7 @@
-//! What an invoice says, in the terms of EN 16931 (`BT-…` are its names for them).
+//! The data of an invoice, in the terms of EN 16931 (`BT-…` are its business terms).
 //!
 //! Amounts are whole minor units of the invoice's currency. A credit note has the same positive amounts as the invoice
-//! it takes back: its kind says which way the money goes. A negative line has a negative quantity, never a negative
+//! it credits: its [`Kind`] says which way the money goes. A negative line has a negative quantity, never a negative
 //! price.
 
 use crate::date::Date;
@@ -16,25 +16,25 @@ pub struct Invoice {
     pub issue_date: Date,
     /// BT-9
     pub due_date: Option<Date>,
-    /// BT-73 and BT-74, the days in which the services were supplied
-    pub supply: Option<Period>,
+    /// BT-73 and BT-74, the invoicing period.
+    pub supply_period: Option<Period>,
     /// BT-5
     pub currency: Currency,
     pub seller: Seller,
     pub buyer: Buyer,
     pub lines: Vec<Line>,
     pub vat_groups: Vec<VatGroup>,
-    /// BT-120, why no VAT is charged: "Reverse charge" for [`VatCategory::ReverseCharge`]
+    /// BT-120, why no VAT is charged: "Reverse charge" for [`VatCategory::ReverseCharge`].
     pub exemption_reason: Option<String>,
     pub totals: Totals,
-    /// The VAT in the seller's own currency, where the law asks for it beside the invoice's.
-    pub vat_at_home: Option<VatAtHome>,
+    /// The VAT total in the seller's accounting currency, where the law requires it in addition.
+    pub vat_in_accounting_currency: Option<VatInAccountingCurrency>,
     /// BT-20
     pub payment_terms: Option<String>,
     /// BT-22
     pub notes: Vec<String>,
-    /// Whether it was declared void, so that nothing is due under it whatever was paid. Machines are told by the totals
-    /// and notes alone, since the norm has no word for it.
+    /// Whether the invoice was voided, so that nothing is due whatever was paid. Only the PDF says so: EN 16931 has no
+    /// field for it, and the XML shows it by totals and notes alone.
     pub is_void: bool,
 }
 
@@ -42,37 +42,37 @@ pub struct Invoice {
 pub enum Kind {
     Invoice,
     CreditNote {
-        /// BT-25
-        of: String,
-        /// BT-26
-        issued: Date,
+        /// BT-25, the number of the credited invoice.
+        invoice_number: String,
+        /// BT-26, the issue date of the credited invoice.
+        invoice_date: Date,
     },
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Period {
     pub first: Date,
-    /// The last day that belongs to it.
+    /// Inclusive.
     pub last: Date,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Currency {
-    /// ISO 4217
+    /// ISO 4217.
     pub code: String,
-    /// Places of its minor unit; the standard knows no more than two.
+    /// Decimals of its minor unit, at most two (BR-DEC-*).
     pub places: u32,
 }
 
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Address {
-    /// BT-35, BT-36 and BT-162, at most three
+    /// BT-35, BT-36 and BT-162 for a seller, BT-50, BT-51 and BT-163 for a buyer; at most three.
     pub lines: Vec<String>,
     pub postcode: Option<String>,
     pub city: String,
-    /// ISO 3166-1, two letters
+    /// ISO 3166-1 alpha-2.
     pub country: String,
-    /// How the country is called on paper.
+    /// The name of the country in the PDF.
     pub country_name: String,
 }
 
@@ -81,9 +81,9 @@ pub struct Seller {
     /// BT-27
     pub name: String,
     pub address: Address,
-    /// BT-31, beginning with its country
+    /// BT-31, with its country prefix.
     pub vat_id: Option<String>,
-    /// BT-30, as in the register of companies
+    /// BT-30, the company registration number.
     pub registration_id: Option<String>,
     pub contact: Option<Contact>,
     /// BT-84
@@ -92,7 +92,7 @@ pub struct Seller {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contact {
-    /// BT-41, a person or a department
+    /// BT-41, a person or a department.
     pub name: String,
     /// BT-42
     pub phone: Option<String>,
@@ -105,9 +105,9 @@ pub struct Buyer {
     /// BT-44
     pub name: String,
     pub address: Address,
-    /// BT-48, beginning with its country
+    /// BT-48, with its country prefix.
     pub vat_id: Option<String>,
-    /// BT-10, what the buyer wants to find on it
+    /// BT-10, the reference that the buyer asked for.
     pub reference: Option<String>,
 }
 
@@ -142,7 +142,7 @@ pub enum Unit {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vat {
     pub category: VatCategory,
-    /// In per cent; zero for every category but [`VatCategory::Standard`].
+    /// In percent; zero for every category except [`VatCategory::Standard`].
     pub rate: Decimal,
 }
 
@@ -183,24 +183,24 @@ pub struct Totals {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct VatAtHome {
+pub struct VatInAccountingCurrency {
     /// BT-6
     pub currency: Currency,
     /// BT-111
     pub amount: i64,
-    /// Where the exchange rate comes from, for the reader.
+    /// Shown in the PDF: the exchange rate and its source.
     pub remark: Option<String>,
 }
 
 impl Line {
-    /// What quantity and unit price come to, rounded half away from zero.
+    /// Quantity times unit price in minor units, rounded half away from zero.
     pub fn net_of(quantity: Decimal, unit_price: Decimal, currency: &Currency) -> Result<i64, TooLarge> {
         quantity.times(unit_price, currency.places)
     }
 }
 
 impl Unit {
-    /// UN/ECE Recommendation 20
+    /// The code of UN/ECE Recommendation 20.
     pub fn code(self) -> &'static str {
         match self {
             Unit::One => "C62",
@@ -225,7 +225,7 @@ impl Unit {
 }
 
 impl VatCategory {
-    /// UNCL 5305
+    /// The code of UNTDID 5305.
     pub fn code(self) -> &'static str {
         match self {
             VatCategory::Standard => "S",
@@ -236,7 +236,7 @@ impl VatCategory {
         }
     }
 
-    /// BT-121, where the category alone decides it
+    /// BT-121, where it follows from the category alone.
     pub(crate) fn exemption_code(self) -> Option<&'static str> {
         match self {
             VatCategory::ReverseCharge => Some("VATEX-EU-AE"),
@@ -245,15 +245,15 @@ impl VatCategory {
         }
     }
 
-    /// Whether an invoice must say why there is no VAT.
+    /// Whether the invoice must state why no VAT is charged (BT-120).
     pub fn needs_reason(self) -> bool {
         matches!(self, VatCategory::Exempt | VatCategory::ReverseCharge | VatCategory::OutsideScope)
     }
 }
 
 impl Currency {
-    /// As an XML amount: `1234.50`.
-    pub(crate) fn plain(&self, amount: i64) -> String {
+    /// Formats an amount as in XML: `1234.50`.
+    pub(crate) fn format(&self, amount: i64) -> String {
         let places = self.places as usize;
         let digits = format!("{:0>1$}", amount.unsigned_abs(), places + 1);
         let (whole, fraction) = digits.split_at(digits.len() - places);
@@ -264,12 +264,12 @@ impl Currency {
 }
 
 impl Invoice {
-    /// BT-72, the day on which the supply was complete: that of issue, unless the invoice says otherwise.
-    pub(crate) fn supplied(&self) -> Date {
-        self.supply.map_or(self.issue_date, |supply| supply.last)
+    /// BT-72, the date of supply: the last day of the supply period, or else the issue date.
+    pub(crate) fn supply_date(&self) -> Date {
+        self.supply_period.map_or(self.issue_date, |period| period.last)
     }
 
-    /// BT-120 of a group, if its category has one.
+    /// BT-120 of a VAT group, if its category needs one.
     pub(crate) fn reason_for(&self, category: VatCategory) -> Option<&str> {
         self.exemption_reason.as_deref().filter(|_| category.needs_reason())
     }

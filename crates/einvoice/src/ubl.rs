@@ -1,15 +1,16 @@
-//! The invoice as UBL 2.1, the other syntax of EN 16931.
+//! Writes an invoice as OASIS UBL 2.1, the other syntax of EN 16931.
 //!
-//! UBL has two documents for what CII tells apart by a code, and names their parts differently.
+//! UBL has two document types, Invoice and CreditNote, with different element names; in CII they differ by a code only.
+//! The schema fixes the order of elements; do not reorder calls.
 
-use crate::cii::{CREDIT_TRANSFER, GUIDELINE, type_code, without_spaces};
+use crate::cii::{CREDIT_TRANSFER, SPECIFICATION_ID, type_code, without_spaces};
 use crate::model::{Address, Contact, Currency, Invoice, Kind, Line, Vat, VatCategory, VatGroup};
 use crate::xml::Xml;
 
 const AGGREGATES: &str = "urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2";
 const BASICS: &str = "urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2";
 
-/// What the two documents call their parts.
+/// The element names in which the two document types differ.
 struct Names {
     root: &'static str,
     namespace: &'static str,
@@ -34,7 +35,7 @@ const CREDIT_NOTE: Names = Names {
     quantity: "cbc:CreditedQuantity",
 };
 
-/// The invoice as UBL.
+/// Writes the invoice as UBL XML. It does not check the invoice: see [`Invoice::check`].
 pub fn ubl(invoice: &Invoice) -> String {
     let names = match invoice.kind {
         Kind::Invoice => &INVOICE,
@@ -45,7 +46,7 @@ pub fn ubl(invoice: &Invoice) -> String {
         header(xml, invoice, names);
         xml.within("cac:AccountingSupplierParty", |xml| xml.within("cac:Party", |xml| seller(xml, invoice)));
         xml.within("cac:AccountingCustomerParty", |xml| xml.within("cac:Party", |xml| buyer(xml, invoice)));
-        xml.within("cac:Delivery", |xml| xml.put("cbc:ActualDeliveryDate", &invoice.supplied().to_string()));
+        xml.within("cac:Delivery", |xml| xml.put("cbc:ActualDeliveryDate", &invoice.supply_date().to_string()));
         payment(xml, invoice);
         taxes(xml, invoice);
         xml.within("cac:LegalMonetaryTotal", |xml| totals(xml, invoice));
@@ -56,31 +57,31 @@ pub fn ubl(invoice: &Invoice) -> String {
 }
 
 fn header(xml: &mut Xml, invoice: &Invoice, names: &Names) {
-    xml.put("cbc:CustomizationID", GUIDELINE);
+    xml.put("cbc:CustomizationID", SPECIFICATION_ID);
     xml.put("cbc:ID", &invoice.number);
     xml.put("cbc:IssueDate", &invoice.issue_date.to_string());
     if let (Kind::Invoice, Some(due)) = (&invoice.kind, invoice.due_date) {
         xml.put("cbc:DueDate", &due.to_string());
     }
     xml.put(names.type_code, type_code(&invoice.kind));
-    // This syntax has room for one note.
+    // The UBL binding of EN 16931 has room for one note.
     xml.put_some("cbc:Note", Some(&invoice.notes.join("\n")));
     xml.put("cbc:DocumentCurrencyCode", &invoice.currency.code);
-    if let Some(home) = &invoice.vat_at_home {
-        xml.put("cbc:TaxCurrencyCode", &home.currency.code);
+    if let Some(accounting) = &invoice.vat_in_accounting_currency {
+        xml.put("cbc:TaxCurrencyCode", &accounting.currency.code);
     }
     xml.put_some("cbc:BuyerReference", invoice.buyer.reference.as_deref());
-    if let Some(supply) = invoice.supply {
+    if let Some(period) = invoice.supply_period {
         xml.within("cac:InvoicePeriod", |xml| {
-            xml.put("cbc:StartDate", &supply.first.to_string());
-            xml.put("cbc:EndDate", &supply.last.to_string());
+            xml.put("cbc:StartDate", &period.first.to_string());
+            xml.put("cbc:EndDate", &period.last.to_string());
         });
     }
-    if let Kind::CreditNote { of, issued } = &invoice.kind {
+    if let Kind::CreditNote { invoice_number, invoice_date } = &invoice.kind {
         xml.within("cac:BillingReference", |xml| {
             xml.within("cac:InvoiceDocumentReference", |xml| {
-                xml.put("cbc:ID", of);
-                xml.put("cbc:IssueDate", &issued.to_string());
+                xml.put("cbc:ID", invoice_number);
+                xml.put("cbc:IssueDate", &invoice_date.to_string());
             });
         });
     }
@@ -94,8 +95,8 @@ fn seller(xml: &mut Xml, invoice: &Invoice) {
         xml.put("cbc:RegistrationName", &seller.name);
         xml.put_some("cbc:CompanyID", seller.registration_id.as_deref());
     });
-    if let Some(who) = &seller.contact {
-        xml.within("cac:Contact", |xml| contact(xml, who));
+    if let Some(person) = &seller.contact {
+        xml.within("cac:Contact", |xml| contact(xml, person));
     }
 }
 
@@ -157,8 +158,8 @@ fn taxes(xml: &mut Xml, invoice: &Invoice) {
             xml.within("cac:TaxSubtotal", |xml| subtotal(xml, invoice, group));
         }
     });
-    if let Some(home) = &invoice.vat_at_home {
-        xml.within("cac:TaxTotal", |xml| amount(xml, "cbc:TaxAmount", &home.currency, home.amount));
+    if let Some(accounting) = &invoice.vat_in_accounting_currency {
+        xml.within("cac:TaxTotal", |xml| amount(xml, "cbc:TaxAmount", &accounting.currency, accounting.amount));
     }
 }
 
@@ -174,7 +175,7 @@ fn subtotal(xml: &mut Xml, invoice: &Invoice, group: &VatGroup) {
     });
 }
 
-/// What lies outside the scope of VAT has no rate, not even one of zero.
+/// Category O has no rate element, not even zero (BR-O-05).
 fn rate(xml: &mut Xml, vat: Vat) {
     if vat.category != VatCategory::OutsideScope {
         xml.put("cbc:Percent", &vat.rate.padded(2));
@@ -209,5 +210,5 @@ fn item(xml: &mut Xml, invoice: &Invoice, line: &Line, names: &Names) {
 }
 
 fn amount(xml: &mut Xml, name: &str, currency: &Currency, amount: i64) {
-    xml.put_with(name, &[("currencyID", &currency.code)], &currency.plain(amount));
+    xml.put_with(name, &[("currencyID", &currency.code)], &currency.format(amount));
 }

@@ -1,20 +1,20 @@
-//! Writing XML: elements in the order they are given, every text escaped, nothing that depends on the weather.
+//! Writes XML: elements in call order, indented by two spaces, every text and attribute escaped.
 
-/// A document being written.
+/// An XML document being written.
 pub(crate) struct Xml {
     text: String,
     depth: usize,
 }
 
 impl Xml {
-    /// A document with one root, written by `content`.
+    /// Writes a document with one root element, filled by `content`.
     pub(crate) fn document(root: &str, namespaces: &[(&str, &str)], content: impl FnOnce(&mut Xml)) -> String {
         let mut xml = Xml { text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(), depth: 0 };
         xml.within_with(root, namespaces, content);
         xml.text
     }
 
-    /// An element that holds others.
+    /// Writes an element with child elements.
     pub(crate) fn within(&mut self, name: &str, content: impl FnOnce(&mut Xml)) {
         self.within_with(name, &[], content);
     }
@@ -29,7 +29,7 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element that holds text.
+    /// Writes an element with text.
     pub(crate) fn put(&mut self, name: &str, text: &str) {
         self.put_with(name, &[], text);
     }
@@ -40,16 +40,16 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element that holds text, if there is any: the standard allows no empty ones.
+    /// Writes an element with text, unless the text is absent or blank: EN 16931 forbids empty elements.
     pub(crate) fn put_some(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text.filter(|text| says_something(text)) {
+        if let Some(text) = text.filter(|text| has_text(text)) {
             self.put(name, text);
         }
     }
 
-    /// An element within another, if there is any text for it.
+    /// Writes `outer` with one text element inside, unless the text is absent or blank.
     pub(crate) fn put_some_within(&mut self, outer: &str, name: &str, text: Option<&str>) {
-        if let Some(text) = text.filter(|text| says_something(text)) {
+        if let Some(text) = text.filter(|text| has_text(text)) {
             self.within(outer, |xml| xml.put(name, text));
         }
     }
@@ -79,12 +79,12 @@ impl Xml {
     }
 }
 
-/// Whether anything of a text is left to read once it is written.
-pub(crate) fn says_something(text: &str) -> bool {
+/// Whether a text has a character that is neither white space nor a control character.
+pub(crate) fn has_text(text: &str) -> bool {
     text.chars().any(|c| !c.is_whitespace() && !c.is_control())
 }
 
-/// Text as XML; characters that XML 1.0 cannot hold in any form are left out.
+/// Appends text escaped for XML. Characters that XML 1.0 cannot represent are dropped.
 pub(crate) fn escape(text: &str, into: &mut String) {
     for c in text.chars() {
         match c {
@@ -93,7 +93,7 @@ pub(crate) fn escape(text: &str, into: &mut String) {
             '>' => into.push_str("&gt;"),
             '"' => into.push_str("&quot;"),
             '\'' => into.push_str("&apos;"),
-            // As itself it would come back as a line feed.
+            // Unescaped, a parser would read it as a line feed.
             '\r' => into.push_str("&#13;"),
             '\t' | '\n' => into.push(c),
             '\u{fffe}' | '\u{ffff}' => {}
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_cannot_become_markup() {
+    fn text_is_escaped_and_blank_elements_are_left_out() {
         let text = Xml::document("a", &[("xmlns", "u\"v")], |xml| {
             xml.put_with("b", &[("c", "'<&")], "</b>\u{0}\u{1b}&amp;\u{ffff}");
             xml.put_some("d", Some(" \u{0}"));
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_leaves_a_bare_bracket_quote_or_control_behind(text in any::<String>()) {
+        fn escaped_text_has_no_bare_bracket_quote_or_control(text in any::<String>()) {
             let mut escaped = String::new();
             escape(&text, &mut escaped);
             let forbidden = |c: char| "<>\"'".contains(c) || (c.is_control() && !"\t\n".contains(c));

@@ -1,9 +1,9 @@
-"""Holds invoices against the schemas and Schematron rules of Factur-X and EN 16931.
+"""Validates invoices against the schemas and Schematron rules of Factur-X and EN 16931.
 
     python validate.py FOLDER
 
-Checks every *.cii.xml, *.ubl.xml and *.pdf in the folder and prints a line for each. Of a PDF it checks the attached
-XML, how it is attached, and the metadata. Needs the packages of tools/facturx-requirements.txt.
+Checks every *.cii.xml, *.ubl.xml and *.pdf in the folder and prints a line for each. For a PDF it checks the attached
+XML, how it is attached, and the XMP metadata. Needs the packages of tools/facturx-requirements.txt.
 """
 
 import logging
@@ -70,7 +70,7 @@ def check_pdf(rules, file):
     uses = {tag.removeprefix(FX) for tag in wanted if tag.startswith(FX)}
     described = [each for each in xmp.iter(f"{PDFA_SCHEMA}namespaceURI") if f"{{{each.text}}}" == FX]
     if len(described) != 1 or uses != {each.text for each in described[0].getparent().iter(f"{PDFA_PROPERTY}name")}:
-        problems.append("the properties of Factur-X are not described in the metadata")
+        problems.append("the metadata lacks the extension schema of Factur-X")
     return problems
 
 
@@ -87,7 +87,7 @@ def main(folder):
                     problems = check_xml(rules, file.read_bytes(), "ubl-2.1", UBL)
                 else:
                     problems = check_xml(rules, file.read_bytes(), "factur-x", CII)
-            except Exception as error:  # whatever it is, it is a reason to refuse the file
+            except Exception as error:  # any failure makes the file invalid
                 problems = [f"{type(error).__name__}: {error}"]
             wrong += bool(problems)
             print(f"{file.name}: {'; '.join(problems) or 'valid'}")

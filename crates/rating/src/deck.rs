@@ -1,18 +1,17 @@
-//! The deck in memory: every entry of one upstream's deck, in arrays made for one question, the longest match.
+//! A deck in memory: all entries of one upstream's deck, in arrays built for longest-prefix match.
 //!
 //! ```text
-//!   prefixes   3      31     3120   3120       316    49  …   of each entry, sorted
-//!   covers     –      0      1      1          1      –   …   the last entry of the nearest that covers it
-//!   terms      June   June   June   December   June   May …   since when, and the offer or the end
-//!   begins     how many entries come before those that begin with 0, with 1, and so on
+//!   prefixes       3      31     3120   3120       316    49  …   of each entry, sorted
+//!   parents        –      0      1      1          1      –   …   the last entry of the next shorter prefix
+//!   terms          June   June   June   December   June   May …   effective_at, and the offer or an end
+//!   bucket_starts  number of entries before those that begin with 0, with 1, and so on
 //! ```
 //!
-//! The last prefix that does not stand behind a number either covers it, or one of those that cover that prefix does:
-//! whatever stands between a number and a prefix of it begins with that prefix too. So one search finds a place, and a
-//! few steps from cover to cover find the longest match among the prefixes that are in force.
+//! The longest match of a number, if any, is the last prefix that does not sort after it, or one of that prefix's
+//! parents: everything between a prefix and a number that it covers begins with that prefix too. So one binary search
+//! and a few steps from parent to parent find it.
 //!
-//! A table of the first digits, about as long as the deck, says where to search, so only a few prefixes have to be
-//! compared.
+//! `bucket_starts`, at most twice as long as the deck, narrows the binary search to a few prefixes.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -20,76 +19,76 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::leaf::{self, Damaged};
-use crate::{Destination, Entry, Listing, Moment, Offer, Prefix};
+use crate::leaf::{self, LeafError};
+use crate::{Destination, Entry, Listing, Offer, Prefix, UnixMillis};
 
-/// An immutable deck; see the top of this module.
+/// An immutable deck; the module describes its layout.
 #[derive(Default)]
 pub struct Deck {
     prefixes: Vec<Prefix>,
-    covers: Vec<u32>,
+    parents: Vec<u32>,
     terms: Vec<Term>,
-    begins: Vec<u32>,
-    /// How far a prefix is shifted to leave its place in `begins`.
-    begins_shift: u32,
+    bucket_starts: Vec<u32>,
+    /// The right shift from a prefix's code to its index in `bucket_starts`.
+    bucket_shift: u32,
     prefix_count: usize,
     destinations: Vec<Arc<Destination>>,
-    most_nanos: i64,
+    max_nanos: i64,
 }
 
 struct Term {
-    effective_at: Moment,
-    /// Nothing for an end.
+    effective_at: UnixMillis,
+    /// `None` for an end.
     offer: Option<Offer>,
 }
 
-/// In place of an entry that covers.
-const NONE: u32 = u32::MAX;
+/// The parent of an entry without one.
+const NO_PARENT: u32 = u32::MAX;
 
-/// Entries that make no deck.
+/// Why entries or leaves do not form a deck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BadDeck {
-    /// This one does not stand behind the one before it.
-    Disorder(Prefix),
-    /// More than four thousand million.
-    TooMany,
-    Damaged(Damaged),
+pub enum DeckError {
+    /// The entry of this prefix does not sort after the previous one.
+    OutOfOrder(Prefix),
+    /// More than fit into 32 bits.
+    TooManyEntries,
+    Leaf(LeafError),
 }
 
-impl fmt::Display for BadDeck {
+impl fmt::Display for DeckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadDeck::Disorder(prefix) => write!(f, "the entries are out of order at {prefix}"),
-            BadDeck::TooMany => f.write_str("there are too many entries"),
-            BadDeck::Damaged(damaged) => damaged.fmt(f),
+            DeckError::OutOfOrder(prefix) => write!(f, "the entries are out of order at {prefix}"),
+            DeckError::TooManyEntries => f.write_str("there are too many entries"),
+            DeckError::Leaf(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for BadDeck {}
+impl std::error::Error for DeckError {}
 
-impl From<Damaged> for BadDeck {
-    fn from(damaged: Damaged) -> BadDeck {
-        BadDeck::Damaged(damaged)
+impl From<LeafError> for DeckError {
+    fn from(error: LeafError) -> DeckError {
+        DeckError::Leaf(error)
     }
 }
 
 impl Deck {
-    /// Of entries in the order of [`Entry::place`].
-    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Result<Deck, BadDeck> {
+    /// Builds a deck from entries in the order of [`Entry::sort_key`].
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Result<Deck, DeckError> {
         let mut builder = DeckBuilder::default();
         entries.into_iter().try_for_each(|entry| builder.push(entry))?;
         Ok(builder.finish())
     }
 
-    /// Of leaves in the order of their prefixes.
-    pub fn from_leaves<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>) -> Result<Deck, BadDeck> {
+    /// Builds a deck from encoded leaves in prefix order.
+    pub fn from_leaves<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>) -> Result<Deck, DeckError> {
         let mut builder = DeckBuilder::default();
         leaves.into_iter().try_for_each(|leaf| builder.push_leaf(leaf.as_ref()))?;
         Ok(builder.finish())
     }
 
-    /// How many prefixes.
+    /// The number of prefixes.
     pub fn len(&self) -> usize {
         self.prefix_count
     }
@@ -102,26 +101,26 @@ impl Deck {
         &self.destinations
     }
 
-    /// The highest price of a minute or a connection.
-    pub(crate) fn most_nanos(&self) -> i64 {
-        self.most_nanos
+    /// The highest price per minute or connect fee.
+    pub(crate) fn max_nanos(&self) -> i64 {
+        self.max_nanos
     }
 
-    /// What it takes in memory.
+    /// Memory used, in bytes.
     pub fn bytes(&self) -> usize {
         let destination = |it: &Arc<Destination>| {
             size_of_val(it) + size_of::<[usize; 2]>() + size_of::<Destination>() + it.name.len()
         };
         size_of_val(self.prefixes.as_slice())
-            + size_of_val(self.covers.as_slice())
+            + size_of_val(self.parents.as_slice())
             + size_of_val(self.terms.as_slice())
-            + size_of_val(self.begins.as_slice())
+            + size_of_val(self.bucket_starts.as_slice())
             + self.destinations.iter().map(destination).sum::<usize>()
     }
 
-    /// The longest prefix of `number` that has an offer in force at the moment.
-    pub fn find(&self, number: Prefix, at: Moment) -> Option<Listing<&Offer>> {
-        let mut last = self.not_behind(number).checked_sub(1)?;
+    /// Longest-prefix match: the longest prefix of `number` with an offer in force at `at`.
+    pub fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
+        let mut last = self.count_up_to(number).checked_sub(1)?;
         loop {
             let prefix = *self.prefixes.get(last)?;
             if prefix.covers(number)
@@ -129,31 +128,31 @@ impl Deck {
             {
                 return Some(listing);
             }
-            last = match *self.covers.get(last)? {
-                NONE => return None,
-                cover => cover as usize,
+            last = match *self.parents.get(last)? {
+                NO_PARENT => return None,
+                parent => parent as usize,
             };
         }
     }
 
-    /// What is in force for exactly this prefix.
-    pub fn at(&self, prefix: Prefix, at: Moment) -> Option<Listing<&Offer>> {
-        let last = self.not_behind(prefix).checked_sub(1)?;
+    /// The offer in force for exactly this prefix.
+    pub fn get(&self, prefix: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
+        let last = self.count_up_to(prefix).checked_sub(1)?;
         if self.prefixes.get(last) == Some(&prefix) { self.in_force(prefix, last, at) } else { None }
     }
 
-    /// What is in force at the moment, in order, from a prefix on.
-    pub fn listings(&self, from: Prefix, at: Moment) -> impl Iterator<Item = Listing<&Offer>> {
-        (self.first_from(from)..self.prefixes.len()).filter_map(move |index| {
+    /// The offers in force at `at`, in prefix order, starting at `from`.
+    pub fn listings(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = Listing<&Offer>> {
+        (self.index_from(from)..self.prefixes.len()).filter_map(move |index| {
             let prefix = *self.prefixes.get(index)?;
             let is_last = self.prefixes.get(index + 1) != Some(&prefix);
             if is_last { self.in_force(prefix, index, at) } else { None }
         })
     }
 
-    /// Every entry, in order, from a prefix on.
+    /// All entries in order, starting at `from`.
     pub fn entries(&self, from: Prefix) -> impl Iterator<Item = Entry> {
-        let begin = self.first_from(from);
+        let begin = self.index_from(from);
         let prefixes = self.prefixes.iter().skip(begin);
         prefixes.zip(self.terms.iter().skip(begin)).map(|(prefix, term)| Entry {
             prefix: *prefix,
@@ -162,31 +161,31 @@ impl Deck {
         })
     }
 
-    /// How many entries have a prefix that does not stand behind this one.
-    fn not_behind(&self, prefix: Prefix) -> usize {
-        let (begin, near) = self.near(prefix);
-        begin + near.partition_point(|it| *it <= prefix)
+    /// The number of entries whose prefix does not sort after this one.
+    fn count_up_to(&self, prefix: Prefix) -> usize {
+        let (begin, bucket) = self.bucket(prefix);
+        begin + bucket.partition_point(|it| *it <= prefix)
     }
 
-    /// The index of the first entry at or behind a prefix.
-    fn first_from(&self, prefix: Prefix) -> usize {
-        let (begin, near) = self.near(prefix);
-        begin + near.partition_point(|it| *it < prefix)
+    /// The index of the first entry whose prefix does not sort before this one.
+    fn index_from(&self, prefix: Prefix) -> usize {
+        let (begin, bucket) = self.bucket(prefix);
+        begin + bucket.partition_point(|it| *it < prefix)
     }
 
-    /// Those that share the first digits with a prefix, and how many come before them.
-    fn near(&self, prefix: Prefix) -> (usize, &[Prefix]) {
-        let place = (prefix.code() >> self.begins_shift) as usize;
-        let begin = |place| self.begins.get(place).map_or(0, |begin| *begin as usize);
-        let (begin, end) = (begin(place), begin(place + 1));
+    /// The prefixes with the same first digits, and the index of the first of them.
+    fn bucket(&self, prefix: Prefix) -> (usize, &[Prefix]) {
+        let bucket = (prefix.code() >> self.bucket_shift) as usize;
+        let start = |bucket| self.bucket_starts.get(bucket).map_or(0, |start| *start as usize);
+        let (begin, end) = (start(bucket), start(bucket + 1));
         (begin, self.prefixes.get(begin..end).unwrap_or_default())
     }
 
-    /// Of a prefix whose last entry is given.
-    fn in_force(&self, prefix: Prefix, last: usize, at: Moment) -> Option<Listing<&Offer>> {
+    /// The offer in force of a prefix, given the index of its last entry.
+    fn in_force(&self, prefix: Prefix, last: usize, at: UnixMillis) -> Option<Listing<&Offer>> {
         let mut term = self.terms.get(last)?;
         if term.effective_at > at {
-            let terms = self.terms.get(self.first_from(prefix)..last)?;
+            let terms = self.terms.get(self.index_from(prefix)..last)?;
             let begun = terms.partition_point(|term| term.effective_at <= at);
             term = terms.get(begun.checked_sub(1)?)?;
         }
@@ -195,18 +194,18 @@ impl Deck {
 }
 
 impl Deck {
-    /// By as many digits as keep the table within twice the length of the deck.
-    fn index_first_digits(&mut self) {
+    /// Uses as many digits as keep the table within twice the length of the deck.
+    fn build_buckets(&mut self) {
         let digits = (2 * self.prefixes.len()).checked_ilog2().unwrap_or(0) / 4;
-        self.begins_shift = 4 * (Prefix::MOST_DIGITS - digits.min(Prefix::MOST_DIGITS));
-        let places = 1 << (4 * digits);
-        self.begins = Vec::with_capacity(places + 1);
+        self.bucket_shift = 4 * (Prefix::MAX_DIGITS - digits.min(Prefix::MAX_DIGITS));
+        let buckets = 1 << (4 * digits);
+        self.bucket_starts = Vec::with_capacity(buckets + 1);
         let (mut before, mut rest) = (0, self.prefixes.iter().peekable());
-        for place in 0..=places as u64 {
-            while rest.next_if(|prefix| prefix.code() >> self.begins_shift < place).is_some() {
+        for bucket in 0..=buckets as u64 {
+            while rest.next_if(|prefix| prefix.code() >> self.bucket_shift < bucket).is_some() {
                 before += 1;
             }
-            self.begins.push(before);
+            self.bucket_starts.push(before);
         }
     }
 }
@@ -217,24 +216,25 @@ impl fmt::Debug for Deck {
     }
 }
 
-/// Takes entries one after the other, or whole leaves, and makes a deck of them.
+/// Builds a deck from entries or leaves, pushed in order.
 #[derive(Default)]
 pub struct DeckBuilder {
     deck: Deck,
-    /// The last entries so far of the prefixes that cover what comes next, the nearest last.
+    /// Indices of the latest entries of the prefixes that may cover the next entry, longest last.
     open: Vec<u32>,
     destinations: HashSet<Arc<Destination>, RandomState>,
-    /// The destination of the entry before, as it came and as it is kept: mostly the next one's too.
+    /// The destination of the previous entry, as given and as stored: a shortcut, since most entries repeat it.
     latest: Option<(Arc<Destination>, Arc<Destination>)>,
-    last: Option<(Prefix, Moment)>,
+    last: Option<(Prefix, UnixMillis)>,
 }
 
 impl DeckBuilder {
-    pub fn push(&mut self, entry: Entry) -> Result<(), BadDeck> {
-        if self.last.is_some_and(|last| last >= entry.place()) {
-            return Err(BadDeck::Disorder(entry.prefix));
+    pub fn push(&mut self, entry: Entry) -> Result<(), DeckError> {
+        if self.last.is_some_and(|last| last >= entry.sort_key()) {
+            return Err(DeckError::OutOfOrder(entry.prefix));
         }
-        let place = u32::try_from(self.deck.terms.len()).ok().filter(|place| *place != NONE).ok_or(BadDeck::TooMany)?;
+        let index = u32::try_from(self.deck.terms.len()).ok().filter(|index| *index != NO_PARENT);
+        let index = index.ok_or(DeckError::TooManyEntries)?;
         if self.last.is_some_and(|(prefix, _)| prefix == entry.prefix) {
             self.open.pop();
         } else {
@@ -243,39 +243,39 @@ impl DeckBuilder {
         let prefixes = &self.deck.prefixes;
         let is_past = |open: &mut u32| !prefixes.get(*open as usize).is_some_and(|cover| cover.covers(entry.prefix));
         while self.open.pop_if(is_past).is_some() {}
-        self.deck.covers.push(self.open.last().copied().unwrap_or(NONE));
-        self.open.push(place);
-        self.last = Some(entry.place());
-        let offer = entry.offer.map(|offer| self.shared(offer));
+        self.deck.parents.push(self.open.last().copied().unwrap_or(NO_PARENT));
+        self.open.push(index);
+        self.last = Some(entry.sort_key());
+        let offer = entry.offer.map(|offer| self.intern(offer));
         self.deck.prefixes.push(entry.prefix);
         self.deck.terms.push(Term { effective_at: entry.effective_at, offer });
         Ok(())
     }
 
-    pub fn push_leaf(&mut self, leaf: &[u8]) -> Result<(), BadDeck> {
-        leaf::decode(leaf)?.into_iter().try_for_each(|entry| self.push(entry))
+    pub fn push_leaf(&mut self, leaf: &[u8]) -> Result<(), DeckError> {
+        leaf::decode_leaf(leaf)?.into_iter().try_for_each(|entry| self.push(entry))
     }
 
     pub fn finish(self) -> Deck {
         let mut deck = self.deck;
         deck.prefixes.shrink_to_fit();
-        deck.covers.shrink_to_fit();
+        deck.parents.shrink_to_fit();
         deck.terms.shrink_to_fit();
-        deck.index_first_digits();
+        deck.build_buckets();
         deck
     }
 
-    /// The same offer, with a destination that equal ones share.
-    fn shared(&mut self, offer: Offer) -> Offer {
-        let (minute, connect_fee) = offer.rate.order();
-        self.deck.most_nanos = self.deck.most_nanos.max(minute).max(connect_fee);
-        if let Some((given, kept)) = &self.latest
+    /// Replaces the destination by an equal one that is already stored.
+    fn intern(&mut self, offer: Offer) -> Offer {
+        let (minute, connect_fee) = offer.rate.price_key();
+        self.deck.max_nanos = self.deck.max_nanos.max(minute).max(connect_fee);
+        if let Some((given, stored)) = &self.latest
             && Arc::ptr_eq(given, &offer.destination)
         {
-            return Offer { rate: offer.rate, destination: Arc::clone(kept) };
+            return Offer { rate: offer.rate, destination: Arc::clone(stored) };
         }
         let given = offer.destination;
-        let kept = match self.destinations.get(&given) {
+        let stored = match self.destinations.get(&given) {
             Some(known) => Arc::clone(known),
             None => {
                 self.destinations.insert(Arc::clone(&given));
@@ -283,7 +283,7 @@ impl DeckBuilder {
                 Arc::clone(&given)
             }
         };
-        self.latest = Some((given, Arc::clone(&kept)));
-        Offer { rate: offer.rate, destination: kept }
+        self.latest = Some((given, Arc::clone(&stored)));
+        Offer { rate: offer.rate, destination: stored }
     }
 }

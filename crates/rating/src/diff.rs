@@ -1,12 +1,12 @@
-//! What differs between two lists of prices, of decks or of tariffs, at two moments.
+//! Compares two price lists (decks or tariffs, at one time or two) prefix by prefix.
 //!
-//! Both sides are walked at once, prefix by prefix, and nothing is kept. So each may come from wherever it lies, leaf
-//! by leaf, and a page of the differences costs no more than the stretch it covers.
+//! Both sides are streamed in prefix order and nothing is buffered. So each side can be read leaf by leaf, and a page
+//! of differences reads only the leaves that it covers.
 
 use std::cmp::Ordering;
 use std::iter::Peekable;
 
-use crate::{Entry, Listing, Moment, Offer, Prefix, Priced, Rate};
+use crate::{Entry, Listing, Offer, Prefix, Priced, Rate, UnixMillis};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
@@ -17,9 +17,9 @@ pub enum Change {
 }
 
 impl Change {
-    /// By the price of a minute; where that is the same, by the connect fee.
+    /// By price per minute, then by connect fee. `None` if both are equal.
     pub fn between(from: &Rate, to: &Rate) -> Option<Change> {
-        match to.order().cmp(&from.order()) {
+        match to.price_key().cmp(&from.price_key()) {
             Ordering::Greater => Some(Change::Increased),
             Ordering::Less => Some(Change::Decreased),
             Ordering::Equal => None,
@@ -27,7 +27,7 @@ impl Change {
     }
 }
 
-/// A prefix that does not cost the same on both sides.
+/// A prefix whose price differs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference<A, B> {
     pub prefix: Prefix,
@@ -36,7 +36,7 @@ pub struct Difference<A, B> {
     pub to: Option<B>,
 }
 
-/// What differs, in the order of the prefixes, in which both sides come.
+/// The differences in prefix order. Both sides must be in prefix order.
 pub fn diff<A, B>(
     old: impl IntoIterator<Item = A>,
     new: impl IntoIterator<Item = B>,
@@ -61,7 +61,7 @@ where
     })
 }
 
-/// The next prefix, from whichever side has it.
+/// The next prefix, from one side or both.
 fn pair<A: Priced, B: Priced>(
     old: &mut Peekable<impl Iterator<Item = A>>,
     new: &mut Peekable<impl Iterator<Item = B>>,
@@ -74,8 +74,8 @@ fn pair<A: Priced, B: Priced>(
     Some((old.next_if(|old| old.prefix() == prefix), new.next_if(|new| new.prefix() == prefix)))
 }
 
-/// Of a deck's entries, which come in their order, those that are in force at the moment.
-pub fn in_force(entries: impl IntoIterator<Item = Entry>, at: Moment) -> impl Iterator<Item = Listing<Offer>> {
+/// The listings in force at a time, from a deck's entries in order.
+pub fn in_force(entries: impl IntoIterator<Item = Entry>, at: UnixMillis) -> impl Iterator<Item = Listing<Offer>> {
     let mut entries = entries.into_iter().peekable();
     std::iter::from_fn(move || {
         loop {

@@ -1,4 +1,4 @@
-//! What a deck is made of: entries, which say what a prefix costs from a moment on, or that it ends.
+//! The entries of a deck: what a prefix costs from a time on, or that it ends.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use crate::{Prefix, Rate};
 
-/// Milliseconds since 1970.
-pub type Moment = i64;
+/// Milliseconds since 1970-01-01T00:00:00Z.
+pub type UnixMillis = i64;
 
-/// Two capital letters. Whether there is such a country is for others to say.
+/// Two capital letters. It is not checked against ISO 3166-1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Country([u8; 2]);
 
 impl Country {
-    /// Small letters are taken for capitals.
+    /// Accepts lower case too.
     pub fn new(code: &str) -> Option<Country> {
         let letters: [u8; 2] = code.as_bytes().try_into().ok()?;
         letters.iter().all(u8::is_ascii_alphabetic).then(|| Country(letters.map(|letter| letter.to_ascii_uppercase())))
@@ -31,44 +31,44 @@ impl fmt::Debug for Country {
     }
 }
 
-/// Where a prefix leads: "Netherlands, mobile".
+/// A destination such as "Netherlands, mobile".
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Destination {
     pub name: Box<str>,
     pub country: Country,
 }
 
-/// What is offered: a destination, which many offers share, at a rate.
+/// A rate for a destination. Many offers share a destination.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Offer {
     pub rate: Rate,
     pub destination: Arc<Destination>,
 }
 
-/// From `effective_at` on a prefix costs this; without an offer it is known no longer.
+/// The offer of a prefix from `effective_at` on; `None` ends the prefix.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     pub prefix: Prefix,
-    pub effective_at: Moment,
+    pub effective_at: UnixMillis,
     pub offer: Option<Offer>,
 }
 
 impl Entry {
-    /// The order of entries in a deck. No two have the same place.
-    pub fn place(&self) -> (Prefix, Moment) {
+    /// The order of entries in a deck. Keys are unique within a deck.
+    pub fn sort_key(&self) -> (Prefix, UnixMillis) {
         (self.prefix, self.effective_at)
     }
 }
 
-/// A prefix with the offer that is in force for it, borrowed from a deck or owned.
+/// A prefix with the offer in force for it, borrowed from a deck or owned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listing<O> {
     pub prefix: Prefix,
-    pub effective_at: Moment,
+    pub effective_at: UnixMillis,
     pub offer: O,
 }
 
-/// What has a place in a list of prices.
+/// A prefix with a rate, from a deck or a tariff.
 pub trait Priced {
     fn prefix(&self) -> Prefix;
     fn rate(&self) -> &Rate;

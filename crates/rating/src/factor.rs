@@ -1,9 +1,9 @@
-//! By what a price is multiplied on its way from a deck to a customer: the exchange rate and the markup, exactly.
+//! The factor from a deck's price to the customer's: exchange rate times markup, exact until the one rounding.
 
 use crate::rate::half_up;
 use crate::{Rate, TooLarge};
 
-/// An exchange rate as an exact ratio of two whole numbers, both above zero.
+/// An exchange rate as a ratio of two positive whole numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ratio {
     numerator: u64,
@@ -18,10 +18,10 @@ impl Ratio {
     }
 }
 
-/// A whole: a markup of five percent is 50,000 parts of this many.
-const PARTS: u128 = 1_000_000;
+/// Parts per million: a markup of 5 % is 50,000 ppm.
+const PPM: u128 = 1_000_000;
 
-/// Exchange rate and markup in one, so that a price is rounded once.
+/// Exchange rate and markup combined, so that a price is rounded once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Factor {
     numerator: u128,
@@ -30,19 +30,20 @@ pub(crate) struct Factor {
 
 impl Factor {
     pub fn new(fx: Ratio, markup_ppm: u32) -> Factor {
-        let numerator = u128::from(fx.numerator) * (PARTS + u128::from(markup_ppm));
-        let denominator = u128::from(fx.denominator) * PARTS;
+        let numerator = u128::from(fx.numerator) * (PPM + u128::from(markup_ppm));
+        let denominator = u128::from(fx.denominator) * PPM;
         let common = greatest_common_divisor(numerator, denominator);
         Factor { numerator: numerator / common, denominator: denominator / common }
     }
 
-    pub fn of_nanos(self, nanos: i64) -> Result<i64, TooLarge> {
+    pub fn apply_to_nanos(self, nanos: i64) -> Result<i64, TooLarge> {
         let product = u128::from(nanos.unsigned_abs()).checked_mul(self.numerator).ok_or(TooLarge)?;
         half_up(product, self.denominator)
     }
 
-    pub fn of(self, rate: &Rate) -> Result<Rate, TooLarge> {
-        Ok(rate.at_prices(self.of_nanos(rate.nanos_per_minute())?, self.of_nanos(rate.connect_fee_nanos())?))
+    pub fn apply(self, rate: &Rate) -> Result<Rate, TooLarge> {
+        let minute = self.apply_to_nanos(rate.nanos_per_minute())?;
+        Ok(rate.with_prices(minute, self.apply_to_nanos(rate.connect_fee_nanos())?))
     }
 }
 

@@ -1,17 +1,17 @@
-//! A deck as it is stored: leaves of up to 4096 prefixes with all their entries, as bytes that explain themselves.
+//! The storage format of a deck: leaves of up to 4096 prefixes with all their entries. A leaf is self-contained.
 //!
 //! ```text
 //!   version, 1
-//!   destinations: how many, and of each its country, the length of its name, its name
-//!   offers:       how many, and of each its minute, connect fee, increment, minimum, destination
-//!   prefixes:     how many, and of each
-//!                     the zero digits its step ends with + 16 × (entries − 1), the step from the prefix before it
-//!                     of each entry: its moment since that of the entry before it, its offer + 1 or 0 for an end
-//!   CRC-32 of all this, four bytes, lowest first
+//!   destinations: count, then for each: country, length of the name, name
+//!   offers:       count, then for each: nanos per minute, connect fee, increment, minimum, destination index
+//!   prefixes:     count, then for each:
+//!                     trailing zero digits of the delta + 16 × (entries − 1), delta to the previous prefix
+//!                     for each entry: delta to the previous entry's time (zigzag), offer index + 1, or 0 for an end
+//!   CRC-32 of all this, four bytes, little-endian
 //! ```
 //!
-//! Numbers take seven bits to a byte, lowest first. What is read is checked in full: bytes that were damaged are an
-//! error, never another price.
+//! Numbers are LEB128 (seven bits per byte, lowest first). Decoding checks everything: corrupt bytes are an error,
+//! never a different price.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,25 +19,25 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::deck::BadDeck;
+use crate::deck::DeckError;
 use crate::{Country, Destination, Entry, Offer, Prefix, Rate};
 
 const VERSION: u8 = 1;
 const CHECKSUM_BYTES: usize = 4;
 
-/// Bytes that are no leaf, and what is wrong with them.
+/// The bytes are not a valid leaf, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Damaged(&'static str);
+pub struct LeafError(&'static str);
 
-impl fmt::Display for Damaged {
+impl fmt::Display for LeafError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a leaf of the deck is damaged: {}", self.0)
+        write!(f, "corrupt deck leaf: {}", self.0)
     }
 }
 
-impl std::error::Error for Damaged {}
+impl std::error::Error for LeafError {}
 
-/// A run of prefixes with all their entries.
+/// An encoded range of prefixes with all their entries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Leaf {
     pub first: Prefix,
@@ -47,17 +47,17 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    pub const MOST_PREFIXES: u32 = 4096;
+    pub const MAX_PREFIXES: u32 = 4096;
 }
 
-/// Cuts entries, which come in the order of [`Entry::place`], into leaves.
-pub fn leaves<E: Iterator<Item = Entry>>(entries: E) -> impl Iterator<Item = Result<Leaf, BadDeck>> {
+/// Encodes entries into leaves. The entries must be in the order of [`Entry::sort_key`].
+pub fn encode_leaves<E: Iterator<Item = Entry>>(entries: E) -> impl Iterator<Item = Result<Leaf, DeckError>> {
     let mut entries = entries.peekable();
     std::iter::from_fn(move || {
         let first = entries.next()?;
         let mut last = first.prefix;
         let (mut run, mut prefixes) = (vec![first], 1);
-        while let Some(entry) = entries.next_if(|entry| entry.prefix == last || prefixes < Leaf::MOST_PREFIXES) {
+        while let Some(entry) = entries.next_if(|entry| entry.prefix == last || prefixes < Leaf::MAX_PREFIXES) {
             prefixes += u32::from(entry.prefix != last);
             last = entry.prefix;
             run.push(entry);
@@ -66,27 +66,27 @@ pub fn leaves<E: Iterator<Item = Entry>>(entries: E) -> impl Iterator<Item = Res
     })
 }
 
-fn encode(run: &[Entry], prefixes: u32) -> Result<Leaf, BadDeck> {
-    let (Some(first), Some(last)) = (run.first(), run.last()) else { return Err(BadDeck::TooMany) };
-    if let Some(pair) = run.windows(2).find(|pair| matches!(pair, [one, next] if one.place() >= next.place())) {
-        return Err(BadDeck::Disorder(pair.last().map_or(first.prefix, |entry| entry.prefix)));
+fn encode(run: &[Entry], prefixes: u32) -> Result<Leaf, DeckError> {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else { return Err(DeckError::TooManyEntries) };
+    if let Some(pair) = run.windows(2).find(|pair| matches!(pair, [one, next] if one.sort_key() >= next.sort_key())) {
+        return Err(DeckError::OutOfOrder(pair.last().map_or(first.prefix, |entry| entry.prefix)));
     }
     let mut dictionary = Dictionary::default();
     let mut body = Vec::with_capacity(run.len() * 4);
     put(&mut body, u64::from(prefixes));
-    let (mut code_before, mut moment_before) = (0, 0_i64);
+    let (mut previous_code, mut previous_time) = (0, 0_i64);
     for entries in run.chunk_by(|one, next| one.prefix == next.prefix) {
         let code = entries.first().map_or(0, |entry| entry.prefix.code());
-        let step = code - code_before;
-        let zeros = step.trailing_zeros() / 4;
+        let delta = code - previous_code;
+        let zeros = delta.trailing_zeros() / 4;
         put(&mut body, u64::from(zeros) + 16 * (entries.len() as u64 - 1));
-        put(&mut body, step >> (4 * zeros));
-        code_before = code;
+        put(&mut body, delta >> (4 * zeros));
+        previous_code = code;
         for entry in entries {
-            let step = entry.effective_at.wrapping_sub(moment_before);
-            put(&mut body, (step << 1 ^ step >> 63) as u64);
+            let delta = entry.effective_at.wrapping_sub(previous_time);
+            put(&mut body, (delta << 1 ^ delta >> 63) as u64);
             put(&mut body, entry.offer.as_ref().map_or(0, |offer| dictionary.offer(offer) + 1));
-            moment_before = entry.effective_at;
+            previous_time = entry.effective_at;
         }
     }
     let mut bytes = vec![VERSION];
@@ -105,12 +105,12 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// What the entries of a leaf share.
+/// The destinations and offers of a leaf, each once.
 #[derive(Default)]
 struct Dictionary<'e> {
     destination_index: HashMap<&'e Destination, u64, RandomState>,
     destinations: Vec<&'e Destination>,
-    /// The destination of the entry before, which mostly is this one's too.
+    /// The destination of the previous entry: a shortcut, since most entries repeat it.
     latest: Option<(&'e Arc<Destination>, u64)>,
     offer_index: HashMap<(Rate, u64), u64, RandomState>,
     offers: Vec<(Rate, u64)>,
@@ -160,35 +160,35 @@ impl<'e> Dictionary<'e> {
     }
 }
 
-/// The entries of a leaf, in their order.
-pub fn decode(leaf: &[u8]) -> Result<Vec<Entry>, Damaged> {
-    let (content, checksum) = leaf.split_last_chunk::<CHECKSUM_BYTES>().ok_or(Damaged("it is too short"))?;
+/// Decodes the entries of a leaf, in order.
+pub fn decode_leaf(leaf: &[u8]) -> Result<Vec<Entry>, LeafError> {
+    let (content, checksum) = leaf.split_last_chunk::<CHECKSUM_BYTES>().ok_or(LeafError("too short"))?;
     if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
-        return Err(Damaged("its checksum is wrong"));
+        return Err(LeafError("wrong checksum"));
     }
     let mut reader = Reader(content);
     if reader.take(1)? != [VERSION] {
-        return Err(Damaged("its version is unknown"));
+        return Err(LeafError("unknown version"));
     }
     let destinations = reader.list(Reader::destination)?;
     let offers = reader.list(|reader| reader.offer(&destinations))?;
     let entries = reader.entries(&offers)?;
-    if reader.0.is_empty() { Ok(entries) } else { Err(Damaged("there is more than it should hold")) }
+    if reader.0.is_empty() { Ok(entries) } else { Err(LeafError("trailing bytes")) }
 }
 
 struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {
-    fn take(&mut self, length: usize) -> Result<&'b [u8], Damaged> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(Damaged("it ends too soon"))?;
+    fn take(&mut self, length: usize) -> Result<&'b [u8], LeafError> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(LeafError("unexpected end"))?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn number(&mut self) -> Result<u64, Damaged> {
+    fn number(&mut self) -> Result<u64, LeafError> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.0.split_first().ok_or(Damaged("it ends too soon"))?;
+            let (byte, rest) = self.0.split_first().ok_or(LeafError("unexpected end"))?;
             self.0 = rest;
             let bits = u64::from(byte & 0x7f);
             if bits << shift >> shift != bits {
@@ -199,62 +199,62 @@ impl<'b> Reader<'b> {
                 return Ok(number);
             }
         }
-        Err(Damaged("a number is too large"))
+        Err(LeafError("a number is too large"))
     }
 
-    fn small<T: TryFrom<u64>>(&mut self) -> Result<T, Damaged> {
-        T::try_from(self.number()?).map_err(|_| Damaged("a number is too large"))
+    fn small<T: TryFrom<u64>>(&mut self) -> Result<T, LeafError> {
+        T::try_from(self.number()?).map_err(|_| LeafError("a number is too large"))
     }
 
-    /// Whatever is counted takes at least a byte, so a count can ask for no more memory than the leaf deserves.
-    fn count(&mut self) -> Result<usize, Damaged> {
+    /// Each counted item takes at least one byte, so a corrupt count cannot allocate more than the size of the leaf.
+    fn count(&mut self) -> Result<usize, LeafError> {
         let count = self.small()?;
-        if count > self.0.len() { Err(Damaged("it ends too soon")) } else { Ok(count) }
+        if count > self.0.len() { Err(LeafError("unexpected end")) } else { Ok(count) }
     }
 
-    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, Damaged>) -> Result<Vec<T>, Damaged> {
+    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Result<T, LeafError>) -> Result<Vec<T>, LeafError> {
         let count = self.count()?;
         (0..count).map(|_| read(self)).collect()
     }
 
-    fn destination(&mut self) -> Result<Arc<Destination>, Damaged> {
-        let country = str::from_utf8(self.take(2)?).ok().and_then(Country::new).ok_or(Damaged("a country is none"))?;
+    fn destination(&mut self) -> Result<Arc<Destination>, LeafError> {
+        let country = str::from_utf8(self.take(2)?).ok().and_then(Country::new).ok_or(LeafError("invalid country"))?;
         let length = self.count()?;
-        let name = str::from_utf8(self.take(length)?).map_err(|_| Damaged("a name is not UTF-8"))?;
+        let name = str::from_utf8(self.take(length)?).map_err(|_| LeafError("a destination name is not UTF-8"))?;
         Ok(Arc::new(Destination { name: name.into(), country }))
     }
 
-    fn offer(&mut self, destinations: &[Arc<Destination>]) -> Result<Offer, Damaged> {
+    fn offer(&mut self, destinations: &[Arc<Destination>]) -> Result<Offer, LeafError> {
         let rate = Rate::new(self.small()?, self.small()?, self.small()?, self.small()?);
-        let rate = rate.map_err(|_| Damaged("a rate is out of bounds"))?;
-        let destination = destinations.get(self.small::<usize>()?).ok_or(Damaged("a destination is missing"))?;
+        let rate = rate.map_err(|_| LeafError("a rate is out of bounds"))?;
+        let destination = destinations.get(self.small::<usize>()?).ok_or(LeafError("a destination is missing"))?;
         Ok(Offer { rate, destination: Arc::clone(destination) })
     }
 
-    fn entries(&mut self, offers: &[Offer]) -> Result<Vec<Entry>, Damaged> {
+    fn entries(&mut self, offers: &[Offer]) -> Result<Vec<Entry>, LeafError> {
         let prefixes: u32 = self.small()?;
-        if prefixes > Leaf::MOST_PREFIXES {
-            return Err(Damaged("it has too many prefixes"));
+        if prefixes > Leaf::MAX_PREFIXES {
+            return Err(LeafError("too many prefixes"));
         }
         let mut entries = Vec::with_capacity(self.0.len() / 4);
-        let (mut code, mut moment) = (0, 0_i64);
+        let (mut code, mut time) = (0, 0_i64);
         for _ in 0..prefixes {
             let head = self.number()?;
-            let step = self.number()?.checked_mul(1 << (4 * (head & 15))).filter(|step| *step > 0);
-            code = step.and_then(|step| step.checked_add(code)).ok_or(Damaged("a prefix is out of order"))?;
-            let prefix = Prefix::from_code(code).ok_or(Damaged("a prefix is none"))?;
+            let delta = self.number()?.checked_mul(1 << (4 * (head & 15))).filter(|delta| *delta > 0);
+            code = delta.and_then(|delta| delta.checked_add(code)).ok_or(LeafError("a prefix is out of order"))?;
+            let prefix = Prefix::from_code(code).ok_or(LeafError("invalid prefix"))?;
             for nth in 0..=head >> 4 {
-                let step = self.number()?;
-                let before = moment;
-                moment = moment.wrapping_add((step >> 1) as i64 ^ -((step & 1) as i64));
-                if nth > 0 && moment <= before {
-                    return Err(Damaged("a moment is out of order"));
+                let delta = self.number()?;
+                let previous = time;
+                time = time.wrapping_add((delta >> 1) as i64 ^ -((delta & 1) as i64));
+                if nth > 0 && time <= previous {
+                    return Err(LeafError("an effective time is out of order"));
                 }
                 let offer = match self.small::<usize>()?.checked_sub(1) {
                     None => None,
-                    Some(index) => Some(offers.get(index).ok_or(Damaged("an offer is missing"))?.clone()),
+                    Some(index) => Some(offers.get(index).ok_or(LeafError("an offer is missing"))?.clone()),
                 };
-                entries.push(Entry { prefix, effective_at: moment, offer });
+                entries.push(Entry { prefix, effective_at: time, offer });
             }
         }
         Ok(entries)

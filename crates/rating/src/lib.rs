@@ -1,38 +1,40 @@
-//! What a call costs: rate decks, the tariff that is made of them, and the routes that are worth their price.
+//! Prices calls: upstreams' rate decks, the tariff built from them, and least-cost routes with a margin guard.
 //!
-//! Plain values go in and plain values come out. There is no clock, no chance, no file and no database behind it, so
-//! a call of last month is priced again to the same nano.
+//! Output depends on the input alone (no clock, randomness, files or database), so a call of last month is priced again
+//! to the same nano.
 //!
 //! ```text
-//!   CSV ── Sheet::read ──┐
-//!                        ├── succeed ──> entries ── leaves ──> bytes, stored ──> Deck ──┐
-//!   the deck before ─────┘                                                              ├──> Tariff
-//!                                    markup, exchange rate, whether active or down ─────┘
+//!   CSV ── DeckCsv::read ──┐
+//!                          ├── apply_import ──> entries ── encode_leaves ──> bytes, stored ──> Deck ──┐
+//!   the previous deck ─────┘                                                                          ├──> Tariff
+//!                                               markup, exchange rate, active or not, up or down ─────┘
 //! ```
 //!
-//! Money is in nanos and moments are in milliseconds. What it does not do: prices by the time of day, and rates that
-//! change while a call lasts. The margin guard of [`Tariff::routes`] compares the minute and the connect fee; an
-//! upstream with longer increments than the one whose price is sold may still earn less than it costs on short calls.
+//! Money is in nanos (10⁻⁹ of a currency unit), times in milliseconds. The margin guard of [`Tariff::routes`] drops an
+//! upstream if an answered call of any length from one second would cost more than the customer pays: minute price,
+//! connect fee, increment and minimum all count (see [`Rate::is_within`]).
+//!
+//! Not supported: prices by time of day, and rates that change during a call.
 
+mod csv;
 mod deck;
 mod diff;
 mod entry;
 mod factor;
+mod import;
 mod leaf;
 mod prefix;
 mod rate;
-mod sheet;
 mod tariff;
-mod timeline;
 
-pub use self::sheet::{BadSheet, Reading, Sheet, SheetWriter};
-pub use ::sheet::{Fault, Faults};
-pub use deck::{BadDeck, Deck, DeckBuilder};
+pub use csv::{DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter};
+pub use deck::{Deck, DeckBuilder, DeckError};
 pub use diff::{Change, Difference, diff, in_force};
-pub use entry::{Country, Destination, Entry, Listing, Moment, Offer, Priced};
+pub use entry::{Country, Destination, Entry, Listing, Offer, Priced, UnixMillis};
 pub use factor::Ratio;
-pub use leaf::{Damaged, Leaf, decode, leaves};
-pub use prefix::{BadPrefix, Prefix};
-pub use rate::{BadRate, Rate, TooLarge};
-pub use tariff::{Candidate, Dropped, Routes, Sell, Standing, Tariff, Upstream};
-pub use timeline::{Changes, Mode, Succession, succeed};
+pub use import::{Changes, Mode, NextDeck, apply_import};
+pub use leaf::{Leaf, LeafError, decode_leaf, encode_leaves};
+pub use prefix::{Prefix, PrefixError};
+pub use rate::{Rate, RateError, TooLarge};
+pub use sheet::{Fault, Faults};
+pub use tariff::{Candidate, DropReason, Routes, SellRate, Tariff, Upstream, UpstreamState};

@@ -1,61 +1,66 @@
-//! What is sold: the decks of all upstreams, with their markup and in the currency that is asked for.
+//! The tariff: sell rates and routes from the decks of all upstreams, in one currency.
 //!
-//! A prefix is sold if the deck of any active upstream lists it. Its price is what the cheapest active upstream asks,
-//! each by its own longest match of that prefix, and that upstream's markup; so one that knows only `31` has its say
-//! about `31201` too. Between equals the lower markup decides.
-//! Whether an upstream is up or down does not change what is sold, or prices would flicker with the network.
+//! A prefix is sold if the deck of any active upstream lists it. Its sell rate is the cost of the cheapest active
+//! upstream, each by its own longest match, plus that upstream's markup; so a deck that lists only `31` competes for
+//! `31201` too. Equal costs: the lower sell rate wins, then the lower key. Whether an upstream is up or down does not
+//! change sell rates, or prices would flicker with the network.
 //!
-//! A number is sold at the price of the longest prefix that is sold, which follows from the upstreams' own longest
-//! matches of the number itself: no upstream knows a longer one.
+//! A number is sold at the longest prefix that is sold: the longest of the active upstreams' own matches.
+//!
+//! Routes are all upstreams from cheap to expensive, each with the reason if it gets no calls. The margin guard
+//! ([`DropReason::OverPrice`]) drops an upstream at whose rate any call could cost more than the customer pays.
 
 use std::sync::Arc;
 
 use crate::factor::Factor;
-use crate::{Deck, Listing, Moment, Offer, Prefix, Priced, Rate, Ratio, TooLarge};
+use crate::{Deck, Listing, Offer, Prefix, Priced, Rate, Ratio, TooLarge, UnixMillis};
 
-/// One who carries calls, as the tariff sees it.
+/// An upstream with its deck and the factors to cost and sell rate.
 #[derive(Debug)]
 pub struct Upstream<K> {
     key: K,
-    standing: Standing,
-    cost: Factor,
-    sale: Factor,
+    state: UpstreamState,
+    cost_factor: Factor,
+    sell_factor: Factor,
     deck: Arc<Deck>,
 }
 
-/// Whether calls may go there, and what is added to its prices.
+/// Whether the upstream sells and takes calls, and its markup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Standing {
-    pub active: bool,
-    pub down: bool,
-    /// Millionths: 50,000 for five percent.
+pub struct UpstreamState {
+    /// An inactive upstream neither counts for sell rates nor takes calls.
+    pub is_active: bool,
+    /// An upstream that is down counts for sell rates but takes no calls.
+    pub is_down: bool,
+    /// Parts per million: 50,000 for 5 %.
     pub markup_ppm: u32,
 }
 
 impl<K> Upstream<K> {
-    /// `fx` is what one unit of the deck's currency is worth in the currency that is asked for. An upstream whose
-    /// highest price would not fit into nanos is refused here, so that every price of a tariff fits.
-    pub fn new(key: K, standing: Standing, fx: Ratio, deck: Arc<Deck>) -> Result<Upstream<K>, TooLarge> {
-        let (cost, sale) = (Factor::new(fx, 0), Factor::new(fx, standing.markup_ppm));
-        for factor in [cost, sale] {
-            factor.of_nanos(deck.most_nanos())?;
+    /// `fx` is the value of one unit of the deck's currency in the tariff's currency. Fails if the highest price would
+    /// not fit into nanos, so that every price of the tariff fits.
+    pub fn new(key: K, state: UpstreamState, fx: Ratio, deck: Arc<Deck>) -> Result<Upstream<K>, TooLarge> {
+        let (cost_factor, sell_factor) = (Factor::new(fx, 0), Factor::new(fx, state.markup_ppm));
+        for factor in [cost_factor, sell_factor] {
+            factor.apply_to_nanos(deck.max_nanos())?;
         }
-        Ok(Upstream { key, standing, cost, sale, deck })
+        Ok(Upstream { key, state, cost_factor, sell_factor, deck })
     }
 }
 
-/// What is sold at a prefix.
+/// The sell rate of a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sell<'t, K> {
+pub struct SellRate<'t, K> {
     pub prefix: Prefix,
-    /// The price, in the currency asked for, with the increments of the upstream that it comes from.
+    /// The price in the tariff's currency, with increment and minimum of the upstream that it comes from.
     pub rate: Rate,
-    /// Whose price it is, and by which row of its deck.
+    /// The upstream that the price comes from.
     pub upstream: K,
+    /// The row of its deck.
     pub source: Listing<&'t Offer>,
 }
 
-impl<K> Priced for Sell<'_, K> {
+impl<K> Priced for SellRate<'_, K> {
     fn prefix(&self) -> Prefix {
         self.prefix
     }
@@ -65,7 +70,7 @@ impl<K> Priced for Sell<'_, K> {
     }
 }
 
-/// See the top of this module. Every price in it is of one currency.
+/// The upstreams that sell in one currency; the module describes how sell rates come about.
 #[derive(Debug)]
 pub struct Tariff<K> {
     upstreams: Vec<Upstream<K>>,
@@ -77,34 +82,38 @@ impl<K: Ord + Copy> Tariff<K> {
         Tariff { upstreams }
     }
 
-    /// The price of a number, under the longest prefix that is sold.
-    pub fn sell(&self, number: Prefix, at: Moment) -> Option<Sell<'_, K>> {
-        let (mut longest, mut cheapest) = (None, None::<((i64, i64), Sell<'_, K>)>);
+    /// The sell rate of a number, at the longest prefix that is sold.
+    pub fn sell_rate(&self, number: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
+        let (mut longest, mut cheapest) = (None, None::<((i64, i64), SellRate<'_, K>)>);
         for upstream in self.active() {
             let Some(source) = upstream.deck.find(number, at) else { continue };
             longest = longest.max(Some(source.prefix));
-            let asked = &source.offer.rate;
-            let (Ok(cost), Ok(rate)) = (upstream.cost.of(asked), upstream.sale.of(asked)) else { continue };
-            // Upstreams come by their keys, so of equals the first one stays.
-            let place = (cost.order(), rate.order());
-            if cheapest.is_none_or(|(cost, sell)| place < (cost, sell.rate.order())) {
-                cheapest = Some((cost.order(), Sell { prefix: source.prefix, rate, upstream: upstream.key, source }));
+            let deck_rate = &source.offer.rate;
+            let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))
+            else {
+                continue;
+            };
+            // Upstreams are sorted by key, so the lower key wins among equals.
+            let price_key = (cost.price_key(), rate.price_key());
+            if cheapest.is_none_or(|(cost, sell)| price_key < (cost, sell.rate.price_key())) {
+                cheapest =
+                    Some((cost.price_key(), SellRate { prefix: source.prefix, rate, upstream: upstream.key, source }));
             }
         }
         let (_, sell) = cheapest?;
-        Some(Sell { prefix: longest?, ..sell })
+        Some(SellRate { prefix: longest?, ..sell })
     }
 
-    /// The price of exactly this prefix, if it is sold as such.
-    pub fn sell_at(&self, prefix: Prefix, at: Moment) -> Option<Sell<'_, K>> {
-        self.sell(prefix, at).filter(|sell| sell.prefix == prefix)
+    /// The sell rate of exactly this prefix, if it is sold.
+    pub fn sell_rate_at(&self, prefix: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
+        self.sell_rate(prefix, at).filter(|sell| sell.prefix == prefix)
     }
 
-    /// All that is sold, in order, from a prefix on.
+    /// All sell rates in prefix order, starting at `from`.
     ///
-    /// The decks need not be whole: for what is sold from `from` on and before some other prefix, it is enough that
-    /// they hold the entries of that stretch and of [`Prefix::ancestors`] of `from`.
-    pub fn sells(&self, from: Prefix, at: Moment) -> impl Iterator<Item = Sell<'_, K>> {
+    /// The decks may be partial: for the sell rates from `from` up to another prefix they only need the entries of that
+    /// range and of the [`Prefix::ancestors`] of `from`.
+    pub fn sell_rates(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = SellRate<'_, K>> {
         let mut lists: Vec<_> = self.active().map(|upstream| upstream.deck.listings(from, at).peekable()).collect();
         std::iter::from_fn(move || {
             loop {
@@ -112,60 +121,60 @@ impl<K: Ord + Copy> Tariff<K> {
                 for list in &mut lists {
                     list.next_if(|listing| listing.prefix == prefix);
                 }
-                if let Some(sell) = self.sell(prefix, at) {
+                if let Some(sell) = self.sell_rate(prefix, at) {
                     return Some(sell);
                 }
             }
         })
     }
 
-    /// So many of them.
-    pub fn page(&self, from: Prefix, limit: usize, at: Moment) -> Vec<Sell<'_, K>> {
-        self.sells(from, at).take(limit).collect()
+    /// The first `limit` sell rates, starting at `from`.
+    pub fn page(&self, from: Prefix, limit: usize, at: UnixMillis) -> Vec<SellRate<'_, K>> {
+        self.sell_rates(from, at).take(limit).collect()
     }
 
     fn active(&self) -> impl Iterator<Item = &Upstream<K>> {
-        self.upstreams.iter().filter(|upstream| upstream.standing.active)
+        self.upstreams.iter().filter(|upstream| upstream.state.is_active)
     }
 }
 
-/// Where a call to a number may go.
+/// The sell rate of a number and the upstreams that could carry the call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes<'t, K> {
-    /// What the customer pays; nothing if no active upstream has a rate.
-    pub price: Option<Sell<'t, K>>,
-    /// Every upstream, cheapest first; those without a rate come last.
+    /// The sell rate; `None` if no active upstream has a rate.
+    pub price: Option<SellRate<'t, K>>,
+    /// All upstreams, cheapest first; those without a rate last.
     pub candidates: Vec<Candidate<'t, K>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Candidate<'t, K> {
     pub upstream: K,
-    /// The row of its deck and what it asks, in the currency asked for and without markup.
+    /// The row of its deck, and its cost in the tariff's currency without markup.
     pub cost: Option<(Listing<&'t Offer>, Rate)>,
-    /// Why no call goes there; nothing if it may.
-    pub dropped: Option<Dropped>,
+    /// Why it gets no calls; `None` if it may carry the call.
+    pub drop_reason: Option<DropReason>,
 }
 
-/// Why an upstream is passed over. Of several reasons the first counts.
+/// Why an upstream gets no calls to a number. Of several reasons the first applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Dropped {
+pub enum DropReason {
     Disabled,
     Down,
     NoRate,
-    /// A call of some length would cost more than the customer pays: for the minute, the connection, or because its
-    /// seconds are counted in longer steps.
+    /// The margin guard: an answered call of some length would cost more than the customer pays, by minute price,
+    /// connect fee, increment or minimum. See [`Rate::is_within`].
     OverPrice,
 }
 
 impl<K: Ord + Copy> Tariff<K> {
-    /// Who would carry a call, for how much, and why the others would not.
-    pub fn routes(&self, number: Prefix, at: Moment) -> Routes<'_, K> {
-        let price = self.sell(number, at);
+    /// Least-cost routing: all upstreams by cost, with the reason for each that gets no calls.
+    pub fn routes(&self, number: Prefix, at: UnixMillis) -> Routes<'_, K> {
+        let price = self.sell_rate(number, at);
         let mut candidates: Vec<_> =
             self.upstreams.iter().map(|upstream| upstream.candidate(number, at, price.as_ref())).collect();
         candidates.sort_by_key(|candidate| {
-            let cost = candidate.cost.map(|(_, rate)| rate.order());
+            let cost = candidate.cost.map(|(_, rate)| rate.price_key());
             (cost.is_none(), cost, candidate.upstream)
         });
         Routes { price, candidates }
@@ -173,15 +182,15 @@ impl<K: Ord + Copy> Tariff<K> {
 }
 
 impl<K: Copy> Upstream<K> {
-    fn candidate(&self, number: Prefix, at: Moment, price: Option<&Sell<'_, K>>) -> Candidate<'_, K> {
+    fn candidate(&self, number: Prefix, at: UnixMillis, price: Option<&SellRate<'_, K>>) -> Candidate<'_, K> {
         let source = self.deck.find(number, at);
-        let cost = source.and_then(|source| Some((source, self.cost.of(&source.offer.rate).ok()?)));
-        let dropped = match (cost, price) {
-            _ if !self.standing.active => Some(Dropped::Disabled),
-            _ if self.standing.down => Some(Dropped::Down),
-            (None, _) | (_, None) => Some(Dropped::NoRate),
-            (Some((_, cost)), Some(price)) => (!cost.is_within(&price.rate)).then_some(Dropped::OverPrice),
+        let cost = source.and_then(|source| Some((source, self.cost_factor.apply(&source.offer.rate).ok()?)));
+        let drop_reason = match (cost, price) {
+            _ if !self.state.is_active => Some(DropReason::Disabled),
+            _ if self.state.is_down => Some(DropReason::Down),
+            (None, _) | (_, None) => Some(DropReason::NoRate),
+            (Some((_, cost)), Some(price)) => (!cost.is_within(&price.rate)).then_some(DropReason::OverPrice),
         };
-        Candidate { upstream: self.key, cost, dropped }
+        Candidate { upstream: self.key, cost, drop_reason }
     }
 }

@@ -1,17 +1,17 @@
-//! A text on its way into a cell.
+//! Writes CSV cells that are safe to open in a spreadsheet.
 
-/// Writes a text as a cell: quoted where it must be, and nothing that a spreadsheet would take for a formula. A telephone
-/// number in international form is left as it is, since its plus belongs to it.
+/// Appends a text as a CSV cell: quoted if necessary, and with an apostrophe before what a spreadsheet would run as a
+/// formula. An E.164 number keeps its plus without one.
 pub fn write_cell(out: &mut Vec<u8>, text: &str) {
-    let must_be_quoted = text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
-    let looks_like_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number(text);
-    if must_be_quoted {
+    let needs_quotes = text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r'));
+    let looks_like_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_e164(text);
+    if needs_quotes {
         out.push(b'"');
     }
     if looks_like_formula {
         out.push(b'\'');
     }
-    if must_be_quoted {
+    if needs_quotes {
         for byte in text.bytes() {
             out.extend_from_slice(if byte == b'"' { b"\"\"" } else { std::slice::from_ref(&byte) });
         }
@@ -21,8 +21,8 @@ pub fn write_cell(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// Whether it is E.164: a plus and seven to fifteen digits, the first no zero.
-fn is_number(text: &str) -> bool {
+/// A plus and 7 to 15 digits, the first not zero.
+fn is_e164(text: &str) -> bool {
     text.strip_prefix('+').is_some_and(|digits| {
         (7..=15).contains(&digits.len())
             && !digits.starts_with('0')
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cell_is_a_formula_and_numbers_keep_their_plus() {
+    fn formulas_get_an_apostrophe_and_e164_numbers_do_not() {
         assert_eq!(cell("+31201234567"), "+31201234567");
         for (text, written) in [
             ("=1+1", "'=1+1"),
@@ -65,7 +65,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_text_is_read_again_as_one_cell(text in any::<String>()) {
+        fn any_text_reads_back_as_one_cell(text in any::<String>()) {
             let line = format!("{},end\n", cell(&text));
             let read = read_csv(&line);
             prop_assert_eq!(read.len(), 2);
@@ -74,7 +74,7 @@ mod tests {
         }
     }
 
-    /// The cells of one line, by the rules of RFC 4180.
+    /// Splits one line by the rules of RFC 4180.
     fn read_csv(line: &str) -> Vec<String> {
         let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
         let mut rest = line.strip_suffix('\n').unwrap().chars().peekable();

@@ -1,13 +1,13 @@
-//! What is wrong with a table: the first thousand faults in full, and how many there are in all.
+//! The faults of a file: the first thousand in full, and the number of all.
 
 use std::fmt;
 
-/// One thing that is wrong, and where.
+/// One fault and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// As a text editor counts, from 1. A row that goes on over several lines is named by its first.
+    /// Line number from 1, as in a text editor; the first line of a row that spans several.
     pub line: u64,
-    /// The name of the column; nothing when the whole line is at fault.
+    /// The name of the column; `None` if the fault is of the whole line.
     pub column: Option<&'static str>,
     pub reason: String,
 }
@@ -22,27 +22,28 @@ impl fmt::Display for Fault {
     }
 }
 
-/// See the top of this module.
+/// The faults of one file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Faults {
-    /// As they were found.
+    /// At most [`Faults::MAX_KEPT`], in the order in which they were found.
     pub first: Vec<Fault>,
+    /// All faults, including those not kept.
     pub count: u64,
 }
 
 impl Faults {
-    /// How many are told in full.
-    pub const MOST_KEPT: usize = 1000;
+    /// Maximum number of faults kept in full.
+    pub const MAX_KEPT: usize = 1000;
 
     pub fn add(&mut self, line: u64, column: Option<&'static str>, reason: impl Into<String>) {
         self.count += 1;
-        if self.first.len() < Faults::MOST_KEPT {
+        if self.first.len() < Faults::MAX_KEPT {
             self.first.push(Fault { line, column, reason: reason.into() });
         }
     }
 
-    /// In the order of their lines, whenever each was found.
-    pub fn in_order(mut self) -> Faults {
+    /// Sorts the kept faults by line.
+    pub fn sorted_by_line(mut self) -> Faults {
         self.first.sort_by_key(|fault| fault.line);
         self
     }

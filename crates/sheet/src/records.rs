@@ -1,21 +1,21 @@
-//! Cuts a CSV text into records, strictly: a quote that is never closed, or text behind a closing one, is an error and
+//! Splits CSV text into records, strictly: a quote that is never closed, or text after a closing quote, is an error and
 //! does not swallow the rows that follow.
 //!
-//! Lines end with LF or CRLF. A field that begins with a quote ends with one, may go on over lines, and holds a quote
-//! as two. A quote further inside a field is a character like any other.
+//! Lines end with LF or CRLF. A field that begins with a quote ends with one, may span lines, and escapes a quote by
+//! doubling it. A quote inside an unquoted field is an ordinary character.
 
 use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
-/// What one record may have at most, over all its lines.
-const MOST_BYTES: usize = 64 * 1024;
-/// How far a quote may reach.
-const MOST_LINES: u64 = 64;
+/// Maximum size of a record, over all its lines.
+const MAX_RECORD_BYTES: usize = 64 * 1024;
+/// Maximum number of lines of a quoted field.
+const MAX_QUOTED_LINES: u64 = 64;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 pub struct Records<R> {
     source: R,
-    /// How many lines have been read.
+    /// Lines read so far.
     lines: u64,
     record: Record,
 }
@@ -29,13 +29,13 @@ pub struct Record {
     fields: Vec<Range<usize>>,
 }
 
-/// Why a record cannot be read.
+/// A record could not be read.
 #[derive(Debug)]
-pub enum Unreadable {
+pub enum ReadError {
     Io(io::Error),
-    /// The line and the reason. Reading may go on with the next line.
+    /// Line and reason. Reading can continue with the next line.
     Line(u64, &'static str),
-    /// As before, but there is no telling where the next record begins.
+    /// Line and reason. Reading cannot continue: it is unknown where the next record begins.
     Rest(u64, &'static str),
 }
 
@@ -44,11 +44,11 @@ impl<R: BufRead> Records<R> {
         Records { source, lines: 0, record: Record::default() }
     }
 
-    /// The next record that is not blank, cut at the delimiter.
-    pub fn next(&mut self, delimiter: u8) -> Result<Option<&Record>, Unreadable> {
+    /// Reads the next record that is not blank and splits it at the delimiter.
+    pub fn next(&mut self, delimiter: u8) -> Result<Option<&Record>, ReadError> {
         loop {
             self.record.raw.clear();
-            if !self.line()? {
+            if !self.read_line()? {
                 return Ok(None);
             }
             self.record.line = self.lines;
@@ -59,46 +59,46 @@ impl<R: BufRead> Records<R> {
                 break;
             }
         }
-        while !self.record.cut(delimiter)? {
+        while !self.record.split(delimiter)? {
             self.record.raw.push(b'\n');
-            if self.lines - self.record.line >= MOST_LINES || !self.line()? {
-                return Err(Unreadable::Rest(self.record.line, "a quote is opened and not closed within 64 lines"));
+            if self.lines - self.record.line >= MAX_QUOTED_LINES || !self.read_line()? {
+                return Err(ReadError::Rest(self.record.line, "a quote is opened and not closed within 64 lines"));
             }
         }
         Ok(Some(&self.record))
     }
 
-    /// How many lines have been read.
+    /// Lines read so far.
     pub fn line_count(&self) -> u64 {
         self.lines
     }
 
-    /// The same record, cut at another delimiter.
-    pub fn again(&mut self, delimiter: u8) -> Result<&Record, Unreadable> {
-        self.record.cut(delimiter)?;
+    /// Splits the same record at another delimiter.
+    pub fn split_again(&mut self, delimiter: u8) -> Result<&Record, ReadError> {
+        self.record.split(delimiter)?;
         Ok(&self.record)
     }
 
-    /// Appends a line without its end; answers whether there was one.
-    fn line(&mut self) -> Result<bool, Unreadable> {
+    /// Appends the next line without its line end to the record. Returns false at the end of the file.
+    fn read_line(&mut self) -> Result<bool, ReadError> {
         let raw = &mut self.record.raw;
         let before = raw.len();
-        let room = (MOST_BYTES + 2).saturating_sub(before) as u64;
-        let read = self.source.by_ref().take(room).read_until(b'\n', raw).map_err(Unreadable::Io)?;
+        let limit = (MAX_RECORD_BYTES + 2).saturating_sub(before) as u64;
+        let read = self.source.by_ref().take(limit).read_until(b'\n', raw).map_err(ReadError::Io)?;
         self.lines += u64::from(read > 0);
         let ended = raw.pop_if(|byte| *byte == b'\n').is_some();
         if raw.len() > before {
             raw.pop_if(|byte| ended && *byte == b'\r');
         }
-        if raw.len() > MOST_BYTES {
-            return Err(Unreadable::Rest(self.lines, "the row is longer than 65536 bytes"));
+        if raw.len() > MAX_RECORD_BYTES {
+            return Err(ReadError::Rest(self.lines, "the row is longer than 65536 bytes"));
         }
         Ok(read > 0)
     }
 }
 
 impl Record {
-    /// Nothing if the record has no such field.
+    /// `None` if the record has fewer fields.
     pub fn field(&self, index: usize) -> Option<&[u8]> {
         self.text.get(self.fields.get(index)?.clone())
     }
@@ -111,8 +111,8 @@ impl Record {
         self.fields.len()
     }
 
-    /// Answers whether the record ends here; if not, a quote is open and the next line belongs to it.
-    fn cut(&mut self, delimiter: u8) -> Result<bool, Unreadable> {
+    /// Splits the raw text into fields. Returns false if a quote is open, so that the record needs another line.
+    fn split(&mut self, delimiter: u8) -> Result<bool, ReadError> {
         self.text.clear();
         self.fields.clear();
         let mut rest = self.raw.as_slice();
@@ -133,19 +133,19 @@ impl Record {
             self.fields.push(begin..self.text.len());
             match rest.split_first() {
                 None => return Ok(true),
-                Some((byte, behind)) if *byte == delimiter => rest = behind,
-                Some(_) => return Err(Unreadable::Line(self.line, "there is text behind a closing quote")),
+                Some((byte, after)) if *byte == delimiter => rest = after,
+                Some(_) => return Err(ReadError::Line(self.line, "there is text after a closing quote")),
             }
         }
     }
 }
 
-/// Moves what stands before the closing quote into `text`; answers what stands behind it, if it is there at all.
+/// Appends the text up to the closing quote to `text`. Returns what follows the quote, or `None` if there is no quote.
 fn unquote<'r>(mut rest: &'r [u8], text: &mut Vec<u8>) -> Option<&'r [u8]> {
     loop {
-        let (inside, behind) = rest.split_at(rest.iter().position(|byte| *byte == b'"')?);
+        let (inside, after) = rest.split_at(rest.iter().position(|byte| *byte == b'"')?);
         text.extend(inside);
-        rest = behind.get(1..)?;
+        rest = after.get(1..)?;
         match rest.strip_prefix(b"\"") {
             Some(more) => {
                 text.push(b'"');

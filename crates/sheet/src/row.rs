@@ -1,4 +1,4 @@
-//! A row and its cells. What is wrong with a cell is said in words that follow the column's name.
+//! A row and its cells. The reason of a fault continues a sentence that begins with the column's name: "must be UTF-8".
 
 use super::header::Layout;
 use super::records::Record;
@@ -10,13 +10,13 @@ pub struct Row<'a, C> {
 }
 
 impl<'a, C: Column> Row<'a, C> {
-    /// A row that is too short was cut off; one that is longer may only be so by blanks.
-    pub(super) fn of(record: &'a Record, layout: &'a Layout<C>, faults: &mut Faults) -> Option<Row<'a, C>> {
-        let beyond = record.fields().skip(layout.width).all(|field| field.trim_ascii().is_empty());
-        if record.len() >= layout.width && beyond {
+    /// Reports a fault and returns `None` for a row with fewer fields than the header, or more that are not blank.
+    pub(super) fn new(record: &'a Record, layout: &'a Layout<C>, faults: &mut Faults) -> Option<Row<'a, C>> {
+        let is_rest_blank = record.fields().skip(layout.width).all(|field| field.trim_ascii().is_empty());
+        if record.len() >= layout.width && is_rest_blank {
             return Some(Row { record, layout });
         }
-        let reason = format!("the row has {} fields and the header {}", record.len(), layout.width);
+        let reason = format!("the row has {} fields, the header has {}", record.len(), layout.width);
         faults.add(record.line, None, reason);
         None
     }
@@ -25,14 +25,14 @@ impl<'a, C: Column> Row<'a, C> {
         self.record.line
     }
 
-    /// Says what is wrong with this row.
+    /// Adds a fault of a cell in this row.
     pub fn fault(&self, faults: &mut Faults, column: C, reason: impl Into<String>) {
         faults.add(self.record.line, Some(column.name()), reason);
     }
 
-    /// The trimmed text of a cell, empty if it is not there.
+    /// The trimmed text of a cell; empty if the column is absent. `None` after a fault.
     pub fn cell(&self, column: C, faults: &mut Faults) -> Option<&'a str> {
-        let field = self.layout.place(column).and_then(|place| self.record.field(place)).unwrap_or_default();
+        let field = self.layout.index(column).and_then(|index| self.record.field(index)).unwrap_or_default();
         let text = str::from_utf8(field).ok();
         if text.is_none() {
             self.fault(faults, column, "must be UTF-8");
@@ -40,7 +40,7 @@ impl<'a, C: Column> Row<'a, C> {
         text.map(str::trim)
     }
 
-    /// What a cell holds that must not be empty.
+    /// Parses a cell that must not be empty. `None` after a fault.
     pub fn required<T>(
         &self,
         column: C,
@@ -52,16 +52,16 @@ impl<'a, C: Column> Row<'a, C> {
         parsed.map_err(|reason| self.fault(faults, column, reason)).ok()
     }
 
-    /// What a cell holds, or what it means that it is empty.
+    /// Parses a cell, or returns `default` if it is empty. `None` after a fault.
     pub fn optional<T>(
         &self,
         column: C,
         faults: &mut Faults,
-        absent: T,
+        default: T,
         parse: impl FnOnce(&'a str) -> Result<T, &'static str>,
     ) -> Option<T> {
         let cell = self.cell(column, faults)?;
-        let parsed = if cell.is_empty() { Ok(absent) } else { parse(cell) };
+        let parsed = if cell.is_empty() { Ok(default) } else { parse(cell) };
         parsed.map_err(|reason| self.fault(faults, column, reason)).ok()
     }
 }

@@ -1,13 +1,16 @@
-//! Fonts, and what they make of a text: which glyphs, how wide, and where a line must break.
+//! Shapes text into glyphs with harfrust, measures it and breaks it into lines.
 //!
-//! A name may be written in any script. Each character is taken from the first font that has it, and one that no font
-//! has shows as a replacement mark, since a PDF/A must not hold a glyph that stands for nothing. Runs of a script that
-//! is written from right to left are set so; where both directions meet in one line, runs keep the order of the text.
+//! A name may be in any script. Each character comes from the first font that has it; one that no font has becomes
+//! U+FFFD, since PDF/A forbids the `.notdef` glyph. Runs of right-to-left scripts are shaped right to left, but runs
+//! within a line keep the order of the text: there is no bidirectional reordering.
 
 use std::cell::{OnceCell, RefCell};
 
+use harfrust::{GlyphBuffer, ShapeOptions, ShapePlan, ShapePlanKey, ShaperData, UnicodeBuffer};
 use krilla::text::{Font, GlyphId, KrillaGlyph};
-use rustybuzz::{Direction, GlyphBuffer, Script, ShapePlan, UnicodeBuffer};
+use skrifa::charmap::Charmap;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
 
 use super::PdfError;
 
@@ -17,7 +20,7 @@ pub(super) enum Weight {
     Bold,
 }
 
-/// The two weights of the text, then the fonts asked for what those lack.
+/// The two weights of the text font, then the fallback fonts in order.
 const FILES: [&[u8]; 5] = [
     include_bytes!("../../fonts/NotoSans-Regular.ttf"),
     include_bytes!("../../fonts/NotoSans-Bold.ttf"),
@@ -26,63 +29,63 @@ const FILES: [&[u8]; 5] = [
     include_bytes!("../../fonts/DroidSansFallback.ttf"),
 ];
 const FIRST_FALLBACK: usize = 2;
-/// No line of a page holds more.
-const MOST_CHARACTERS: usize = 300;
+/// More than fit on any line.
+const MAX_LINE_CHARS: usize = 300;
 const REPLACEMENT: char = '\u{fffd}';
 
 pub(super) struct Fonts(Vec<Typeface>);
 
 struct Typeface {
     file: &'static [u8],
-    shaper: rustybuzz::Face<'static>,
-    /// How to shape each script met so far: to find that out takes far longer than to do it.
-    plans: RefCell<Vec<(Direction, Script, ShapePlan)>>,
-    /// Made when first drawn with, since it reads the whole file.
-    drawn: OnceCell<Option<Font>>,
+    font: FontRef<'static>,
+    charmap: Charmap<'static>,
+    units_per_em: f32,
+    shaper: ShaperData,
+    /// One plan per script and direction: building a plan takes far longer than shaping with it.
+    plans: RefCell<Vec<ShapePlan>>,
+    /// Built on first use, since krilla parses the whole file.
+    pdf_font: OnceCell<Option<Font>>,
 }
 
-/// A text as glyphs of one font.
+/// Text shaped with one font.
 pub(super) struct Run {
     typeface: usize,
     pub(super) text: String,
     pub(super) glyphs: Vec<KrillaGlyph>,
-    /// For a size of one.
+    /// At font size 1.
     pub(super) width: f32,
 }
 
 impl Fonts {
     pub(super) fn load() -> Result<Fonts, PdfError> {
-        let typeface = |file: &&'static [u8]| {
-            let shaper = rustybuzz::Face::from_slice(file, 0)?;
-            Some(Typeface { file, shaper, plans: RefCell::default(), drawn: OnceCell::new() })
-        };
-        let typefaces: Option<Vec<Typeface>> = FILES.iter().map(typeface).collect();
+        let typefaces: Option<Vec<Typeface>> = FILES.iter().map(|file| Typeface::load(file)).collect();
         typefaces.map(Fonts).ok_or_else(|| PdfError::new("a font cannot be read"))
     }
 
-    /// The font to draw a run with.
+    /// The krilla font of a run.
     pub(super) fn font_of(&self, run: &Run) -> Result<Font, PdfError> {
         let typeface = self.0.get(run.typeface);
-        let font = typeface.and_then(|face| face.drawn.get_or_init(|| Font::new(face.file.into(), 0)).clone());
-        font.ok_or_else(|| PdfError::new("a font cannot be drawn with"))
+        let font = typeface.and_then(|face| face.pdf_font.get_or_init(|| Font::new(face.file.into(), 0)).clone());
+        font.ok_or_else(|| PdfError::new("a font cannot be embedded"))
     }
 
+    /// Splits the text by font and shapes each piece.
     pub(super) fn runs(&self, text: &str, weight: Weight) -> Vec<Run> {
         let mut pieces: Vec<(usize, String)> = Vec::new();
-        for c in legible(text).chars() {
+        for c in printable(text).chars() {
             let before = pieces.last().map(|(typeface, _)| *typeface);
-            let (typeface, c) = self.typeface_for(c, weight, before);
+            let (typeface, c) = self.pick_typeface(c, weight, before);
             match pieces.last_mut() {
                 Some((last, piece)) if *last == typeface => piece.push(c),
                 _ => pieces.push((typeface, c.to_string())),
             }
         }
-        pieces.into_iter().filter_map(|(typeface, text)| self.shaped(typeface, text)).collect()
+        pieces.into_iter().filter_map(|(typeface, text)| self.shape_run(typeface, text)).collect()
     }
 
-    fn typeface_for(&self, c: char, weight: Weight, before: Option<usize>) -> (usize, char) {
-        let has = |index: &usize| self.0.get(*index).is_some_and(|face| face.shaper.glyph_index(c).is_some());
-        // Spaces and marks stay with the words around them, or words from right to left would change places.
+    fn pick_typeface(&self, c: char, weight: Weight, before: Option<usize>) -> (usize, char) {
+        let has = |index: &usize| self.0.get(*index).is_some_and(|face| face.charmap.map(c).is_some());
+        // Spaces and punctuation stay in a fallback run: split there, right-to-left words would end up in wrong order.
         if let Some(before) = before.filter(|before| *before >= FIRST_FALLBACK && !c.is_alphanumeric() && has(before)) {
             return (before, c);
         }
@@ -91,10 +94,10 @@ impl Fonts {
         found.map_or((own, REPLACEMENT), |typeface| (typeface, c))
     }
 
-    fn shaped(&self, typeface: usize, text: String) -> Option<Run> {
+    fn shape_run(&self, typeface: usize, text: String) -> Option<Run> {
         let face = self.0.get(typeface)?;
         let shaped = face.shape(&text);
-        let em = face.shaper.units_per_em() as f32;
+        let em = face.units_per_em;
         let mut starts: Vec<usize> = shaped.glyph_infos().iter().map(|info| info.cluster as usize).collect();
         starts.sort_unstable();
         let end_of = |start: usize| starts.iter().copied().find(|other| *other > start).unwrap_or(text.len());
@@ -117,19 +120,19 @@ impl Fonts {
         Some(Run { typeface, text, glyphs, width })
     }
 
-    /// In points.
+    /// The width of a text in points.
     pub(super) fn width(&self, text: &str, weight: Weight, size: f32) -> f32 {
         self.runs(text, weight).iter().map(|run| run.width).sum::<f32>() * size
     }
 
-    /// The text in lines no wider than `width`, and no more of them than `most`: a longer text ends in an ellipsis.
-    pub(super) fn wrap(&self, text: &str, weight: Weight, size: f32, width: f32, most: usize) -> Vec<String> {
+    /// Breaks the text into at most `max_lines` lines of at most `width` points; a longer text ends in an ellipsis.
+    pub(super) fn wrap(&self, text: &str, weight: Weight, size: f32, width: f32, max_lines: usize) -> Vec<String> {
         let fits = |line: &str| self.width(line, weight, size) <= width;
-        let shown: String = legible(text).chars().take((most + 1) * MOST_CHARACTERS).collect();
+        let shown: String = printable(text).chars().take((max_lines + 1) * MAX_LINE_CHARS).collect();
         let mut lines: Vec<String> = Vec::new();
         let mut line = String::new();
         for word in shown.split(' ').filter(|word| !word.is_empty()) {
-            if lines.len() > most {
+            if lines.len() > max_lines {
                 break;
             }
             let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
@@ -137,14 +140,14 @@ impl Fonts {
                 line = longer;
             } else {
                 lines.extend(Some(std::mem::take(&mut line)).filter(|line| !line.is_empty()));
-                let mut pieces = broken(word, fits);
+                let mut pieces = split_word(word, fits);
                 line = pieces.pop().unwrap_or_default();
                 lines.append(&mut pieces);
             }
         }
         lines.extend(Some(line).filter(|line| !line.is_empty()));
-        if lines.len() > most {
-            lines.truncate(most);
+        if lines.len() > max_lines {
+            lines.truncate(max_lines);
             if let Some(last) = lines.last_mut() {
                 while !last.is_empty() && !fits(&format!("{last}…")) {
                     last.pop();
@@ -157,24 +160,40 @@ impl Fonts {
 }
 
 impl Typeface {
+    fn load(file: &'static [u8]) -> Option<Typeface> {
+        let font = FontRef::new(file).ok()?;
+        let units_per_em = font.metrics(Size::unscaled(), LocationRef::default()).units_per_em.into();
+        let (charmap, shaper) = (font.charmap(), ShaperData::new(&font));
+        Some(Typeface {
+            file,
+            font,
+            charmap,
+            units_per_em,
+            shaper,
+            plans: RefCell::default(),
+            pdf_font: OnceCell::new(),
+        })
+    }
+
     fn shape(&self, text: &str) -> GlyphBuffer {
         let mut buffer = UnicodeBuffer::new();
         buffer.push_str(text);
         buffer.guess_segment_properties();
-        let (direction, script) = (buffer.direction(), buffer.script());
+        let (direction, script) = (buffer.direction(), Some(buffer.script()));
+        let shaper = self.shaper.shaper(&self.font).build();
+        let key = ShapePlanKey::new(script, direction);
         let mut plans = self.plans.borrow_mut();
-        if let Some((.., plan)) = plans.iter().find(|(way, letters, _)| (*way, *letters) == (direction, script)) {
-            return rustybuzz::shape_with_plan(&self.shaper, plan, buffer);
-        }
-        let plan = ShapePlan::new(&self.shaper, direction, Some(script), None, &[]);
-        let shaped = rustybuzz::shape_with_plan(&self.shaper, &plan, buffer);
-        plans.push((direction, script, plan));
-        shaped
+        let known = plans.iter().position(|plan| key.matches(plan));
+        let index = known.unwrap_or_else(|| {
+            plans.push(ShapePlan::new(&shaper, direction, script, None, &[]));
+            plans.len() - 1
+        });
+        shaper.shape(buffer, ShapeOptions::new().plan(plans.get(index)))
     }
 }
 
-/// A word in pieces that fit, of at least one character each.
-fn broken(word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+/// Splits a word into pieces that fit, of at least one character each.
+fn split_word(word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for c in word.chars() {
         match pieces.last_mut() {
@@ -185,17 +204,17 @@ fn broken(word: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
     pieces
 }
 
-/// The text as it can be seen: any white space is a space, and controls are left out, as are marks that only steer the
-/// direction of writing, with which a name can be made to look like another.
-pub(super) fn legible(text: &str) -> String {
+/// Replaces white space by spaces and drops control characters and invisible formatting characters. Direction overrides
+/// are dropped too: with them a name can be made to look like another.
+pub(super) fn printable(text: &str) -> String {
     text.chars()
-        .filter_map(|c| if c.is_whitespace() { Some(' ') } else { Some(c).filter(|c| !is_unseen(*c)) })
+        .filter_map(|c| if c.is_whitespace() { Some(' ') } else { Some(c).filter(|c| !is_invisible(*c)) })
         .collect()
 }
 
-fn is_unseen(c: char) -> bool {
-    let steers = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-    steers || c.is_control() || matches!(c, '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+fn is_invisible(c: char) -> bool {
+    let is_formatting = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    is_formatting || c.is_control() || matches!(c, '\u{ad}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
 }
 
 #[cfg(test)]
@@ -204,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_script_that_has_a_font_is_drawn_with_it() {
+    fn text_in_any_supported_script_has_glyphs() {
         let fonts = Fonts::load().unwrap();
         for name in ["Łódź Ælfgār", "Ελληνικά", "Телеком", "电信 株式会社 전화", "شركة الاتصالات", "תקשורת", "โทรคมนาคม"]
         {
@@ -215,13 +234,13 @@ mod tests {
     }
 
     #[test]
-    fn words_from_right_to_left_stay_in_one_run() {
+    fn right_to_left_words_stay_in_one_run() {
         let fonts = Fonts::load().unwrap();
         assert_eq!(fonts.runs("شركة الاتصالات", Weight::Regular).len(), 1);
     }
 
     #[test]
-    fn a_character_without_a_font_shows_as_a_mark_and_controls_not_at_all() {
+    fn a_character_without_a_font_is_replaced_and_controls_are_dropped() {
         let fonts = Fonts::load().unwrap();
         let texts: Vec<String> =
             fonts.runs("a\u{13000}\u{0}b\u{202e}", Weight::Regular).into_iter().map(|r| r.text).collect();
@@ -229,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_words_within_long_words_and_end_in_an_ellipsis() {
+    fn lines_break_between_words_and_inside_long_ones_with_an_ellipsis() {
         let fonts = Fonts::load().unwrap();
-        let wrap = |text: &str, most| fonts.wrap(text, Weight::Regular, 10.0, 60.0, most);
+        let wrap = |text: &str, max_lines| fonts.wrap(text, Weight::Regular, 10.0, 60.0, max_lines);
         assert_eq!(wrap("one two three four", 9), ["one two", "three four"]);
         assert!(wrap(&"x".repeat(40), 9).iter().all(|line| fonts.width(line, Weight::Regular, 10.0) <= 60.0));
         assert_eq!(wrap(&"x".repeat(40), 9).concat(), "x".repeat(40));

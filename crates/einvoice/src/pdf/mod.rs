@@ -1,13 +1,13 @@
-//! The invoice as a PDF/A-3b with its XML attached: a Factur-X document.
+//! Writes an invoice as a Factur-X document: a PDF/A-3b with the CII XML attached.
 //!
-//! `letter` decides what stands where, page by page, `fonts` how wide it is, `sheet` draws it, and `xmp` tells readers
-//! of the attachment.
+//! - `layout`: what goes where, page by page · `table`: the invoice lines · `labels`: words and number formats
+//! - `fonts`: shaping and line breaks · `page`: drawing · `xmp`: the Factur-X metadata
 
 mod fonts;
-mod letter;
-mod sheet;
+mod labels;
+mod layout;
+mod page;
 mod table;
-mod words;
 mod xmp;
 
 use std::fmt;
@@ -20,22 +20,22 @@ use krilla::{Document, SerializeSettings};
 use crate::cii::cii;
 use crate::date::Date;
 use crate::model::Invoice;
-use fonts::{Fonts, legible};
+use fonts::{Fonts, printable};
 
-/// How the company that sends the invoice presents itself.
+/// The seller's branding on the PDF.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Look {
-    /// The name at the head of the letter.
+pub struct Branding {
+    /// The name in the letterhead.
     pub brand: String,
-    /// A line below it.
+    /// A line below the brand.
     pub tagline: Option<String>,
-    /// Red, green and blue of its colour.
+    /// Accent colour: red, green, blue.
     pub accent: [u8; 3],
-    /// At the foot of each page, at most three lines; the seller's registration, VAT id and account if empty.
+    /// Footer of each page, at most three lines. If empty: the seller's name, registration, VAT id and IBAN.
     pub footer: Vec<String>,
 }
 
-/// Why there is no PDF.
+/// The PDF could not be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PdfError(String);
 
@@ -53,19 +53,19 @@ impl fmt::Display for PdfError {
 
 impl std::error::Error for PdfError {}
 
-/// The name that Factur-X gives the attachment.
+/// The file name that Factur-X requires for the attachment.
 const ATTACHMENT: &str = "factur-x.xml";
 
-/// The invoice as a Factur-X document. It does not look whether the invoice is a correct one: see [`Invoice::check`].
-pub fn pdf(invoice: &Invoice, look: &Look) -> Result<Vec<u8>, PdfError> {
+/// Writes the invoice as a Factur-X PDF. It does not check the invoice: see [`Invoice::check`].
+pub fn pdf(invoice: &Invoice, branding: &Branding) -> Result<Vec<u8>, PdfError> {
     let fonts = Fonts::load()?;
-    let sheets = letter::compose(invoice, look, &fonts);
+    let pages = layout::layout_pages(invoice, branding, &fonts);
     let mut document = Document::new_with(settings()?);
-    for sheet in &sheets {
-        sheet.draw(&mut document, &fonts)?;
+    for page in &pages {
+        page.draw(&mut document, &fonts)?;
     }
     document.set_metadata(metadata(invoice));
-    document.embed_file(attachment(invoice)).ok_or_else(|| PdfError::new("the attachment was not taken"))?;
+    document.embed_file(attachment(invoice)).ok_or_else(|| PdfError::new("the attachment was rejected"))?;
     xmp::declare_facturx(document.finish().map_err(PdfError::new)?)
 }
 
@@ -74,12 +74,12 @@ fn settings() -> Result<SerializeSettings, PdfError> {
         .with_version(PdfVersion::Pdf17)
         .with_archival_validator(Archival::A3_B)
         .finish()
-        .map_err(|_| PdfError::new("PDF/A-3b is no PDF 1.7"))?;
+        .map_err(|_| PdfError::new("PDF/A-3b does not allow PDF 1.7"))?;
     Ok(SerializeSettings { configuration, enable_tagging: false, ..SerializeSettings::default() })
 }
 
 fn metadata(invoice: &Invoice) -> Metadata {
-    let title = format!("{} {}", words::title(invoice), invoice.number);
+    let title = format!("{} {}", labels::title(invoice), invoice.number);
     let seller = brief(&invoice.seller.name);
     Metadata::new()
         .title(brief(&format!("{title} for {}", invoice.buyer.name)))
@@ -104,9 +104,9 @@ fn attachment(invoice: &Invoice) -> EmbeddedFile {
     }
 }
 
-/// Without characters that metadata cannot hold, and no longer than anyone reads.
+/// Text for metadata: printable, and at most 200 characters.
 fn brief(text: &str) -> String {
-    legible(text).chars().take(200).collect()
+    printable(text).chars().take(200).collect()
 }
 
 fn midnight(date: Date) -> DateTime {

@@ -1,19 +1,19 @@
-//! Factur-X in the document's metadata.
+//! Adds the Factur-X properties to the XMP metadata of a finished PDF.
 //!
-//! A reader learns from the XMP packet that the attachment is an invoice. Those properties are none that PDF/A knows,
-//! so the packet must describe them as well. The library that writes the PDF has no place for either: they are put
-//! into the finished file, and the table of offsets at its end is moved along.
+//! They tell a reader that the attachment is an invoice. PDF/A does not define these properties, so the packet must
+//! carry a PDF/A extension schema for them too. krilla supports neither, so both are spliced into the finished file,
+//! and the packet's `/Length` and the cross-reference table are corrected.
 
 use std::ops::Range;
 
 use super::{ATTACHMENT, PdfError};
 
 const NAMESPACE: &str = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#";
-/// The list of described schemas, which the packet of a PDF/A-3 has already.
+/// The list of extension schemas, which krilla writes for every PDF/A-3.
 const SCHEMAS: &[u8] = b"<pdfaExtension:schemas><rdf:Bag>";
-const PACKET_ENDS: &[u8] = b"</rdf:RDF>";
-/// An entry of the table: ten digits of offset, five of generation, `n` or `f`, and a line end of two bytes.
-const ENTRY: usize = 20;
+const PACKET_END: &[u8] = b"</rdf:RDF>";
+/// A cross-reference entry: ten digits of offset, five of generation, `n` or `f`, and a line end of two bytes.
+const ENTRY_BYTES: usize = 20;
 
 const PROPERTIES: [(&str, &str, &str); 4] = [
     ("DocumentType", "INVOICE", "INVOICE"),
@@ -22,14 +22,14 @@ const PROPERTIES: [(&str, &str, &str); 4] = [
     ("ConformanceLevel", "EN 16931", "The conformance level of the embedded Factur-X data"),
 ];
 
-/// The finished PDF with Factur-X declared in it.
+/// Returns the PDF with the Factur-X properties in its metadata.
 pub(super) fn declare_facturx(pdf: Vec<u8>) -> Result<Vec<u8>, PdfError> {
-    spliced(&pdf).ok_or_else(|| PdfError::new("the metadata is not where it used to be"))
+    splice(&pdf).ok_or_else(|| PdfError::new("the XMP packet or cross-reference table was not found"))
 }
 
-fn spliced(pdf: &[u8]) -> Option<Vec<u8>> {
+fn splice(pdf: &[u8]) -> Option<Vec<u8>> {
     let schemas = last(pdf, SCHEMAS)?.end;
-    let packet_ends = last(pdf, PACKET_ENDS)?.start;
+    let packet_end = last(pdf, PACKET_END)?.start;
     let length = length_before(pdf, schemas)?;
     let (schema, description) = (schema(), description());
     let old_length: usize = std::str::from_utf8(pdf.get(length.clone())?).ok()?.parse().ok()?;
@@ -40,23 +40,23 @@ fn spliced(pdf: &[u8]) -> Option<Vec<u8>> {
     parts.extend_from_slice(new_length.as_bytes());
     parts.extend_from_slice(pdf.get(length.end..schemas)?);
     parts.extend_from_slice(schema.as_bytes());
-    parts.extend_from_slice(pdf.get(schemas..packet_ends)?);
+    parts.extend_from_slice(pdf.get(schemas..packet_end)?);
     parts.extend_from_slice(description.as_bytes());
-    parts.extend_from_slice(pdf.get(packet_ends..)?);
+    parts.extend_from_slice(pdf.get(packet_end..)?);
     let grown = parts.len() - pdf.len();
-    move_offsets(&mut parts, packet_ends, grown)?;
+    shift_offsets(&mut parts, packet_end, grown)?;
     Some(parts)
 }
 
-/// The digits of the packet's `/Length`.
+/// The range of the digits of the packet's `/Length`.
 fn length_before(pdf: &[u8], position: usize) -> Option<Range<usize>> {
     let start = last(pdf.get(..position)?, b"/Length ")?.end;
     let digits = pdf.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     Some(start..start + digits)
 }
 
-/// Moves every object behind `position`, and the table itself, by `grown` bytes.
-fn move_offsets(pdf: &mut Vec<u8>, position: usize, grown: usize) -> Option<()> {
+/// Shifts the offsets of every object after `position`, and of the cross-reference table, by `grown` bytes.
+fn shift_offsets(pdf: &mut Vec<u8>, position: usize, grown: usize) -> Option<()> {
     let start = last(pdf, b"startxref\n")?.end;
     let digits = pdf.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let table = number(pdf.get(start..start + digits)?)? + grown;
@@ -66,8 +66,8 @@ fn move_offsets(pdf: &mut Vec<u8>, position: usize, grown: usize) -> Option<()> 
     let count_digits = pdf.get(counts..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let count = number(pdf.get(counts..counts + count_digits)?)?;
     let entries = counts + count_digits + 1;
-    let entries = pdf.get_mut(entries..entries + count * ENTRY)?;
-    for entry in entries.chunks_exact_mut(ENTRY).filter(|entry| entry.get(17) == Some(&b'n')) {
+    let entries = pdf.get_mut(entries..entries + count * ENTRY_BYTES)?;
+    for entry in entries.chunks_exact_mut(ENTRY_BYTES).filter(|entry| entry.get(17) == Some(&b'n')) {
         let field = entry.get_mut(..10)?;
         let offset = number(field)?;
         if offset > position {

@@ -1,7 +1,7 @@
-//! The documents as others see them: validators of the standard, readers of PDF, and people with a ruler.
+//! Tests the documents from outside: with EN 16931 validators, PDF readers, and positions of text on the page.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod paper;
+mod pdf;
 mod rules;
 mod samples;
 mod validators;
@@ -14,7 +14,7 @@ fn crate_folder() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// An empty folder that is this test's own.
+/// Creates an empty folder for one test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     if folder.exists() {
@@ -24,7 +24,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// What a program prints; it must succeed.
+/// Runs a program that must succeed, and returns its stdout. `advice` says how to install it.
 fn run(command: &mut Command, advice: &str) -> String {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().unwrap_or_else(|error| panic!("{program}: {error}\n{advice}"));

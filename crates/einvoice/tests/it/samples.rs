@@ -1,8 +1,8 @@
-//! Invoices to test with, one for each way that VAT can go.
+//! Sample invoices, one for each VAT treatment and for the limits of layout and escaping.
 
 use einvoice::{
-    Address, Buyer, Contact, Currency, Date, Decimal, Invoice, Kind, Line, Look, Period, Seller, Totals, Unit, Vat,
-    VatAtHome, VatCategory, vat_groups,
+    Address, Branding, Buyer, Contact, Currency, Date, Decimal, Invoice, Kind, Line, Period, Seller, Totals, Unit, Vat,
+    VatCategory, VatInAccountingCurrency, vat_groups,
 };
 
 pub fn date(year: u16, month: u8, day: u8) -> Date {
@@ -13,8 +13,8 @@ pub fn decimal(units: i64, scale: u32) -> Decimal {
     Decimal::new(units, scale).unwrap()
 }
 
-pub fn look() -> Look {
-    Look {
+pub fn branding() -> Branding {
+    Branding {
         brand: "Noordlijn".to_owned(),
         tagline: Some("Wholesale voice".to_owned()),
         accent: [16, 74, 122],
@@ -35,7 +35,7 @@ pub fn line(id: usize, description: &str, quantity: Decimal, unit: Unit, unit_pr
     Line { id: id.to_string(), description: description.to_owned(), quantity, unit, unit_price, net, vat }
 }
 
-/// Sums an invoice's lines up again.
+/// Recomputes the VAT breakdown and the totals.
 pub fn summed(invoice: Invoice, paid: i64) -> Invoice {
     let vat_groups = vat_groups(&invoice.lines).unwrap();
     let totals = Totals::of(&vat_groups, paid).unwrap();
@@ -61,7 +61,7 @@ pub fn domestic() -> Invoice {
         kind: Kind::Invoice,
         issue_date: date(2026, 11, 1),
         due_date: Some(date(2026, 11, 15)),
-        supply: Some(Period { first: date(2026, 10, 1), last: date(2026, 10, 31) }),
+        supply_period: Some(Period { first: date(2026, 10, 1), last: date(2026, 10, 31) }),
         currency: Currency { code: "EUR".to_owned(), places: 2 },
         seller: Seller {
             name: "Noordlijn Telecom B.V.".to_owned(),
@@ -97,7 +97,7 @@ pub fn domestic() -> Invoice {
         vat_groups: Vec::new(),
         exemption_reason: None,
         totals: Totals { lines: 0, net: 0, vat: 0, gross: 0, paid: 0, due: 0 },
-        vat_at_home: None,
+        vat_in_accounting_currency: None,
         payment_terms: Some("Payment within 14 days of the invoice date.".to_owned()),
         notes: vec!["Itemised call records are in your portal under Usage.".to_owned()],
         is_void: false,
@@ -158,15 +158,15 @@ pub fn paid_in_full() -> Invoice {
 
 pub fn in_dollars() -> Invoice {
     let currency = Currency { code: "USD".to_owned(), places: 2 };
-    let home = Currency { code: "EUR".to_owned(), places: 2 };
+    let accounting = Currency { code: "EUR".to_owned(), places: 2 };
     let remark = Some("ECB rate of 30 October 2026: EUR 1 = USD 1.0842".to_owned());
-    let vat_at_home = Some(VatAtHome { currency: home, amount: 31_465, remark });
-    Invoice { currency, vat_at_home, ..domestic() }
+    let vat_in_accounting_currency = Some(VatInAccountingCurrency { currency: accounting, amount: 31_465, remark });
+    Invoice { currency, vat_in_accounting_currency, ..domestic() }
 }
 
 pub fn credit_note() -> Invoice {
     let invoice = domestic();
-    let kind = Kind::CreditNote { of: invoice.number.clone(), issued: invoice.issue_date };
+    let kind = Kind::CreditNote { invoice_number: invoice.number.clone(), invoice_date: invoice.issue_date };
     let lines = invoice.lines[..2].to_vec();
     let invoice = Invoice {
         number: "2026-000402".to_owned(),
@@ -181,7 +181,7 @@ pub fn credit_note() -> Invoice {
     summed(invoice, 0)
 }
 
-/// With more lines than a page takes.
+/// With any number of lines.
 pub fn long(lines: usize) -> Invoice {
     let describe = |index: usize| match index % 7 {
         3 => format!(
@@ -196,14 +196,14 @@ pub fn long(lines: usize) -> Invoice {
     summed(Invoice { lines: (1..=lines).map(row).collect(), ..domestic() }, 0)
 }
 
-/// With numbers as wide as they get.
+/// With the widest numbers.
 pub fn large() -> Invoice {
     let (quantity, price) = (decimal(98_765_432_109_876, 4), decimal(1_234_567_891, 10));
     let lines = vec![line(1_234_567, &"Outbound calls ".repeat(80), quantity, Unit::Minute, price, standard(21))];
     summed(Invoice { lines, ..domestic() }, 0)
 }
 
-/// Names that try to be markup, or are written in scripts that most fonts lack.
+/// With texts that look like markup, or are in scripts that most fonts lack.
 pub fn hostile() -> Invoice {
     let mut invoice = domestic();
     invoice.number = "2026-<b>&\u{1}".to_owned();
@@ -216,7 +216,7 @@ pub fn hostile() -> Invoice {
     invoice
 }
 
-/// Every sample, by a name.
+/// All samples with a name each.
 pub fn all() -> Vec<(&'static str, Invoice)> {
     vec![
         ("domestic", domestic()),

@@ -1,6 +1,6 @@
-//! The XML of each sample, kept as files: a change of a document is seen in review.
+//! Compares the XML of each sample with golden files, so that a change shows in review.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p einvoice` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p einvoice` rewrites them.
 
 use einvoice::{cii, ubl};
 
@@ -11,12 +11,12 @@ fn compare(name: &str, text: &str) {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, text).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "{name} differs from what is kept; run with UPDATE_GOLDEN=1 and look at the difference");
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(golden == text, "{name} differs from its golden file; run with UPDATE_GOLDEN=1 and review the diff");
 }
 
 #[test]
-fn the_xml_of_each_kind_of_invoice_is_as_kept() {
+fn the_xml_matches_the_golden_files() {
     for (name, invoice) in samples::all().into_iter().filter(|(name, _)| !["long", "large"].contains(name)) {
         compare(&format!("{name}.cii.xml"), &cii(&invoice));
     }
@@ -26,7 +26,7 @@ fn the_xml_of_each_kind_of_invoice_is_as_kept() {
 }
 
 #[test]
-fn names_cannot_add_elements() {
+fn text_cannot_inject_elements() {
     let elements = |text: String| text.matches("<ram:").count();
     let mut plain = samples::hostile();
     plain.buyer.name = "x".to_owned();

@@ -114,7 +114,7 @@ pub fn read(source: impl Read) -> Result<Arrivals, BadFile> {
         rows.tell_duplicates(&mut faults);
     }
     if faults.count > 0 {
-        return Err(BadFile::Faults(faults.in_order(), is_whole.then_some(count)));
+        return Err(BadFile::Faults(faults.sorted_by_line(), is_whole.then_some(count)));
     }
     Ok(Arrivals { numbers: rows.numbers.into_iter().map(|(number, _)| number).collect(), terms: rows.terms })
 }

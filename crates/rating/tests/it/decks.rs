@@ -1,10 +1,10 @@
 use proptest::prelude::*;
-use rating::{BadDeck, Deck, Prefix};
+use rating::{Deck, DeckError, Prefix};
 
 use crate::samples::{deck, end, entries, entry, naive_in_force, prefix, prefixes};
 
 #[test]
-fn the_longest_prefix_counts_even_if_a_shorter_one_is_cheaper() {
+fn the_longest_match_wins_even_if_a_shorter_one_is_cheaper() {
     let deck = deck(vec![entry("31", 0, 10), entry("3120", 0, 90), entry("32", 0, 20)]);
     let nanos = |number| deck.find(prefix(number), 0).map(|found| found.offer.rate.nanos_per_minute());
     assert_eq!(nanos("31201234567"), Some(90));
@@ -15,7 +15,7 @@ fn the_longest_prefix_counts_even_if_a_shorter_one_is_cheaper() {
 }
 
 #[test]
-fn a_prefix_that_has_not_begun_or_is_over_leaves_the_word_to_a_shorter_one() {
+fn a_shorter_prefix_matches_before_the_longer_one_begins_or_after_it_ends() {
     let deck = deck(vec![entry("31", 0, 10), entry("3120", 5, 90), end("3120", 9), entry("3120", 12, 95)]);
     let found = |at| deck.find(prefix("31201234567"), at).map(|found| (found.prefix, found.effective_at));
     assert_eq!(found(-1), None);
@@ -27,22 +27,22 @@ fn a_prefix_that_has_not_begun_or_is_over_leaves_the_word_to_a_shorter_one() {
 }
 
 #[test]
-fn entries_out_of_order_make_no_deck() {
+fn entries_out_of_order_are_rejected() {
     let disorder = |entries| Deck::new(entries).err();
-    assert_eq!(disorder(vec![entry("32", 0, 1), entry("31", 0, 1)]), Some(BadDeck::Disorder(prefix("31"))));
-    assert_eq!(disorder(vec![entry("31", 0, 1), entry("31", 0, 2)]), Some(BadDeck::Disorder(prefix("31"))));
-    assert_eq!(disorder(vec![entry("31", 1, 1), entry("31", 0, 2)]), Some(BadDeck::Disorder(prefix("31"))));
+    assert_eq!(disorder(vec![entry("32", 0, 1), entry("31", 0, 1)]), Some(DeckError::OutOfOrder(prefix("31"))));
+    assert_eq!(disorder(vec![entry("31", 0, 1), entry("31", 0, 2)]), Some(DeckError::OutOfOrder(prefix("31"))));
+    assert_eq!(disorder(vec![entry("31", 1, 1), entry("31", 0, 2)]), Some(DeckError::OutOfOrder(prefix("31"))));
 }
 
 #[test]
-fn a_deck_takes_less_than_a_hundred_bytes_a_prefix_and_keeps_a_destination_once() {
+fn a_deck_takes_less_than_100_bytes_per_prefix_and_shares_destinations() {
     let deck = deck((0..500).map(|index| entry(&format!("31{index:03}"), 0, index % 5)).collect());
     assert_eq!((deck.len(), deck.destinations().len()), (500, 1));
     assert!(deck.bytes() < 100 * deck.len(), "{deck:?}");
 }
 
 #[test]
-fn an_empty_deck_knows_nothing() {
+fn an_empty_deck_matches_nothing() {
     let deck = deck(Vec::new());
     assert!(deck.is_empty());
     assert!(deck.find(prefix("31"), 0).is_none());
@@ -51,7 +51,7 @@ fn an_empty_deck_knows_nothing() {
 
 proptest! {
     #[test]
-    fn what_is_found_is_the_longest_match_in_force(
+    fn find_returns_the_longest_match_in_force(
         entries in entries(), numbers in prop::collection::vec(prefixes(6), 1..20), at in -1_i64..11,
     ) {
         let deck = deck(entries.clone());
@@ -63,23 +63,23 @@ proptest! {
                 found.map(|found| (found.prefix, found.effective_at, found.offer.clone())),
                 longest.map(|(prefix, (effective_at, offer))| (*prefix, *effective_at, offer.clone()))
             );
-            let exact = deck.at(number, at).map(|found| (found.effective_at, found.offer.clone()));
+            let exact = deck.get(number, at).map(|found| (found.effective_at, found.offer.clone()));
             prop_assert_eq!(exact, in_force.get(&number).cloned());
         }
     }
 
     #[test]
-    fn a_deck_can_be_walked_from_any_prefix(entries in entries(), from in prefixes(5), at in -1_i64..11) {
+    fn entries_and_listings_start_at_any_prefix(entries in entries(), from in prefixes(5), at in -1_i64..11) {
         let deck = deck(entries.clone());
-        let behind: Vec<_> = entries.iter().filter(|entry| entry.prefix >= from).cloned().collect();
-        prop_assert_eq!(deck.entries(from).collect::<Vec<_>>(), behind);
+        let from_there: Vec<_> = entries.iter().filter(|entry| entry.prefix >= from).cloned().collect();
+        prop_assert_eq!(deck.entries(from).collect::<Vec<_>>(), from_there);
         let listed: Vec<_> = deck.listings(from, at).map(|listing| listing.prefix).collect();
         let in_force: Vec<_> = naive_in_force(&entries, at).into_keys().filter(|prefix| *prefix >= from).collect();
         prop_assert_eq!(listed, in_force);
     }
 
     #[test]
-    fn a_large_deck_is_searched_as_well_as_a_small_one(step in 1_usize..50, number in "[0-9]{1,8}") {
+    fn a_large_deck_finds_the_longest_match(step in 1_usize..50, number in "[0-9]{1,8}") {
         let numbers: Vec<String> = (10_000..30_000).step_by(step).map(|number| number.to_string()).collect();
         let deck = deck(numbers.iter().map(|digits| entry(digits, 0, 1)).collect());
         let found = deck.find(prefix(&number), 0).map(|found| found.prefix.to_string());

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rating::{Change, Prefix, decode, diff, in_force, leaves};
+use rating::{Change, Prefix, decode_leaf, diff, encode_leaves, in_force};
 
 use crate::samples::{deck, end, entries, entry, naive_in_force, prefix, prefixes};
 
@@ -28,7 +28,7 @@ fn a_difference_has_both_prices() {
 }
 
 #[test]
-fn one_deck_differs_between_two_moments() {
+fn one_deck_differs_between_two_times() {
     let deck = deck(vec![entry("31", 0, 10), end("31", 5), entry("32", 3, 10)]);
     let changes: Vec<_> = diff(deck.listings(Prefix::FIRST, 0), deck.listings(Prefix::FIRST, 5))
         .map(|difference| (difference.prefix, difference.change))
@@ -37,22 +37,22 @@ fn one_deck_differs_between_two_moments() {
 }
 
 #[test]
-fn only_the_leaves_that_a_page_covers_are_read() {
+fn a_page_reads_only_the_leaves_it_covers() {
     let entries = |nanos| (0..40_000).map(move |index| entry(&format!("31{index:05}"), 0, nanos));
-    let (old, new): (Vec<_>, Vec<_>) = (leaves(entries(1)).collect(), leaves(entries(2)).collect());
+    let (old, new): (Vec<_>, Vec<_>) = (encode_leaves(entries(1)).collect(), encode_leaves(entries(2)).collect());
     let mut read = 0;
     let walk = new.iter().flatten().flat_map(|leaf| {
         read += 1;
-        decode(&leaf.body).unwrap()
+        decode_leaf(&leaf.body).unwrap()
     });
-    let old = old.iter().flatten().flat_map(|leaf| decode(&leaf.body).unwrap());
+    let old = old.iter().flatten().flat_map(|leaf| decode_leaf(&leaf.body).unwrap());
     assert_eq!(diff(in_force(old, 0), in_force(walk, 0)).take(100).count(), 100);
     assert_eq!(read, 1);
 }
 
 proptest! {
     #[test]
-    fn what_differs_is_what_differs_prefix_by_prefix(
+    fn diff_matches_a_naive_comparison(
         old in entries(), new in entries(), before in -1_i64..11, after in -1_i64..11, from in prefixes(4),
     ) {
         let (was, is) = (naive_in_force(&old, before), naive_in_force(&new, after));
@@ -68,8 +68,8 @@ proptest! {
             };
             Some((prefix, change))
         }).collect();
-        let behind = |entries: Vec<rating::Entry>| entries.into_iter().filter(move |entry| entry.prefix >= from);
-        let streamed: Vec<_> = diff(in_force(behind(old.clone()), before), in_force(behind(new.clone()), after))
+        let tail = |entries: Vec<rating::Entry>| entries.into_iter().filter(move |entry| entry.prefix >= from);
+        let streamed: Vec<_> = diff(in_force(tail(old.clone()), before), in_force(tail(new.clone()), after))
             .map(|difference| (difference.prefix, difference.change)).collect();
         prop_assert_eq!(&streamed, &expected);
         let (old, new) = (deck(old), deck(new));

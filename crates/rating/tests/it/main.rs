@@ -1,13 +1,13 @@
-//! The crate from outside, held against models so plain that they are right at a glance.
+//! Tests the public API against naive models that are obviously correct.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod csv;
 mod decks;
 mod diffs;
+mod imports;
 mod leaves;
 mod prefixes;
 mod prices;
 mod routes;
 mod samples;
-mod sheets;
 mod tariffs;
-mod timelines;

@@ -1,10 +1,10 @@
-//! Decks to try things on: short prefixes of few digits, so that they cover each other, and moments close together.
+//! Sample decks: short prefixes of few digits, so that they cover each other, and times close together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rating::{Country, Deck, Destination, Entry, Moment, Offer, Prefix, Rate};
+use rating::{Country, Deck, Destination, Entry, Offer, Prefix, Rate, UnixMillis};
 
 pub fn prefix(digits: &str) -> Prefix {
     digits.parse().unwrap()
@@ -14,16 +14,16 @@ pub fn destination(name: &str, country: &str) -> Arc<Destination> {
     Arc::new(Destination { name: name.into(), country: Country::new(country).unwrap() })
 }
 
-/// An offer of so many nanos a minute, counted by the second.
+/// An offer at `nanos` per minute, billed by the second.
 pub fn offer(nanos: i64) -> Offer {
     Offer { rate: Rate::new(nanos, 0, 1, 0).unwrap(), destination: destination("Somewhere", "NL") }
 }
 
-pub fn entry(digits: &str, effective_at: Moment, nanos: i64) -> Entry {
+pub fn entry(digits: &str, effective_at: UnixMillis, nanos: i64) -> Entry {
     Entry { prefix: prefix(digits), effective_at, offer: Some(offer(nanos)) }
 }
 
-pub fn end(digits: &str, effective_at: Moment) -> Entry {
+pub fn end(digits: &str, effective_at: UnixMillis) -> Entry {
     Entry { prefix: prefix(digits), effective_at, offer: None }
 }
 
@@ -31,7 +31,7 @@ pub fn deck(entries: Vec<Entry>) -> Deck {
     Deck::new(entries).unwrap()
 }
 
-/// Of digits 0, 1 and 9, so that first, middle and last of them all meet.
+/// Prefixes of the digits 0, 1 and 9: the first, a middle and the last digit.
 pub fn prefixes(most_digits: usize) -> impl Strategy<Value = Prefix> {
     prop::collection::vec(prop::sample::select(vec!['0', '1', '9']), 1..=most_digits)
         .prop_map(|digits| prefix(&digits.iter().collect::<String>()))
@@ -48,25 +48,25 @@ pub fn offers() -> impl Strategy<Value = Offer> {
         .prop_map(|(rate, name, country)| Offer { rate, destination: destination(name, country) })
 }
 
-/// Entries in their order, ends among them.
+/// Entries in order, with ends.
 pub fn entries() -> impl Strategy<Value = Vec<Entry>> {
     entries_of(prop::option::weighted(0.8, offers()).boxed())
 }
 
-/// Rows as a sheet has them: each with an offer.
+/// Rows of a file: each with an offer.
 pub fn rows() -> impl Strategy<Value = Vec<Entry>> {
     entries_of(offers().prop_map(Some).boxed())
 }
 
 fn entries_of(offers: BoxedStrategy<Option<Offer>>) -> impl Strategy<Value = Vec<Entry>> {
-    prop::collection::btree_map((prefixes(4), 0_i64..10), offers, 0..40).prop_map(|places| {
+    prop::collection::btree_map((prefixes(4), 0_i64..10), offers, 0..40).prop_map(|entries| {
         let entry = |((prefix, effective_at), offer)| Entry { prefix, effective_at, offer };
-        places.into_iter().map(entry).collect()
+        entries.into_iter().map(entry).collect()
     })
 }
 
-/// What is in force: the last entry of each prefix that has begun, unless it is an end.
-pub fn naive_in_force(entries: &[Entry], at: Moment) -> BTreeMap<Prefix, (Moment, Offer)> {
+/// The offers in force: of each prefix the last entry that has begun, unless it is an end.
+pub fn naive_in_force(entries: &[Entry], at: UnixMillis) -> BTreeMap<Prefix, (UnixMillis, Offer)> {
     let mut in_force = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.effective_at <= at) {
         match &entry.offer {

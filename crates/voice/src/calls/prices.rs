@@ -84,7 +84,7 @@ pub fn quote(
 }
 
 fn kept(found: &Routes<'_, UpstreamId>, gateways: &Gateways) -> Vec<Route> {
-    let routes = found.candidates.iter().filter(|candidate| candidate.dropped.is_none());
+    let routes = found.candidates.iter().filter(|candidate| candidate.drop_reason.is_none());
     routes
         .filter_map(|candidate| {
             let (_, rate) = candidate.cost?;

@@ -55,7 +55,7 @@ pub async fn source(app: &App, sold: &Sold) -> Result<Option<PriceSource>, Probl
     };
     let work = move || {
         let prices = stretch.prices(currency)?;
-        let sell = prices.tariff.sell(number, at.millis());
+        let sell = prices.tariff.sell_rate(number, at.millis());
         let sell = sell.filter(|sell| sell.upstream == upstream && is_kept(&sell.rate));
         let shown = sell.map(|sell| {
             let asked = (sell.source.prefix, sell.source.offer.rate, Time::from_millis(sell.source.effective_at));

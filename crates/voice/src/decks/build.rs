@@ -7,7 +7,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use rating::{BadSheet, Changes, Deck, Leaf, Mode, Moment, Prefix, Reading, Sheet, leaves, succeed};
+use rating::{
+    Changes, Deck, DeckCsv, DeckCsvError, DeckCsvOptions, Leaf, Mode, Prefix, UnixMillis, apply_import, encode_leaves,
+};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -25,7 +27,7 @@ pub struct Plan {
     /// The deck in force.
     pub before: Option<Arc<Deck>>,
     pub mode: ImportMode,
-    pub at: Moment,
+    pub at: UnixMillis,
     /// Rows read so far, for whoever looks.
     pub rows: Arc<AtomicI64>,
 }
@@ -40,7 +42,7 @@ pub struct Built {
     pub outcome: Outcome,
     pub prefixes: i64,
     /// The last moment at which something of the file comes into force.
-    pub settled: Moment,
+    pub settled: UnixMillis,
 }
 
 /// Why no deck was made.
@@ -62,21 +64,21 @@ pub fn build(plan: Plan, content: Content, keep: bool) -> Building {
 
 fn make(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<Built, Unbuilt> {
     let is_country = |country: rating::Country| country.as_str().parse::<Country>().is_ok();
-    let reading = Reading { now: plan.at, is_country: &is_country };
+    let options = DeckCsvOptions { now: plan.at, is_country: &is_country };
     let progress = |rows: u64| plan.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Ordering::Relaxed);
-    let sheet = Sheet::read(source, &reading, progress).map_err(|bad| unbuilt(bad, plan))?;
-    let settled = sheet.entries.iter().map(|entry| entry.effective_at).fold(plan.at, Moment::max);
+    let csv = DeckCsv::read(source, &options, progress).map_err(|bad| unbuilt(bad, plan))?;
+    let settled = csv.entries.iter().map(|entry| entry.effective_at).fold(plan.at, UnixMillis::max);
     let mode = match plan.mode {
         ImportMode::Replace => Mode::Replace,
         ImportMode::Merge => Mode::Merge,
     };
     let before = plan.before.as_deref().into_iter().flat_map(|deck| deck.entries(Prefix::FIRST));
-    let mut entries = succeed(before, sheet.entries, mode, plan.at);
+    let mut entries = apply_import(before, csv.entries, mode, plan.at);
     let mut prefixes = 0;
     match sink {
         None => entries.by_ref().for_each(drop),
         Some(sink) => {
-            for leaf in leaves(entries.by_ref()) {
+            for leaf in encode_leaves(entries.by_ref()) {
                 let leaf = leaf.map_err(|bad| Unbuilt::Failed(bad.to_string()))?;
                 prefixes += i64::from(leaf.prefixes);
                 sink.blocking_send(leaf).map_err(|_| Unbuilt::Abandoned)?;
@@ -100,10 +102,10 @@ fn counted(changes: Changes, plan: &Plan) -> Outcome {
     }
 }
 
-fn unbuilt(bad: BadSheet, plan: &Plan) -> Unbuilt {
+fn unbuilt(bad: DeckCsvError, plan: &Plan) -> Unbuilt {
     match bad {
-        BadSheet::Io(error) => Unbuilt::Failed(format!("the file cannot be read: {error}")),
-        BadSheet::Faults(faults) => Unbuilt::Faults(Outcome {
+        DeckCsvError::Io(error) => Unbuilt::Failed(format!("the file cannot be read: {error}")),
+        DeckCsvError::Faults(faults) => Unbuilt::Faults(Outcome {
             rows: plan.rows.load(Ordering::Relaxed),
             total: Some(plan.rows.load(Ordering::Relaxed)),
             error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),

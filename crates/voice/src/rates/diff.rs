@@ -1,6 +1,6 @@
 //! What costs something else at one moment than at another.
 
-use rating::{Prefix, Priced, Sell};
+use rating::{Prefix, Priced, SellRate};
 
 use super::types::{DiffQuery, RateDiffEntry, money};
 use super::{MOST, Position, aside};
@@ -66,18 +66,19 @@ async fn page(
 fn differences(
     before: &Stretch,
     after: &Stretch,
-    at: (rating::Moment, rating::Moment),
+    at: (rating::UnixMillis, rating::UnixMillis),
     from: Prefix,
     end: Option<Prefix>,
     limit: usize,
 ) -> Result<Vec<(Prefix, RateDiffEntry)>, Problem> {
     let (old, new) = (before.prices(CURRENCY)?, after.prices(CURRENCY)?);
-    let within = |sell: &Sell<'_, UpstreamId>| end.is_none_or(|end| sell.prefix < end);
-    let old = old.tariff.sells(from, at.0).take_while(within);
-    let new = new.tariff.sells(from, at.1).take_while(within);
-    let minute =
-        |sell: &Option<Sell<'_, UpstreamId>>| sell.as_ref().map(|sell| money(sell.rate().nanos_per_minute(), CURRENCY));
-    let connect_fee = |sell: &Option<Sell<'_, UpstreamId>>| {
+    let within = |sell: &SellRate<'_, UpstreamId>| end.is_none_or(|end| sell.prefix < end);
+    let old = old.tariff.sell_rates(from, at.0).take_while(within);
+    let new = new.tariff.sell_rates(from, at.1).take_while(within);
+    let minute = |sell: &Option<SellRate<'_, UpstreamId>>| {
+        sell.as_ref().map(|sell| money(sell.rate().nanos_per_minute(), CURRENCY))
+    };
+    let connect_fee = |sell: &Option<SellRate<'_, UpstreamId>>| {
         sell.as_ref().map(|sell| money(sell.rate().connect_fee_nanos(), CURRENCY))
     };
     let entries = rating::diff(old, new).take(limit).map(|difference| {

@@ -31,7 +31,7 @@ pub async fn list(ctx: ReadCtx, listing: Listing<RateFilters, Position, MOST>) -
 /// So many rates, and where the next ones begin.
 fn page(tariff: &Arc<Tariff>, wanted: &Wanted, limit: usize, now: Time) -> (Vec<Rate>, Option<Position>) {
     let prices = tariff.prices(CURRENCY, |_| false);
-    let sells = prices.tariff.sells(wanted.from, now.millis());
+    let sells = prices.tariff.sell_rates(wanted.from, now.millis());
     let mut rates = Vec::new();
     for (looked_at, sell) in sells.take_while(|sell| wanted.reaches(sell.prefix)).enumerate() {
         if rates.len() == limit || looked_at == LOOKED_AT {
@@ -50,6 +50,6 @@ pub async fn lookup(ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Js
     let number = prefix_of(&query.number)?;
     let tariff = request.app.tariff.current(&request.app.db).await?;
     let prices = tariff.prices(CURRENCY, |_| false);
-    let sell = prices.tariff.sell(number, request.now.millis()).ok_or_else(Problem::not_found)?;
+    let sell = prices.tariff.sell_rate(number, request.now.millis()).ok_or_else(Problem::not_found)?;
     Ok(Json(Rate::of(&sell, CURRENCY)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rating::{Candidate, Dropped, Prefix};
+use rating::{Candidate, DropReason, Prefix};
 use serde::{Deserialize, Serialize};
 
 use super::types::{
@@ -101,7 +101,7 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
     let sold = price.map(|sell| sell.rate);
     let paid = sold.map(|rate| rate.nanos_per_minute());
     let name = |id: UpstreamId| known.get(&id).map(|row| row.name.to_string()).unwrap_or_default();
-    let cheapest = routes.candidates.iter().find(|candidate| candidate.dropped.is_none()).map(|kept| kept.upstream);
+    let cheapest = routes.candidates.iter().find(|candidate| candidate.drop_reason.is_none()).map(|kept| kept.upstream);
     let mut candidates: Vec<RouteCandidate> = routes
         .candidates
         .iter()
@@ -145,13 +145,13 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
 }
 
 fn reason(candidate: &Candidate<'_, UpstreamId>, is_cheapest: bool) -> RouteReason {
-    match candidate.dropped {
+    match candidate.drop_reason {
         None if is_cheapest => RouteReason::Cheapest,
         None => RouteReason::WithinPrice,
-        Some(Dropped::Disabled) => RouteReason::Disabled,
-        Some(Dropped::Down) => RouteReason::Down,
-        Some(Dropped::NoRate) => RouteReason::NoRate,
-        Some(Dropped::OverPrice) => RouteReason::OverPrice,
+        Some(DropReason::Disabled) => RouteReason::Disabled,
+        Some(DropReason::Down) => RouteReason::Down,
+        Some(DropReason::NoRate) => RouteReason::NoRate,
+        Some(DropReason::OverPrice) => RouteReason::OverPrice,
     }
 }
 
@@ -173,7 +173,7 @@ fn priced(
         billing_increment_seconds: asked.map(|rate| rate.increment_seconds()),
         minimum_seconds: asked.map(|rate| rate.minimum_seconds()),
         margin,
-        kept: candidate.dropped.is_none(),
+        kept: candidate.drop_reason.is_none(),
         reason,
     }
 }

@@ -1,6 +1,6 @@
 //! Rates over the wire.
 
-use rating::{Change, Listing, Offer, Prefix, Sell};
+use rating::{Change, Listing, Offer, Prefix, SellRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    pub fn of(sell: &Sell<'_, UpstreamId>, currency: Currency) -> Rate {
+    pub fn of(sell: &SellRate<'_, UpstreamId>, currency: Currency) -> Rate {
         let destination = &sell.source.offer.destination;
         Rate {
             prefix: sell.prefix.to_string(),
@@ -49,7 +49,7 @@ pub fn money(nanos: i64, currency: Currency) -> ExactMoney {
     ExactMoney(Money::from_nanos(nanos, currency))
 }
 
-pub fn moment(millis: rating::Moment) -> Rfc3339 {
+pub fn moment(millis: rating::UnixMillis) -> Rfc3339 {
     Rfc3339(Time::from_millis(millis))
 }
 

@@ -30,7 +30,7 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
         Box::pin(async move {
             let stretch = Past::at(conn, *at, in_force).await?.stretch(conn, *number).await?;
             let prices = stretch.prices(CURRENCY)?;
-            let sell = prices.tariff.sell(*number, at.millis());
+            let sell = prices.tariff.sell_rate(*number, at.millis());
             Ok::<_, db::DbError>(sell.map(|sell| sell.rate.nanos_per_minute()))
         })
     });

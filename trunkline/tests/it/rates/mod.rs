@@ -258,7 +258,7 @@ both! {
                     let tariff = app.tariff.latest().unwrap();
                     let prices = tariff.prices("EUR".parse().unwrap(), |_| false);
                     let of = |number: &str| {
-                        let sell = prices.tariff.sell(number.parse().unwrap(), ahead);
+                        let sell = prices.tariff.sell_rate(number.parse().unwrap(), ahead);
                         sell.map(|sell| sell.rate.nanos_per_minute()).unwrap()
                     };
                     let first = of("3100000");

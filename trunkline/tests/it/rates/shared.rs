@@ -24,7 +24,8 @@ both! {
         let known = || {
             let tariff = second.node.app.tariff.latest()?;
             let prices = tariff.prices("EUR".parse().unwrap(), |_| false);
-            let sell = prices.tariff.sell("31201234567".parse().unwrap(), second.node.app.clock.now().millis() + 60_000);
+            let at = second.node.app.clock.now().millis() + 60_000;
+            let sell = prices.tariff.sell_rate("31201234567".parse().unwrap(), at);
             Some(sell?.rate.nanos_per_minute())
         };
         while known() != Some(20_000_000) {

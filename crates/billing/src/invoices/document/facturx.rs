@@ -1,8 +1,8 @@
 //! The document as `einvoice` writes it: a PDF for people with the data for machines inside.
 
 use einvoice::{
-    Address, Buyer, Currency, Date, Decimal, Invoice, Kind, Line, Look, Period, Seller, TooLarge, Totals, Unit, Vat,
-    VatCategory, vat_groups,
+    Address, Branding, Buyer, Currency, Date, Decimal, Invoice, Kind, Line, Period, Seller, TooLarge, Totals, Unit,
+    Vat, VatCategory, vat_groups,
 };
 
 use super::{FactLine, Facts, Party};
@@ -21,8 +21,8 @@ pub fn pdf(facts: &Facts) -> Result<Vec<u8>, Fault> {
         let rules: Vec<String> = violations.iter().map(ToString::to_string).collect();
         tracing::warn!(number = facts.number, rules = rules.join("; "), "an invoice breaks rules of EN 16931");
     }
-    let look = Look { brand: facts.seller.name.clone(), tagline: None, accent: ACCENT, footer: Vec::new() };
-    Ok(einvoice::pdf(&invoice, &look)?)
+    let branding = Branding { brand: facts.seller.name.clone(), tagline: None, accent: ACCENT, footer: Vec::new() };
+    Ok(einvoice::pdf(&invoice, &branding)?)
 }
 
 fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
@@ -33,14 +33,16 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
     let groups = vat_groups(&lines)?;
     let kind = match &facts.credits {
         None => Kind::Invoice,
-        Some(of) => Kind::CreditNote { of: of.number.clone(), issued: date(of.issue_date)? },
+        Some(credited) => {
+            Kind::CreditNote { invoice_number: credited.number.clone(), invoice_date: date(credited.issue_date)? }
+        }
     };
     Ok(Invoice {
         number: facts.number.clone(),
         due_date: if facts.credits.is_none() { Some(date(facts.due_date)?) } else { None },
         kind,
         issue_date: date(facts.issue_date)?,
-        supply: Some(Period { first: date(facts.supply_first)?, last: date(facts.supply_last)? }),
+        supply_period: Some(Period { first: date(facts.supply_first)?, last: date(facts.supply_last)? }),
         currency,
         seller: Seller {
             name: facts.seller.name.clone(),
@@ -60,7 +62,7 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
         exemption_reason: facts.why_no_vat().map(str::to_owned),
         totals: Totals::of(&groups, facts.paid)?,
         vat_groups: groups,
-        vat_at_home: None,
+        vat_in_accounting_currency: None,
         payment_terms: None,
         notes: facts.note.iter().cloned().collect(),
         is_void: facts.is_void,

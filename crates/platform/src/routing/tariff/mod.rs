@@ -19,7 +19,7 @@ pub use store::{
 
 use std::sync::Arc;
 
-use rating::{Deck, Ratio, Standing};
+use rating::{Deck, Ratio, UpstreamState};
 use uuid::Uuid;
 
 use crate::routing::cache::{self, Versioned};
@@ -148,16 +148,16 @@ fn prices<'t>(
 ) -> Prices {
     let (mut priced, mut unpriced) = (Vec::new(), Vec::new());
     for (terms, deck) in sellers {
-        let standing = Standing {
-            active: terms.status == UpstreamStatus::Active,
-            down: is_down(terms.upstream_id),
+        let state = UpstreamState {
+            is_active: terms.status == UpstreamStatus::Active,
+            is_down: is_down(terms.upstream_id),
             markup_ppm: u32::try_from(terms.markup.ppm()).unwrap_or_default(),
         };
         let Some(ratio) = ratio(fx, terms.currency, currency) else {
             unpriced.push((terms.upstream_id, Unpriced::NoExchangeRate));
             continue;
         };
-        match rating::Upstream::new(terms.upstream_id, standing, ratio, deck) {
+        match rating::Upstream::new(terms.upstream_id, state, ratio, deck) {
             Ok(upstream) => priced.push(upstream),
             Err(_) => unpriced.push((terms.upstream_id, Unpriced::TooLarge)),
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rating::{Deck, Moment, Prefix};
+use rating::{Deck, Prefix, UnixMillis};
 use uuid::Uuid;
 
 use super::store::{self, Fx, Terms};
@@ -21,7 +21,7 @@ const LEAVES: i64 = 8;
 /// The tariff of a moment.
 #[derive(Clone)]
 pub struct Past {
-    pub at: Moment,
+    pub at: UnixMillis,
     fx: Option<Fx>,
     sellers: Vec<(Terms, Source)>,
 }
@@ -116,7 +116,7 @@ impl Stretch {
     fn deck(&self, leaves: &[LeafOfPart]) -> Result<Deck, DbError> {
         let mut entries = Vec::new();
         for leaf in leaves {
-            let decoded = rating::decode(&leaf.body).map_err(DbError::other)?;
+            let decoded = rating::decode_leaf(&leaf.body).map_err(DbError::other)?;
             entries.extend(decoded.into_iter().filter(|entry| !leaf.is_before || entry.prefix.covers(self.from)));
         }
         Deck::new(entries).map_err(DbError::other)

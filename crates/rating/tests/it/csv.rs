@@ -2,20 +2,20 @@ use std::cell::Cell;
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use rating::{BadSheet, Country, Entry, Fault, Faults, Offer, Rate, Reading, Sheet, SheetWriter};
+use rating::{Country, DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter, Entry, Fault, Faults, Offer, Rate};
 
 use crate::samples::{destination, prefix, rows};
 
 const NOW: i64 = 1_800_000_000_000;
 
-fn read(text: impl AsRef<[u8]>) -> Result<Vec<Entry>, BadSheet> {
-    let reading = Reading { now: NOW, is_country: &|country| country.as_str() != "XX" };
-    Sheet::read(text.as_ref(), &reading, |_| {}).map(|sheet| sheet.entries)
+fn read(text: impl AsRef<[u8]>) -> Result<Vec<Entry>, DeckCsvError> {
+    let options = DeckCsvOptions { now: NOW, is_country: &|country| country.as_str() != "XX" };
+    DeckCsv::read(text.as_ref(), &options, |_| {}).map(|file| file.entries)
 }
 
 fn faults(text: impl AsRef<[u8]>) -> Faults {
     match read(text) {
-        Err(BadSheet::Faults(faults)) => faults,
+        Err(DeckCsvError::Faults(faults)) => faults,
         other => panic!("no faults: {other:?}"),
     }
 }
@@ -26,7 +26,7 @@ fn fault(text: impl AsRef<[u8]>) -> String {
     faults.first[0].to_string()
 }
 
-/// A good sheet with one cell of its first row changed.
+/// A valid file with one cell of its first row changed.
 fn with(column: &str, cell: &str) -> String {
     let names = [
         "prefix",
@@ -53,13 +53,13 @@ fn rate(nanos: i64, increment: u16, minimum: u16) -> Rate {
 }
 
 #[test]
-fn a_plain_sheet_is_read_in_the_order_of_its_prefixes() {
-    let sheet = "prefix,destination_name,country,rate_per_minute,\
+fn rows_are_sorted_by_prefix() {
+    let file = "prefix,destination_name,country,rate_per_minute,\
         billing_increment_seconds,minimum_seconds,effective_at\n\
         3120,\"Netherlands, Amsterdam\",NL,0.0125,6,30,2030-01-31\n\
         31,Netherlands,nl,0.01,,,2030-01-31T12:00:00+02:00\n";
     assert_eq!(
-        read(sheet).unwrap(),
+        read(file).unwrap(),
         [
             row("31", "Netherlands", rate(10_000_000, 1, 1), 1_896_084_000_000),
             row("3120", "Netherlands, Amsterdam", rate(12_500_000, 6, 30), 1_896_048_000_000),
@@ -68,9 +68,9 @@ fn a_plain_sheet_is_read_in_the_order_of_its_prefixes() {
 }
 
 #[test]
-fn what_carriers_send_is_taken_as_it_comes() {
+fn common_variants_of_csv_are_accepted() {
     let expected = [row("31", "Netherlands", rate(12_500_000, 1, 1), NOW)];
-    for sheet in [
+    for file in [
         "\u{feff}Prefix;Notes;RATE_PER_MINUTE;country;destination_name\r\n\
             +31;\"a \"\"note\"\"\r\nof two lines\";0,0125;NL;Netherlands\r\n",
         "rate_per_minute\tcountry\tdestination_name\tprefix\n.0125\tNL\tNetherlands\t0031",
@@ -80,22 +80,22 @@ fn what_carriers_send_is_taken_as_it_comes() {
         "prefix,destination_name,country,rate_per_minute,effective_at\n31,Netherlands,NL,0.0125,,,\n",
         "prefix,destination_name,country,rate_per_minute,,\n31,Netherlands,NL,0.0125\n",
     ] {
-        assert_eq!(read(sheet).unwrap(), expected, "{sheet}");
+        assert_eq!(read(file).unwrap(), expected, "{file}");
     }
 }
 
 #[test]
-fn each_fault_names_its_column_and_says_what_would_be_right() {
+fn a_fault_names_the_column_and_what_is_expected() {
     for (column, cell, reason) in [
         ("prefix", "", "must not be empty"),
         ("prefix", "00", "must be 1 to 15 digits"),
-        ("prefix", "020", "must begin with the code of a country"),
+        ("prefix", "020", "must begin with a country code"),
         ("prefix", "31x", "must be 1 to 15 digits"),
         ("prefix", "1234567890123456", "must be 1 to 15 digits"),
         ("destination_name", " ", "must not be empty"),
         ("destination_name", "a\u{7}b", "must not have control characters"),
-        ("country", "Netherlands", "must be a country of two letters"),
-        ("country", "XX", "must be a country of two letters"),
+        ("country", "Netherlands", "must be a two-letter country code"),
+        ("country", "XX", "must be a two-letter country code"),
         ("rate_per_minute", "free", "must be an amount such as 0.0125"),
         ("rate_per_minute", ".", "must be an amount such as 0.0125"),
         ("rate_per_minute", "1e-3", "must be an amount such as 0.0125"),
@@ -108,8 +108,8 @@ fn each_fault_names_its_column_and_says_what_would_be_right() {
         ("billing_increment_seconds", "0", "must be 1 to 3600 seconds"),
         ("billing_increment_seconds", "+1", "must be 1 to 3600 seconds"),
         ("minimum_seconds", "3601", "must be 0 to 3600 seconds"),
-        ("effective_at", "31-01-2030", "must be a date such as 2030-01-31 or a moment such as 2030-01-31T12:00:00Z"),
-        ("effective_at", "2030-02-30", "must be a date such as 2030-01-31 or a moment such as 2030-01-31T12:00:00Z"),
+        ("effective_at", "31-01-2030", "must be a date such as 2030-01-31 or a timestamp such as 2030-01-31T12:00:00Z"),
+        ("effective_at", "2030-02-30", "must be a date such as 2030-01-31 or a timestamp such as 2030-01-31T12:00:00Z"),
     ] {
         assert_eq!(fault(with(column, cell)), format!("line 2: {column} {reason}"), "{cell}");
     }
@@ -121,40 +121,40 @@ fn each_fault_names_its_column_and_says_what_would_be_right() {
 }
 
 #[test]
-fn a_fault_is_found_by_its_line_behind_quoted_lines_and_blanks() {
-    let sheet = "prefix,destination_name,country,rate_per_minute,note\r\n\r\n31,A,NL,1,\"one\r\ntwo\"\r\n\r\n\
+fn line_numbers_count_quoted_and_blank_lines() {
+    let file = "prefix,destination_name,country,rate_per_minute,note\r\n\r\n31,A,NL,1,\"one\r\ntwo\"\r\n\r\n\
         32,B,NL,x,\r\n33,C,NL,1,\"\n\"\n34,D,NL,y,";
-    let lines: Vec<_> = faults(sheet).first.iter().map(|fault| fault.line).collect();
+    let lines: Vec<_> = faults(file).first.iter().map(|fault| fault.line).collect();
     assert_eq!(lines, [6, 9]);
 }
 
 #[test]
-fn one_bad_line_in_the_middle_of_many_is_named_and_nothing_is_read() {
-    let mut sheet = String::from("prefix,destination_name,country,rate_per_minute\n");
+fn one_bad_line_among_many_rejects_the_file() {
+    let mut file = String::from("prefix,destination_name,country,rate_per_minute\n");
     for index in 0..100_000 {
         let rate = if index == 50_000 { "0.o1" } else { "0.01" };
-        sheet += &format!("31{index:06},Netherlands,NL,{rate}\n");
+        file += &format!("31{index:06},Netherlands,NL,{rate}\n");
     }
-    assert_eq!(fault(sheet), "line 50002: rate_per_minute must be an amount such as 0.0125");
+    assert_eq!(fault(file), "line 50002: rate_per_minute must be an amount such as 0.0125");
 }
 
 #[test]
-fn all_faults_are_counted_and_the_first_thousand_told() {
-    let sheet = with("country", "XX") + &"x,y,XX,1,,,,\n".repeat(2000);
-    let faults = faults(sheet);
-    assert_eq!((faults.count, faults.first.len()), (4001, Faults::MOST_KEPT));
+fn all_faults_are_counted_and_the_first_thousand_kept() {
+    let file = with("country", "XX") + &"x,y,XX,1,,,,\n".repeat(2000);
+    let faults = faults(file);
+    assert_eq!((faults.count, faults.first.len()), (4001, Faults::MAX_KEPT));
     assert_eq!(faults.first[1], Fault { line: 3, column: Some("prefix"), reason: "must be 1 to 15 digits".to_owned() });
 }
 
 #[test]
-fn two_rows_of_one_prefix_and_moment_are_named_both() {
+fn two_rows_with_one_prefix_and_date_are_a_fault() {
     let header = "prefix,destination_name,country,rate_per_minute,effective_at\n";
-    let sheet = format!("{header}31,A,NL,1,2030-01-01\n31,A,NL,2,2030-01-02\n+31,A,NL,1,2030-01-01T00:00:00Z\n");
-    assert_eq!(fault(sheet), "line 4: prefix has the same date in line 2 already");
+    let file = format!("{header}31,A,NL,1,2030-01-01\n31,A,NL,2,2030-01-02\n+31,A,NL,1,2030-01-01T00:00:00Z\n");
+    assert_eq!(fault(file), "line 4: prefix is already on line 2 with the same date");
 }
 
 #[test]
-fn no_row_is_swallowed_by_a_stray_quote() {
+fn a_stray_quote_does_not_swallow_rows() {
     let header = "prefix,destination_name,country,rate_per_minute,note\n";
     assert_eq!(
         fault(format!("{header}31,A,NL,1,\"x\n32,B,NL,1,y\n")),
@@ -162,65 +162,65 @@ fn no_row_is_swallowed_by_a_stray_quote() {
     );
     assert_eq!(
         fault(format!("{header}31,A,NL,1,\"x\n32,\"B\",NL,1,y\n")),
-        "line 2: there is text behind a closing quote"
+        "line 2: there is text after a closing quote"
     );
     assert_eq!(
         fault(format!("{header}31,A,NL,1,5\" pipe\n32,B,NL,1,\n33,B,XX,1,\n")),
-        "line 4: country must be a country of two letters"
+        "line 4: country must be a two-letter country code"
     );
 }
 
 #[test]
-fn a_row_that_was_cut_off_is_a_fault() {
+fn a_row_with_missing_or_extra_fields_is_a_fault() {
     let header = "prefix,destination_name,country,rate_per_minute,effective_at\n";
-    assert_eq!(fault(format!("{header}31,A,NL,1")), "line 2: the row has 4 fields and the header 5");
-    assert_eq!(fault(format!("{header}31,A,B,NL,1,2030-01-01")), "line 2: the row has 6 fields and the header 5");
+    assert_eq!(fault(format!("{header}31,A,NL,1")), "line 2: the row has 4 fields, the header has 5");
+    assert_eq!(fault(format!("{header}31,A,B,NL,1,2030-01-01")), "line 2: the row has 6 fields, the header has 5");
 }
 
 #[test]
-fn a_sheet_without_header_or_rows_is_a_fault() {
-    assert_eq!(fault(""), "line 1: the sheet is empty");
-    assert_eq!(fault("prefix,destination_name,country,rate_per_minute\n"), "line 1: there are no rows");
+fn a_file_without_header_or_rows_is_a_fault() {
+    assert_eq!(fault(""), "line 1: the file is empty");
+    assert_eq!(fault("prefix,destination_name,country,rate_per_minute\n"), "line 1: the file has no rows");
     let missing = faults("31,Netherlands,NL,0.01\n");
     assert_eq!(missing.count, 4);
     assert_eq!(missing.first[0].to_string(), "line 1: prefix is missing from the header");
     let twice = "prefix,destination_name,country,rate_per_minute,prefix\n31,A,NL,1,32\n";
-    assert_eq!(fault(twice), "line 1: prefix is there twice");
+    assert_eq!(fault(twice), "line 1: prefix is in the header twice");
 }
 
 #[test]
-fn text_that_is_not_utf_8_is_named_by_its_line() {
-    let sheet = [b"prefix,destination_name,country,rate_per_minute\n31,Curac\xE7ao,NL,1\n".as_slice()].concat();
-    assert_eq!(fault(sheet), "line 2: destination_name must be UTF-8");
+fn text_that_is_not_utf_8_is_a_fault() {
+    let file = [b"prefix,destination_name,country,rate_per_minute\n31,Curac\xE7ao,NL,1\n".as_slice()].concat();
+    assert_eq!(fault(file), "line 2: destination_name must be UTF-8");
 }
 
 #[test]
-fn a_line_without_end_is_refused_before_it_fills_the_memory() {
+fn an_endless_line_is_rejected_after_64_kib() {
     let endless = b"prefix,destination_name,country,rate_per_minute\n".chain(io::repeat(b'1'));
-    let reading = Reading { now: NOW, is_country: &|_| true };
-    let error = Sheet::read(endless, &reading, |_| {}).unwrap_err();
-    assert_eq!(error.to_string(), "the sheet has 1 faults, the first in line 2: the row is longer than 65536 bytes");
+    let options = DeckCsvOptions { now: NOW, is_country: &|_| true };
+    let error = DeckCsv::read(endless, &options, |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "the file has faults (1), first: line 2: the row is longer than 65536 bytes");
 }
 
 #[test]
-fn every_row_of_a_long_sheet_arrives_and_progress_is_told() {
+fn progress_is_reported_while_all_rows_are_read() {
     let rows: String = (0..10_000).map(|index| format!("31{index:05},A,NL,1\n")).collect();
-    let sheet = format!("prefix,destination_name,country,rate_per_minute\n{rows}");
-    let (told, last) = (Cell::new(0), Cell::new(0));
-    let reading = Reading { now: NOW, is_country: &|_| true };
-    let sheet = Sheet::read(sheet.as_bytes(), &reading, |count| {
+    let file = format!("prefix,destination_name,country,rate_per_minute\n{rows}");
+    let (reports, last) = (Cell::new(0), Cell::new(0));
+    let options = DeckCsvOptions { now: NOW, is_country: &|_| true };
+    let file = DeckCsv::read(file.as_bytes(), &options, |count| {
         assert!(count > last.replace(count));
-        told.set(told.get() + 1);
+        reports.set(reports.get() + 1);
     });
-    assert_eq!((told.get(), last.get()), (3, 10_000));
-    assert_eq!(sheet.unwrap().entries.len(), 10_000);
+    assert_eq!((reports.get(), last.get()), (3, 10_000));
+    assert_eq!(file.unwrap().entries.len(), 10_000);
 }
 
 proptest! {
     #[test]
-    fn a_deck_written_as_a_sheet_reads_as_the_same_rows(mut rows in rows()) {
+    fn a_written_deck_reads_back_as_the_same_rows(mut rows in rows()) {
         rows.retain(|row| !prefix("0").covers(row.prefix));
-        let mut writer = SheetWriter::new(Vec::new()).unwrap();
+        let mut writer = DeckCsvWriter::new(Vec::new()).unwrap();
         for row in &rows {
             writer.row(row.prefix, row.effective_at, row.offer.as_ref().unwrap()).unwrap();
         }
@@ -231,20 +231,20 @@ proptest! {
     }
 
     #[test]
-    fn any_price_and_name_survive_a_sheet(
+    fn any_price_and_name_read_back_the_same(
         nanos in 0_i64..=1_000_000_000_000_000, name in "[^\\p{C}\\s]([^\\p{C}]{0,20}[^\\p{C}\\s])?",
         at in -62_000_000_000_000_i64..253_000_000_000_000,
     ) {
         let rate = Rate::new(nanos, nanos / 7, 3600, 0).unwrap();
         let offer = Offer { rate, destination: destination(&name, "IE") };
-        let mut writer = SheetWriter::new(Vec::new()).unwrap();
+        let mut writer = DeckCsvWriter::new(Vec::new()).unwrap();
         writer.row(prefix("31"), at, &offer).unwrap();
         let expected = Entry { prefix: prefix("31"), effective_at: at, offer: Some(offer) };
         prop_assert_eq!(read(writer.finish()).unwrap(), [expected]);
     }
 
     #[test]
-    fn no_bytes_whatever_break_the_reader(
+    fn any_bytes_are_read_without_a_panic(
         bytes in prop::collection::vec(prop::sample::select(b"31,;\t\"\n\r \xFF.NLx".to_vec()), 0..200),
     ) {
         let header = b"prefix,destination_name,country,rate_per_minute\n".as_slice();

@@ -1,12 +1,12 @@
-//! Adding up: from lines to the VAT breakdown, and from there to the totals.
+//! Computes the VAT breakdown from the lines, and the totals from the breakdown.
 //!
-//! VAT is worked out once per group of category and rate, over the sum of its lines, and rounded once, half away from
-//! zero. Adding up rounded VAT per line would give another amount, and the wrong one.
+//! VAT is computed and rounded once per group (category and rate), on the sum of its lines, half away from zero. VAT
+//! rounded per line and then added up is a different amount, which EN 16931 rejects.
 
 use crate::decimal::{Decimal, TooLarge};
 use crate::model::{Line, Totals, Vat, VatGroup};
 
-/// The VAT breakdown of the lines, in the order in which its groups first appear.
+/// Groups the lines by VAT category and rate, in order of first appearance.
 pub fn vat_groups(lines: &[Line]) -> Result<Vec<VatGroup>, TooLarge> {
     let mut groups: Vec<VatGroup> = Vec::new();
     for line in lines {
@@ -21,13 +21,14 @@ pub fn vat_groups(lines: &[Line]) -> Result<Vec<VatGroup>, TooLarge> {
     Ok(groups)
 }
 
-/// The VAT on a taxable amount in minor units.
+/// The VAT on a taxable amount, both in minor units.
 pub fn vat_on(taxable: i64, vat: Vat) -> Result<i64, TooLarge> {
-    let hundredth = Decimal::new(taxable, 2).ok_or(TooLarge)?;
-    hundredth.times(vat.rate, 0)
+    let one_percent = Decimal::new(taxable, 2).ok_or(TooLarge)?;
+    one_percent.times(vat.rate, 0)
 }
 
 impl Totals {
+    /// The totals of a VAT breakdown of which `paid` is already paid.
     pub fn of(groups: &[VatGroup], paid: i64) -> Result<Totals, TooLarge> {
         let net = sum(groups.iter().map(|group| group.taxable))?;
         let vat = sum(groups.iter().map(|group| group.amount))?;

@@ -1,28 +1,28 @@
-//! The rows of a sheet, checked cell by cell and then put in order, where duplicates meet.
+//! Collects the rows of a deck file: checks each cell, then sorts the rows and reports duplicates.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use ::sheet::{Column as _, Faults, Row};
 use foldhash::fast::RandomState;
+use sheet::{Column as _, Faults, Row};
 
-use super::Reading;
+use super::DeckCsvOptions;
 use super::cells;
 use super::columns::Column;
-use crate::{Country, Destination, Entry, Moment, Offer, Rate};
+use crate::{Country, Destination, Entry, Offer, Rate, UnixMillis};
 
 pub struct Rows<'a> {
-    reading: &'a Reading<'a>,
+    options: &'a DeckCsvOptions<'a>,
     entries: Vec<(Entry, u64)>,
     destinations: HashSet<Arc<Destination>, RandomState>,
-    /// The date of the row before, as text and as a moment: most rows of a sheet repeat it.
-    date: (String, Moment),
+    /// The date of the previous row, as text and parsed: a shortcut, since most rows repeat it.
+    date: (String, UnixMillis),
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(reading: &'a Reading<'a>) -> Rows<'a> {
-        let date = (String::new(), reading.now);
-        Rows { reading, entries: Vec::new(), destinations: HashSet::default(), date }
+    pub fn new(options: &'a DeckCsvOptions<'a>) -> Rows<'a> {
+        let date = (String::new(), options.now);
+        Rows { options, entries: Vec::new(), destinations: HashSet::default(), date }
     }
 
     pub fn add(&mut self, row: &Row<'_, Column>, faults: &mut Faults) {
@@ -41,40 +41,40 @@ impl<'a> Rows<'a> {
             Some(Offer { rate, destination: self.destination(name?, country?) })
         };
         let offer = offer();
-        // A row with a fault keeps its place, so that a duplicate of it is told as well.
+        // A row with a fault in other cells still counts for the search for duplicates.
         if let (Some(prefix), Some(effective_at)) = (prefix, effective_at) {
             self.entries.push((Entry { prefix, effective_at, offer }, row.line()));
         }
     }
 
-    /// The entries in order, after a look for rows that say something of the same prefix and moment.
+    /// Sorts the entries and reports rows with the same prefix and time.
     pub fn finish(mut self, faults: &mut Faults) -> Vec<Entry> {
-        self.entries.sort_unstable_by_key(|(entry, line)| (entry.place(), *line));
+        self.entries.sort_unstable_by_key(|(entry, line)| (entry.sort_key(), *line));
         let mut duplicates: Vec<(u64, u64)> = Vec::new();
-        for group in self.entries.chunk_by(|(one, _), (next, _)| one.place() == next.place()) {
+        for group in self.entries.chunk_by(|(one, _), (next, _)| one.sort_key() == next.sort_key()) {
             let [(_, first), others @ ..] = group else { continue };
             duplicates.extend(others.iter().map(|(_, line)| (*line, *first)));
         }
         duplicates.sort_unstable();
         for (line, first) in duplicates {
-            faults.add(line, Some(Column::Prefix.name()), format!("has the same date in line {first} already"));
+            faults.add(line, Some(Column::Prefix.name()), format!("is already on line {first} with the same date"));
         }
         self.entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
     fn country(&self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<Country> {
-        let is_country = self.reading.is_country;
+        let is_country = self.options.is_country;
         row.required(Column::Country, faults, |cell| {
-            Country::new(cell).filter(|country| is_country(*country)).ok_or("must be a country of two letters")
+            Country::new(cell).filter(|country| is_country(*country)).ok_or("must be a two-letter country code")
         })
     }
 
-    fn effective_at(&mut self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<Moment> {
+    fn effective_at(&mut self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<UnixMillis> {
         let cell = row.cell(Column::EffectiveAt, faults)?;
         if self.date.0 != cell {
-            let moment = if cell.is_empty() { Ok(self.reading.now) } else { cells::moment(cell) };
-            match moment {
-                Ok(moment) => self.date = (cell.to_owned(), moment),
+            let parsed = if cell.is_empty() { Ok(self.options.now) } else { cells::timestamp(cell) };
+            match parsed {
+                Ok(timestamp) => self.date = (cell.to_owned(), timestamp),
                 Err(reason) => {
                     row.fault(faults, Column::EffectiveAt, reason);
                     return None;
@@ -84,7 +84,7 @@ impl<'a> Rows<'a> {
         Some(self.date.1)
     }
 
-    /// One that equal rows share; most rows have that of the row before.
+    /// A destination shared by equal rows; most rows have that of the previous one.
     fn destination(&mut self, name: &str, country: Country) -> Arc<Destination> {
         if let Some((Entry { offer: Some(Offer { destination, .. }), .. }, _)) = self.entries.last()
             && (&*destination.name, destination.country) == (name, country)

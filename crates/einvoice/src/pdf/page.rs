@@ -1,4 +1,6 @@
-//! A page as a list of marks, and drawing it.
+//! A page as a list of items, and drawing them with krilla.
+//!
+//! Coordinates are points from the top left; y grows downwards.
 
 use krilla::Document;
 use krilla::color::rgb;
@@ -11,7 +13,7 @@ use krilla::surface::Surface;
 use super::PdfError;
 use super::fonts::{Fonts, Weight};
 
-/// A4 in points; y grows downwards.
+/// A4 in points.
 pub(super) const WIDTH: f32 = 595.28;
 pub(super) const HEIGHT: f32 = 841.89;
 
@@ -19,10 +21,10 @@ pub(super) type Colour = [u8; 3];
 
 pub(super) const INK: Colour = [29, 33, 41];
 pub(super) const MUTED: Colour = [98, 105, 118];
-pub(super) const HAIR: Colour = [218, 222, 228];
+pub(super) const LIGHT: Colour = [218, 222, 228];
 pub(super) const WHITE: Colour = [255, 255, 255];
 
-/// How a text looks.
+/// Size, weight and colour of a text.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) size: f32,
@@ -44,42 +46,50 @@ impl Style {
     }
 }
 
-enum Mark {
+enum Item {
     Text { left: f32, baseline: f32, style: Style, text: String },
-    Block { left: f32, top: f32, width: f32, height: f32, colour: Colour },
+    Rect { left: f32, top: f32, width: f32, height: f32, colour: Colour },
 }
 
 #[derive(Default)]
-pub(super) struct Sheet {
-    marks: Vec<Mark>,
+pub(super) struct Page {
+    items: Vec<Item>,
 }
 
-impl Sheet {
+impl Page {
     pub(super) fn text(&mut self, left: f32, baseline: f32, style: Style, text: impl Into<String>) {
-        self.marks.push(Mark::Text { left, baseline, style, text: text.into() });
+        self.items.push(Item::Text { left, baseline, style, text: text.into() });
     }
 
-    /// A text that ends at `right`.
-    pub(super) fn text_to(&mut self, right: f32, baseline: f32, style: Style, text: impl Into<String>, fonts: &Fonts) {
+    /// A text aligned to the right at `right`.
+    pub(super) fn text_right(
+        &mut self,
+        right: f32,
+        baseline: f32,
+        style: Style,
+        text: impl Into<String>,
+        fonts: &Fonts,
+    ) {
         let text = text.into();
         self.text(right - fonts.width(&text, style.weight, style.size), baseline, style, text);
     }
 
-    pub(super) fn block(&mut self, left: f32, top: f32, width: f32, height: f32, colour: Colour) {
-        self.marks.push(Mark::Block { left, top, width, height, colour });
+    pub(super) fn rect(&mut self, left: f32, top: f32, width: f32, height: f32, colour: Colour) {
+        self.items.push(Item::Rect { left, top, width, height, colour });
     }
 
     /// A horizontal line.
     pub(super) fn rule(&mut self, left: f32, right: f32, y: f32, weight: f32, colour: Colour) {
-        self.block(left, y - weight / 2.0, right - left, weight, colour);
+        self.rect(left, y - weight / 2.0, right - left, weight, colour);
     }
 
     pub(super) fn draw(&self, document: &mut Document, fonts: &Fonts) -> Result<(), PdfError> {
-        let settings = PageSettings::from_wh(WIDTH, HEIGHT).ok_or_else(|| PdfError::new("A4 is no size"))?;
+        let settings =
+            PageSettings::from_wh(WIDTH, HEIGHT).ok_or_else(|| PdfError::new("A4 is not a valid page size"))?;
         let mut page = document.start_page_with(settings);
         let mut surface = page.surface();
-        for mark in &self.marks {
-            mark.draw(&mut surface, fonts)?;
+        for item in &self.items {
+            item.draw(&mut surface, fonts)?;
         }
         surface.finish();
         page.finish();
@@ -87,10 +97,10 @@ impl Sheet {
     }
 }
 
-impl Mark {
+impl Item {
     fn draw(&self, surface: &mut Surface<'_>, fonts: &Fonts) -> Result<(), PdfError> {
         match self {
-            Mark::Text { left, baseline, style, text } => {
+            Item::Text { left, baseline, style, text } => {
                 surface.set_fill(Some(fill(style.colour)));
                 let mut left = *left;
                 for run in fonts.runs(text, style.weight) {
@@ -99,7 +109,7 @@ impl Mark {
                     left += run.width * style.size;
                 }
             }
-            Mark::Block { left, top, width, height, colour } => {
+            Item::Rect { left, top, width, height, colour } => {
                 surface.set_fill(Some(fill(*colour)));
                 let mut path = PathBuilder::new();
                 if let Some(rect) = Rect::from_xywh(*left, *top, *width, *height) {

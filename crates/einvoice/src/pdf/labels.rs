@@ -1,4 +1,4 @@
-//! How numbers and terms read on paper.
+//! The words and number formats of the PDF.
 
 use crate::decimal::Decimal;
 use crate::model::{Currency, Invoice, Kind, Line, Period, Unit, Vat, VatCategory};
@@ -11,11 +11,15 @@ pub(super) fn title(invoice: &Invoice) -> &'static str {
     }
 }
 
-/// The document in a sentence.
-pub(super) fn gist(invoice: &Invoice) -> String {
+/// The sentence below the title: what is due, paid or credited.
+pub(super) fn summary(invoice: &Invoice) -> String {
     let (totals, currency) = (&invoice.totals, &invoice.currency);
-    if let Kind::CreditNote { of, issued } = &invoice.kind {
-        return format!("{} credited on invoice {of} of {}", money(currency, totals.gross), issued.in_words());
+    if let Kind::CreditNote { invoice_number, invoice_date } = &invoice.kind {
+        return format!(
+            "{} credited on invoice {invoice_number} of {}",
+            money(currency, totals.gross),
+            invoice_date.in_words()
+        );
     }
     match (totals.due, invoice.due_date) {
         (0, _) if invoice.is_void => "Void; nothing is due.".to_owned(),
@@ -29,7 +33,7 @@ pub(super) fn gist(invoice: &Invoice) -> String {
 
 /// `1,234.50`
 pub(super) fn amount(currency: &Currency, amount: i64) -> String {
-    grouped(&currency.plain(amount))
+    group_thousands(&currency.format(amount))
 }
 
 /// `EUR 1,234.50`
@@ -38,7 +42,7 @@ pub(super) fn money(currency: &Currency, value: i64) -> String {
 }
 
 pub(super) fn quantity(line: &Line) -> String {
-    let number = grouped(&line.quantity.to_string());
+    let number = group_thousands(&line.quantity.to_string());
     match line.unit {
         Unit::One => number,
         unit => format!("{number} {}", unit.label()),
@@ -46,11 +50,11 @@ pub(super) fn quantity(line: &Line) -> String {
 }
 
 pub(super) fn price(price: Decimal, currency: &Currency) -> String {
-    grouped(&price.padded(currency.places))
+    group_thousands(&price.padded(currency.places))
 }
 
-/// In the column of a line: `21 %`, or the category where no rate applies.
-pub(super) fn rate(vat: Vat) -> String {
+/// The VAT column of a line: `21 %`, or the category where no rate applies.
+pub(super) fn line_vat(vat: Vat) -> String {
     match vat.category {
         VatCategory::Standard | VatCategory::ZeroRated => format!("{} %", vat.rate),
         VatCategory::Exempt => "exempt".to_owned(),
@@ -59,8 +63,8 @@ pub(super) fn rate(vat: Vat) -> String {
     }
 }
 
-/// In the VAT summary.
-pub(super) fn vat(vat: Vat) -> String {
+/// A row of the VAT summary.
+pub(super) fn vat_group(vat: Vat) -> String {
     match vat.category {
         VatCategory::Standard | VatCategory::ZeroRated => format!("VAT {} %", vat.rate),
         VatCategory::Exempt => "Exempt from VAT".to_owned(),
@@ -69,20 +73,20 @@ pub(super) fn vat(vat: Vat) -> String {
     }
 }
 
-/// `1 – 31 October 2026`, saying no more than once what both ends share.
+/// `1 – 31 October 2026`: month and year once if both ends share them.
 pub(super) fn period(Period { first, last }: Period) -> String {
-    let ends = last.in_words();
+    let end = last.in_words();
     if first == last {
-        ends
+        end
     } else if (first.year(), first.month()) == (last.year(), last.month()) {
-        format!("{} – {ends}", first.day())
+        format!("{} – {end}", first.day())
     } else {
-        format!("{} – {ends}", first.in_words())
+        format!("{} – {end}", first.in_words())
     }
 }
 
-/// With commas between the thousands.
-fn grouped(number: &str) -> String {
+/// Adds thousands separators.
+fn group_thousands(number: &str) -> String {
     let whole_ends = number.find('.').unwrap_or(number.len());
     let (whole, fraction) = number.split_at(whole_ends);
     let digits = whole.trim_start_matches('-').len();
@@ -104,22 +108,22 @@ mod tests {
     use crate::date::Date;
 
     #[test]
-    fn a_period_does_not_repeat_itself() {
-        let read = |first: (u8, u8), last: (u8, u8)| {
+    fn a_period_names_a_shared_month_once() {
+        let format = |first: (u8, u8), last: (u8, u8)| {
             let date = |(month, day)| Date::new(2026, month, day).unwrap();
             period(Period { first: date(first), last: date(last) })
         };
-        assert_eq!(read((10, 1), (10, 31)), "1 – 31 October 2026");
-        assert_eq!(read((10, 1), (11, 30)), "1 October 2026 – 30 November 2026");
-        assert_eq!(read((10, 1), (10, 1)), "1 October 2026");
+        assert_eq!(format((10, 1), (10, 31)), "1 – 31 October 2026");
+        assert_eq!(format((10, 1), (11, 30)), "1 October 2026 – 30 November 2026");
+        assert_eq!(format((10, 1), (10, 1)), "1 October 2026");
     }
 
     #[test]
-    fn thousands_are_set_apart() {
+    fn thousands_have_separators() {
         let cases =
             [("0.05", "0.05"), ("999", "999"), ("1000", "1,000"), ("-1234567.891", "-1,234,567.891"), ("-100", "-100")];
-        for (plain, read) in cases {
-            assert_eq!(grouped(plain), read);
+        for (plain, formatted) in cases {
+            assert_eq!(group_thousands(plain), formatted);
         }
     }
 }

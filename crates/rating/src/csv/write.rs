@@ -1,33 +1,33 @@
-//! Writes a deck as a sheet that reads back as the same rows.
+//! Writes a deck as CSV that [`DeckCsv::read`](super::DeckCsv::read) reads back as the same rows.
 
 use std::io::{self, Write};
 
 use jiff::Timestamp;
 
-use ::sheet::Column as _;
+use sheet::Column as _;
 
 use super::columns::Column;
-use crate::{Moment, Offer, Prefix};
+use crate::{Offer, Prefix, UnixMillis};
 
-pub struct SheetWriter<W> {
+pub struct DeckCsvWriter<W> {
     sink: W,
 }
 
-impl<W: Write> SheetWriter<W> {
+impl<W: Write> DeckCsvWriter<W> {
     /// Writes the header.
-    pub fn new(mut sink: W) -> io::Result<SheetWriter<W>> {
+    pub fn new(mut sink: W) -> io::Result<DeckCsvWriter<W>> {
         let names: Vec<&str> = Column::ALL.iter().map(|column| column.name()).collect();
         writeln!(sink, "{}", names.join(","))?;
-        Ok(SheetWriter { sink })
+        Ok(DeckCsvWriter { sink })
     }
 
-    pub fn row(&mut self, prefix: Prefix, effective_at: Moment, offer: &Offer) -> io::Result<()> {
-        let moment = Timestamp::from_millisecond(effective_at).map_err(io::Error::other)?;
+    pub fn row(&mut self, prefix: Prefix, effective_at: UnixMillis, offer: &Offer) -> io::Result<()> {
+        let timestamp = Timestamp::from_millisecond(effective_at).map_err(io::Error::other)?;
         let (rate, destination) = (&offer.rate, &offer.destination);
         writeln!(
             self.sink,
-            "{prefix},{},{},{},{},{},{},{moment}",
-            quoted(&destination.name),
+            "{prefix},{},{},{},{},{},{},{timestamp}",
+            quote(&destination.name),
             destination.country.as_str(),
             units(rate.nanos_per_minute()),
             units(rate.connect_fee_nanos()),
@@ -41,7 +41,7 @@ impl<W: Write> SheetWriter<W> {
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     if text.contains([',', '"', ';', '\t', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
@@ -49,7 +49,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// Nanos as units with as many decimals as they need.
+/// Formats nanos as currency units, without trailing zeros.
 fn units(nanos: i64) -> String {
     let decimal = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
     decimal.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,6 +1,5 @@
-//! The columns of a deck.
+//! The columns of a deck; the table is in the parent module.
 
-/// What a column holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Column {
     Prefix,
@@ -13,7 +12,7 @@ pub enum Column {
     EffectiveAt,
 }
 
-impl ::sheet::Column for Column {
+impl sheet::Column for Column {
     const ALL: &'static [Column] = &[
         Column::Prefix,
         Column::Destination,

@@ -1,24 +1,24 @@
-//! The PDF as a reader of it sees it, through poppler's pdftotext.
+//! The PDF as readers see it: text and positions from poppler's pdftotext, structure from qpdf.
 
 use std::path::Path;
 use std::process::Command;
 
-use einvoice::{Invoice, Look, pdf};
+use einvoice::{Branding, Invoice, pdf};
 use proptest::prelude::*;
 
 use crate::{folder, run, samples};
 
 const ADVICE: &str = "make test installs it (tools/ensure-debian poppler-utils qpdf)";
 
-/// The margins, and where the foot begins, in points.
+/// The margins and the top of the footer, in points.
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 595.28 - 56.0;
-const FOOT: f64 = 841.89 - 56.0;
+const FOOTER: f64 = 841.89 - 56.0;
 
 /// The text of each page.
 fn pages(test: &str, invoice: &Invoice) -> Vec<String> {
     let path = folder(test).join("invoice.pdf");
-    std::fs::write(&path, pdf(invoice, &samples::look()).unwrap()).unwrap();
+    std::fs::write(&path, pdf(invoice, &samples::branding()).unwrap()).unwrap();
     let text = run(Command::new("pdftotext").arg("-layout").arg(&path).arg("-"), ADVICE);
     text.split_terminator('\u{c}').map(str::to_owned).collect()
 }
@@ -31,7 +31,7 @@ fn amount_after(page: &str, label: &str) -> i64 {
 }
 
 #[test]
-fn an_invoice_says_who_what_and_how_much() {
+fn an_invoice_shows_parties_dates_lines_and_totals() {
     let pages = pages("an_invoice", &samples::domestic());
     assert_eq!(pages.len(), 1);
     for part in [
@@ -52,7 +52,7 @@ fn an_invoice_says_who_what_and_how_much() {
 }
 
 #[test]
-fn a_credit_note_is_titled_so_and_names_its_invoice() {
+fn a_credit_note_has_its_title_and_names_its_invoice() {
     let pages = pages("a_credit_note", &samples::credit_note());
     assert!(pages[0].contains("Credit note 2026-000402") && pages[0].contains("Amount credited"));
     assert!(pages[0].contains("credited on invoice 2026-000317 of 1 November 2026"));
@@ -60,13 +60,13 @@ fn a_credit_note_is_titled_so_and_names_its_invoice() {
 }
 
 #[test]
-fn the_reason_for_no_vat_is_on_paper() {
+fn the_exemption_reason_is_shown() {
     let pages = pages("no_vat", &samples::reverse_charge());
     assert!(pages[0].contains("Reverse charge") && pages[0].contains("Ελληνικές Επικοινωνίες Α.Ε."), "{}", pages[0]);
 }
 
 #[test]
-fn two_hundred_lines_are_all_there_with_the_sum_carried_over_each_break() {
+fn two_hundred_lines_are_shown_with_the_total_carried_forward() {
     let invoice = samples::long(200);
     let pages = pages("two_hundred", &invoice);
     assert!((6..=9).contains(&pages.len()), "{} pages", pages.len());
@@ -94,11 +94,11 @@ fn two_hundred_lines_are_all_there_with_the_sum_carried_over_each_break() {
 }
 
 #[test]
-fn wherever_a_page_ends_nothing_runs_over_its_margins_or_into_its_foot() {
+fn no_text_crosses_the_margins_or_the_footer() {
     let path = folder("margins").join("invoice.pdf");
     let invoices = (15..=26).chain([60]).map(samples::long).chain([samples::hostile(), samples::large()]);
     for invoice in invoices {
-        std::fs::write(&path, pdf(&invoice, &samples::look()).unwrap()).unwrap();
+        std::fs::write(&path, pdf(&invoice, &samples::branding()).unwrap()).unwrap();
         let words = run(Command::new("pdftotext").arg("-bbox").arg(&path).arg("-"), ADVICE);
         for word in words.lines().filter(|line| line.contains("<word ")) {
             let edge = |name: &str| -> f64 {
@@ -106,13 +106,13 @@ fn wherever_a_page_ends_nothing_runs_over_its_margins_or_into_its_foot() {
                 word[from..].split('"').next().unwrap().parse().unwrap()
             };
             assert!(edge("xMin") >= LEFT - 1.0 && edge("xMax") <= RIGHT + 1.0, "{} lines: {word}", invoice.lines.len());
-            assert!(edge("yMax") <= FOOT || edge("yMin") >= FOOT, "{} lines: {word}", invoice.lines.len());
+            assert!(edge("yMax") <= FOOTER || edge("yMin") >= FOOTER, "{} lines: {word}", invoice.lines.len());
         }
     }
 }
 
 #[test]
-fn names_of_any_script_are_shown_and_none_breaks_the_document() {
+fn markup_and_other_scripts_in_names_are_shown_as_text() {
     let pages = pages("any_script", &samples::hostile());
     for part in ["</ram:Name><ram:ID>&amp;", "电信株式会社", "]]> <!-- \"quoted\" 'street'"] {
         assert!(pages[0].contains(part), "{part} is missing in\n{}", pages[0]);
@@ -120,43 +120,43 @@ fn names_of_any_script_are_shown_and_none_breaks_the_document() {
 }
 
 #[test]
-fn the_same_invoice_is_the_same_bytes() {
-    let (invoice, look) = (samples::domestic(), samples::look());
-    let first = pdf(&invoice, &look).unwrap();
-    assert!(first == pdf(&invoice, &look).unwrap());
-    let other = pdf(&Invoice { number: "2026-000318".to_owned(), ..invoice }, &look).unwrap();
+fn the_same_invoice_gives_the_same_bytes() {
+    let (invoice, branding) = (samples::domestic(), samples::branding());
+    let first = pdf(&invoice, &branding).unwrap();
+    assert!(first == pdf(&invoice, &branding).unwrap());
+    let other = pdf(&Invoice { number: "2026-000318".to_owned(), ..invoice }, &branding).unwrap();
     assert!(first != other);
-    let red = pdf(&samples::domestic(), &Look { accent: [200, 20, 20], ..look }).unwrap();
+    let red = pdf(&samples::domestic(), &Branding { accent: [200, 20, 20], ..branding }).unwrap();
     assert!(first != red);
 }
 
 #[test]
-fn the_files_are_sound() {
-    let folder = folder("sound");
+fn qpdf_finds_no_errors() {
+    let folder = folder("qpdf");
     for (name, invoice) in samples::all() {
         let path = folder.join(format!("{name}.pdf"));
-        std::fs::write(&path, pdf(&invoice, &samples::look()).unwrap()).unwrap();
-        sound(&path);
+        std::fs::write(&path, pdf(&invoice, &samples::branding()).unwrap()).unwrap();
+        check_with_qpdf(&path);
     }
 }
 
 proptest! {
-    // Each makes a whole document.
+    // Each case writes a whole document.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_keeps_an_invoice_from_being_written(texts in proptest::collection::vec(".{0,60}", 8)) {
+    fn any_text_can_be_written(texts in proptest::collection::vec(".{0,60}", 8)) {
         let [name, street, city, reference, description, terms, note, number] = texts.try_into().unwrap();
         let mut invoice = samples::domestic();
         (invoice.buyer.name, invoice.buyer.address.lines, invoice.buyer.address.city) = (name, vec![street], city);
         (invoice.buyer.reference, invoice.lines[0].description) = (Some(reference), description);
         (invoice.payment_terms, invoice.notes, invoice.number) = (Some(terms), vec![note], number);
-        let written = pdf(&invoice, &samples::look());
+        let written = pdf(&invoice, &samples::branding());
         prop_assert!(written.is_ok(), "{:?}", written);
     }
 }
 
-fn sound(path: &Path) {
-    let said = run(Command::new("qpdf").arg("--check").arg(path), ADVICE);
-    assert!(said.contains("No syntax or stream encoding errors found"), "{said}");
+fn check_with_qpdf(path: &Path) {
+    let output = run(Command::new("qpdf").arg("--check").arg(path), ADVICE);
+    assert!(output.contains("No syntax or stream encoding errors found"), "{output}");
 }

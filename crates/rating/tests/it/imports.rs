@@ -1,40 +1,40 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use rating::{Changes, Entry, Mode, Moment, Offer, Prefix, succeed};
+use rating::{Changes, Entry, Mode, Offer, Prefix, UnixMillis, apply_import};
 
 use crate::samples::{end, entries, entry, naive_in_force, prefix, rows};
 
-fn followed(old: Vec<Entry>, file: Vec<Entry>, mode: Mode, at: Moment) -> (Vec<Entry>, Changes) {
-    let mut succession = succeed(old, file, mode, at);
-    let new = succession.by_ref().collect();
-    (new, succession.changes())
+fn imported(old: Vec<Entry>, file: Vec<Entry>, mode: Mode, at: UnixMillis) -> (Vec<Entry>, Changes) {
+    let mut next_deck = apply_import(old, file, mode, at);
+    let new = next_deck.by_ref().collect();
+    (new, next_deck.changes())
 }
 
-fn replaced(old: Vec<Entry>, file: Vec<Entry>, at: Moment) -> Vec<Entry> {
-    followed(old, file, Mode::Replace, at).0
+fn replaced(old: Vec<Entry>, file: Vec<Entry>, at: UnixMillis) -> Vec<Entry> {
+    imported(old, file, Mode::Replace, at).0
 }
 
 #[test]
-fn a_row_of_the_future_leaves_the_old_price_in_force_until_then() {
+fn a_future_row_keeps_the_old_price_until_then() {
     let new = replaced(vec![entry("31", 1, 10), entry("31", 7, 12)], vec![entry("31", 9, 20)], 5);
     assert_eq!(new, [entry("31", 1, 10), entry("31", 7, 12), entry("31", 9, 20)]);
 }
 
 #[test]
-fn a_row_of_the_past_counts_from_the_import_and_shows_its_own_date() {
+fn a_past_row_takes_effect_at_the_import_and_keeps_its_date() {
     let new = replaced(vec![entry("31", 4, 10)], vec![entry("31", 2, 20)], 5);
     assert_eq!(new, [entry("31", 2, 20)]);
 }
 
 #[test]
-fn of_several_rows_of_the_past_the_last_one_counts() {
+fn the_last_of_several_past_rows_takes_effect() {
     let file = vec![entry("31", 1, 10), entry("31", 3, 30), entry("31", 8, 80)];
     assert_eq!(replaced(Vec::new(), file, 5), [entry("31", 3, 30), entry("31", 8, 80)]);
 }
 
 #[test]
-fn what_the_old_deck_had_planned_after_a_row_is_void() {
+fn later_entries_of_the_old_deck_are_dropped_after_a_row() {
     let old = vec![entry("31", 1, 10), entry("31", 6, 11), entry("31", 9, 12)];
     assert_eq!(
         replaced(old, vec![entry("31", 7, 20)], 5),
@@ -43,64 +43,64 @@ fn what_the_old_deck_had_planned_after_a_row_is_void() {
 }
 
 #[test]
-fn a_prefix_that_is_not_in_the_file_ends_with_the_files_earliest_date_or_stays() {
+fn an_absent_prefix_ends_at_the_earliest_date_or_stays_on_merge() {
     let old = || vec![entry("31", 1, 10), entry("32", 1, 10), entry("32", 8, 11)];
     let file = || vec![entry("31", 7, 20), entry("31", 9, 20)];
-    let (new, changes) = followed(old(), file(), Mode::Replace, 5);
+    let (new, changes) = imported(old(), file(), Mode::Replace, 5);
     assert_eq!(new, [entry("31", 1, 10), entry("31", 7, 20), entry("31", 9, 20), entry("32", 1, 10), end("32", 7),]);
     assert_eq!(changes, Changes { removed: 1, increased: 1, ..Changes::default() });
 
-    let (new, changes) = followed(old(), file(), Mode::Merge, 5);
+    let (new, changes) = imported(old(), file(), Mode::Merge, 5);
     assert_eq!(new[3..], [entry("32", 1, 10), entry("32", 8, 11)]);
     assert_eq!(changes, Changes { unchanged: 1, increased: 1, ..Changes::default() });
 }
 
 #[test]
-fn a_prefix_that_ends_at_once_is_gone() {
+fn a_prefix_that_ends_at_the_import_is_removed() {
     assert_eq!(replaced(vec![entry("32", 1, 10)], vec![entry("31", 2, 20)], 5), [entry("31", 2, 20)]);
 }
 
 #[test]
-fn what_was_over_before_the_import_is_not_carried_on() {
+fn entries_that_ended_before_the_import_are_dropped() {
     let old = vec![entry("31", 1, 10), end("31", 3), entry("32", 1, 10), end("32", 3), entry("32", 9, 10)];
-    let new = followed(old, Vec::new(), Mode::Merge, 5).0;
+    let new = imported(old, Vec::new(), Mode::Merge, 5).0;
     assert_eq!(new, [entry("32", 9, 10)]);
 }
 
 #[test]
-fn a_file_that_repeats_the_deck_changes_nothing() {
+fn importing_the_same_deck_changes_nothing() {
     let old = vec![entry("31", 1, 10), entry("32", 1, 20)];
-    let (new, changes) = followed(old.clone(), old.clone(), Mode::Replace, 5);
+    let (new, changes) = imported(old.clone(), old.clone(), Mode::Replace, 5);
     assert_eq!((new, changes), (old, Changes { unchanged: 2, ..Changes::default() }));
 }
 
-/// What the rules say of one prefix at one moment from the import on.
+/// The offer of one prefix by the rules, at a time from the import on.
 fn expected(
     prefix: Prefix,
     old: &[Entry],
     file: &[Entry],
     mode: Mode,
-    import: Moment,
-    at: Moment,
-) -> Option<(Moment, Offer)> {
+    import: UnixMillis,
+    at: UnixMillis,
+) -> Option<(UnixMillis, Offer)> {
     let mut rows = file.iter().filter(|row| row.prefix == prefix).peekable();
-    let named = rows.peek().is_some();
+    let is_in_file = rows.peek().is_some();
     if let Some(row) = rows.rfind(|row| row.effective_at <= at) {
         return row.offer.clone().map(|offer| (row.effective_at, offer));
     }
     let earliest = file.iter().map(|row| row.effective_at).min().unwrap_or(import);
-    let ended = mode == Mode::Replace && !named && at >= earliest.max(import);
+    let ended = mode == Mode::Replace && !is_in_file && at >= earliest.max(import);
     if ended { None } else { naive_in_force(old, at).remove(&prefix) }
 }
 
 proptest! {
     #[test]
-    fn the_new_deck_says_at_every_moment_what_the_rules_say(
+    fn the_new_deck_follows_the_rules_at_every_time(
         old in entries(), file in rows(), import in 0_i64..10, replace in any::<bool>(),
     ) {
         let mode = if replace { Mode::Replace } else { Mode::Merge };
-        let (new, changes) = followed(old.clone(), file.clone(), mode, import);
-        prop_assert!(new.is_sorted_by(|one, next| one.place() < next.place()));
+        let (new, changes) = imported(old.clone(), file.clone(), mode, import);
+        prop_assert!(new.is_sorted_by(|one, next| one.sort_key() < next.sort_key()));
 
         let prefixes: BTreeSet<Prefix> = old.iter().chain(&file).map(|entry| entry.prefix).collect();
         for at in import..12 {
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn the_new_deck_holds_nothing_that_is_over(old in entries(), file in rows(), import in 0_i64..10) {
+    fn the_new_deck_has_no_superseded_entries(old in entries(), file in rows(), import in 0_i64..10) {
         let new = replaced(old, file, import);
         for entries in new.chunk_by(|one, next| one.prefix == next.prefix) {
             prop_assert!(entries[0].offer.is_some());
@@ -140,10 +140,10 @@ proptest! {
 }
 
 #[test]
-fn the_changes_are_known_only_when_all_has_passed() {
-    let mut succession = succeed(Vec::new(), vec![entry("31", 0, 1), entry("32", 0, 1)], Mode::Replace, 5);
-    assert_eq!(succession.next().map(|entry| entry.prefix), Some(prefix("31")));
-    assert_eq!(succession.changes().added, 1);
-    assert_eq!(succession.by_ref().count(), 1);
-    assert_eq!(succession.changes().added, 2);
+fn changes_are_complete_once_the_iterator_is_exhausted() {
+    let mut next_deck = apply_import(Vec::new(), vec![entry("31", 0, 1), entry("32", 0, 1)], Mode::Replace, 5);
+    assert_eq!(next_deck.next().map(|entry| entry.prefix), Some(prefix("31")));
+    assert_eq!(next_deck.changes().added, 1);
+    assert_eq!(next_deck.by_ref().count(), 1);
+    assert_eq!(next_deck.changes().added, 2);
 }

@@ -14,7 +14,7 @@ use crate::http::problem::Problem;
 use crate::values::{AccountId, Rfc3339, Text, Time, UserId, id};
 
 id! {
-    /// A note about a customer.
+    /// Id of a note.
     pub struct NoteId;
 }
 

@@ -15,7 +15,7 @@ use crate::outside::files::ContentHash;
 use crate::values::{Date, ExactMoney, Rfc3339, Text, Time, id};
 
 id! {
-    /// An invoice.
+    /// Id of an invoice.
     pub struct InvoiceId;
 }
 

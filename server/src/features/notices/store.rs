@@ -5,7 +5,7 @@ use crate::features::notifications::Severity;
 use crate::values::{Text, Time, id};
 
 id! {
-    /// An announcement.
+    /// Id of a notice.
     pub struct NoticeId;
 }
 

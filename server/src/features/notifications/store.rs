@@ -7,7 +7,7 @@ use crate::db::{Conn, DbError, params, row, sql};
 use crate::values::{AccountId, Invalid, Stored, Time, id};
 
 id! {
-    /// A notification.
+    /// Id of a notification.
     pub struct NotificationId;
 }
 

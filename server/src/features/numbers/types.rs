@@ -9,7 +9,7 @@ use crate::features::stock::{NumberCapability, NumberType, Regulatory};
 use crate::values::{Country, E164, Money, Rfc3339, TrunkId, id};
 
 id! {
-    /// A number that a customer has.
+    /// Id of a rented number.
     pub struct NumberId;
 }
 

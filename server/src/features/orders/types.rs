@@ -9,7 +9,7 @@ use crate::features::stock::InventoryId;
 use crate::values::{Country, E164, IntakeId, Rfc3339, TrunkId, id};
 
 id! {
-    /// An order of a number.
+    /// Id of a number order.
     pub struct OrderId;
 }
 

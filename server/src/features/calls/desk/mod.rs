@@ -25,10 +25,13 @@ use store::{Shown, Wanted};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LiveFilters {
+    /// Return calls of this account only.
     #[serde(default)]
     account_id: Option<AccountId>,
+    /// Return calls of this trunk only.
     #[serde(default)]
     trunk_id: Option<TrunkId>,
+    /// Return outbound (`termination`) or inbound (`origination`) calls only.
     #[serde(default)]
     leg: Option<Leg>,
 }

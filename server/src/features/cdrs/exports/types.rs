@@ -12,7 +12,7 @@ use crate::outside::files::ContentHash;
 use crate::values::{Date, Rfc3339, Time, id, text_enum};
 
 id! {
-    /// Records of calls as a file.
+    /// Id of a CDR export.
     pub struct CdrExportId;
 }
 

@@ -8,7 +8,7 @@ use crate::features::imports::{ImportFault, ImportStatus};
 use crate::values::{Rfc3339, UpstreamId, id};
 
 id! {
-    /// An import of numbers.
+    /// Id of a DID inventory import.
     pub struct InventoryImportId;
 }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use platform::entropy::Entropy;
+use serde_json::{Value, json};
 
 use crate::Outcome;
 use crate::http::{Client, Response, get, post, post_body};

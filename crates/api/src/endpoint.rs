@@ -1,7 +1,7 @@
 //! An endpoint is declared once, as data. The pipeline, OpenAPI and the tests all read it from there.
 //!
-//! `who` and `limit` are demanded by the builder's types, and so is `audit` (or the reason why not) on a change:
-//! a row without them does not compile.
+//! `about`, `who` and `limit` are demanded by the builder's types, and so is `audit` (or the reason why not) on a
+//! change: a row without them does not compile.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -21,8 +21,13 @@ pub struct Endpoint {
     pub method: Method,
     /// Below `/v1`, with names in braces.
     pub path: &'static str,
+    /// What generated clients call it, such as `listTrunks`.
+    pub operation_id: &'static str,
+    /// Its title in the API reference: begins with a verb, no full stop.
     pub summary: &'static str,
-    pub tag: &'static str,
+    /// What it does, who may call it, and what happens next.
+    pub description: &'static str,
+    pub tag: Tag,
     pub who: Who,
     pub limit: Limit,
     pub idempotency: Idempotency,
@@ -32,6 +37,17 @@ pub struct Endpoint {
     /// Worked out when first asked for.
     known_problems: OnceLock<BTreeSet<Code>>,
     successes: OnceLock<Successes>,
+}
+
+/// A heading of the API reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    pub name: &'static str,
+    pub description: &'static str,
+}
+
+impl Tag {
+    const NONE: Tag = Tag { name: "", description: "" };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,47 +138,60 @@ pub struct Missing;
 /// A part that is there.
 pub struct Given;
 
-/// A row being written.
-pub struct Draft<W, L, A> {
+/// A row being written: whether its description, its callers, its limit and its audit action are there.
+pub struct Draft<D, W, L, A> {
     endpoint: Endpoint,
-    parts: PhantomData<(W, L, A)>,
+    parts: PhantomData<(D, W, L, A)>,
 }
 
 /// An endpoint that reads.
-pub fn get<Args, H>(path: &'static str, handler: H, summary: &'static str) -> Draft<Missing, Missing, Given>
+pub fn get<Args, H>(
+    path: &'static str,
+    handler: H,
+    operation_id: &'static str,
+    summary: &'static str,
+) -> Draft<Missing, Missing, Missing, Given>
 where
     Args: 'static,
     H: ReadHandler<Args>,
 {
-    draft(Method::GET, path, Box::new(Reading(handler, PhantomData)), summary)
+    draft(Method::GET, path, Box::new(Reading(handler, PhantomData)), operation_id, summary)
 }
 
 macro_rules! changing {
     ($($name:ident $method:ident),*) => {$(
         /// An endpoint that changes something.
-        pub fn $name<Args, H>(path: &'static str, handler: H, summary: &'static str) -> Draft<Missing, Missing, Missing>
+        pub fn $name<Args, H>(
+            path: &'static str,
+            handler: H,
+            operation_id: &'static str,
+            summary: &'static str,
+        ) -> Draft<Missing, Missing, Missing, Missing>
         where
             Args: 'static,
             H: WriteHandler<Args>,
         {
-            draft(Method::$method, path, Box::new(Writing(handler, PhantomData)), summary)
+            draft(Method::$method, path, Box::new(Writing(handler, PhantomData)), operation_id, summary)
         }
     )*};
 }
 
 changing!(post POST, put PUT, patch PATCH, delete DELETE);
 
-fn draft<W, L, A>(
+fn draft<D, W, L, A>(
     method: Method,
     path: &'static str,
     handler: Box<dyn AnyHandler>,
+    operation_id: &'static str,
     summary: &'static str,
-) -> Draft<W, L, A> {
+) -> Draft<D, W, L, A> {
     let endpoint = Endpoint {
         method,
         path,
+        operation_id,
         summary,
-        tag: "",
+        description: "",
+        tag: Tag::NONE,
         who: Who::Admin,
         limit: Limit::None,
         idempotency: Idempotency::None,
@@ -175,8 +204,8 @@ fn draft<W, L, A>(
     Draft { endpoint, parts: PhantomData }
 }
 
-impl<W, L, A> Draft<W, L, A> {
-    fn retyped<W2, L2, A2>(self) -> Draft<W2, L2, A2> {
+impl<D, W, L, A> Draft<D, W, L, A> {
+    fn retyped<D2, W2, L2, A2>(self) -> Draft<D2, W2, L2, A2> {
         Draft { endpoint: self.endpoint, parts: PhantomData }
     }
 
@@ -193,9 +222,17 @@ impl<W, L, A> Draft<W, L, A> {
     }
 }
 
-impl<L, A> Draft<Missing, L, A> {
+impl<W, L, A> Draft<Missing, W, L, A> {
+    /// What it does, who may call it, and what happens next, in one to three sentences.
+    pub fn about(mut self, description: &'static str) -> Draft<Given, W, L, A> {
+        self.endpoint.description = description;
+        self.retyped()
+    }
+}
+
+impl<D, L, A> Draft<D, Missing, L, A> {
     /// Who may call it.
-    pub fn who(mut self, who: Who) -> Draft<Given, L, A> {
+    pub fn who(mut self, who: Who) -> Draft<D, Given, L, A> {
         self.endpoint.who = who;
         if self.endpoint.changes() && who != Who::Anyone && self.endpoint.idempotency == Idempotency::None {
             self.endpoint.idempotency = Idempotency::Honoured;
@@ -204,28 +241,28 @@ impl<L, A> Draft<Missing, L, A> {
     }
 }
 
-impl<W, A> Draft<W, Missing, A> {
+impl<D, W, A> Draft<D, W, Missing, A> {
     /// What its calls count against.
-    pub fn limit(mut self, limit: Limit) -> Draft<W, Given, A> {
+    pub fn limit(mut self, limit: Limit) -> Draft<D, W, Given, A> {
         self.endpoint.limit = limit;
         self.retyped()
     }
 }
 
-impl<W, L> Draft<W, L, Missing> {
+impl<D, W, L> Draft<D, W, L, Missing> {
     /// What the audit log calls it.
-    pub fn audit(mut self, action: &'static str) -> Draft<W, L, Given> {
+    pub fn audit(mut self, action: &'static str) -> Draft<D, W, L, Given> {
         self.endpoint.audit = Audit::Action(action);
         self.retyped()
     }
 
     /// Leaves no row in the audit log, for a reason.
-    pub fn unaudited(self, _why: &'static str) -> Draft<W, L, Given> {
+    pub fn unaudited(self, _why: &'static str) -> Draft<D, W, L, Given> {
         self.retyped()
     }
 }
 
-impl<W, L> Draft<W, L, Given> {
+impl<D, W, L> Draft<D, W, L, Given> {
     /// What the audit log calls a read that must leave a trace: whoever it is answered to is written down first.
     pub fn audited_read(mut self, action: &'static str) -> Self {
         self.endpoint.audit = Audit::Action(action);
@@ -233,9 +270,9 @@ impl<W, L> Draft<W, L, Given> {
     }
 }
 
-impl Draft<Given, Given, Given> {
+impl Draft<Given, Given, Given, Given> {
     /// A complete row, under a heading of the API reference.
-    pub fn under(mut self, tag: &'static str) -> Endpoint {
+    pub fn under(mut self, tag: Tag) -> Endpoint {
         self.endpoint.tag = tag;
         self.endpoint
     }

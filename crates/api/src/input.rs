@@ -176,9 +176,8 @@ impl<T: FromStr + JsonSchema + Send + 'static> Input for Path<T> {
     }
 
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
-        let name = names_in(path).next();
-        let schema = schemas.subschema_for::<T>();
-        description.parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+        let schema = schemas.subschema_for::<T>().to_value();
+        description.parameters.extend(names_in(path).next().map(|name| parameter(name, "path", true, schema, schemas)));
         description.problems.push(Code::NotFound);
     }
 }
@@ -200,9 +199,9 @@ where
     }
 
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
-        let schemas = [schemas.subschema_for::<A>(), schemas.subschema_for::<B>()];
-        for (name, schema) in names_in(path).zip(schemas) {
-            description.parameters.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+        let both = [schemas.subschema_for::<A>(), schemas.subschema_for::<B>()];
+        for (name, schema) in names_in(path).zip(both) {
+            description.parameters.push(parameter(name, "path", true, schema.to_value(), schemas));
         }
         description.problems.push(Code::NotFound);
     }
@@ -210,6 +209,21 @@ where
 
 fn names_in(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// A parameter, told of by what its schema or else the named schema behind it says.
+fn parameter(name: &str, place: &str, required: bool, mut schema: Value, schemas: &SchemaGenerator) -> Value {
+    let own = schema.as_object_mut().and_then(|schema| schema.shift_remove("description"));
+    let told = own.or_else(|| {
+        let reference = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
+        schemas.definitions().get(reference)?.get("description").cloned()
+    });
+    let mut parameter = json!({"name": name, "in": place, "required": required});
+    if let Some(told) = told {
+        parameter["description"] = told;
+    }
+    parameter["schema"] = schema;
+    parameter
 }
 
 /// The query string, as the fields of a type.
@@ -259,8 +273,7 @@ pub fn describe_query<T: JsonSchema>(schemas: &mut SchemaGenerator, description:
     let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, schema) in object["properties"].as_object().into_iter().flatten() {
         let required = required.contains(&name.as_str());
-        let parameter = json!({"name": name, "in": "query", "required": required, "schema": schema});
-        description.parameters.push(parameter);
+        description.parameters.push(parameter(name, "query", required, schema.clone(), schemas));
     }
     description.problems.extend([Code::Malformed, Code::ValidationFailed]);
 }

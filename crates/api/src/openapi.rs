@@ -2,33 +2,43 @@
 
 use std::collections::BTreeMap;
 
+use hyper::StatusCode;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::auth::Who;
-use super::endpoint::{Endpoint, Idempotency};
+use super::endpoint::{Endpoint, Idempotency, Tag};
 use super::problem::{Code, ProblemBody, URN_PREFIX};
 use super::router::BASE;
 use platform::limits::Limit;
 
+const KEY_REQUIRED: &str = "UUID v4 chosen by the caller for this operation. Repeating the request with the same key \
+    within 24 hours returns the stored response instead of doing it twice.";
+const KEY_HONOURED: &str = "Optional UUID v4 chosen by the caller for this operation. Repeating the request with the \
+    same key within 24 hours returns the stored response instead of doing it twice.";
 const UUID_V4: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$";
+
+const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) platform: accounts, prepaid balance, SIP \
+    trunks, numbers (DIDs), rates, CDRs, and the administration of all of them.\n\n\
+    Bodies are JSON. Errors are problem details (RFC 7807): branch on `type`, which names the problem code. Lists are \
+    paged by `cursor` and `limit`. Repeat a lost request with the same `Idempotency-Key`.";
 
 /// Headers of responses, what they say, and an example.
 const HEADERS: [(&str, &str, &str); 9] = [
     (
         "X-Request-Id",
-        "Names the request in our log: the one that was sent, or one of ours.",
+        "Id of the request: the caller's, or a new one. Quote it when you contact support.",
         "0198c3c27f5e7d2a9d0c5b8f",
     ),
-    ("RateLimit-Policy", "How many requests a window of seconds allows.", "\"reads\";q=600;w=60"),
-    ("RateLimit", "How many of them are left, and in how many seconds all are again.", "\"reads\";r=599;t=60"),
-    ("ETag", "The version of the resource, for `If-None-Match` and `If-Match`.", "\"c2FtcGxl\""),
-    ("Link", "Where the next page is, unless this is the last.", "</v1/trunks?cursor=…>; rel=\"next\""),
-    ("Content-Disposition", "The name to keep the file under.", "attachment; filename=\"invoice.pdf\""),
-    ("Idempotent-Replayed", "This was answered before to the same `Idempotency-Key`.", "true"),
-    ("Retry-After", "In how many seconds to try again.", "1"),
-    ("WWW-Authenticate", "The scheme that is asked for.", "Bearer"),
+    ("RateLimit-Policy", "Rate limit: requests (`q`) per window of seconds (`w`).", "\"reads\";q=600;w=60"),
+    ("RateLimit", "Requests left (`r`), and seconds until the quota is full again (`t`).", "\"reads\";r=599;t=60"),
+    ("ETag", "Version of the resource, for `If-None-Match` and `If-Match`.", "\"c2FtcGxl\""),
+    ("Link", "Address of the next page; absent on the last page.", "</v1/trunks?cursor=…>; rel=\"next\""),
+    ("Content-Disposition", "File name of the download.", "attachment; filename=\"invoice.pdf\""),
+    ("Idempotent-Replayed", "`true` if this is the stored response to an earlier request with the same key.", "true"),
+    ("Retry-After", "Seconds to wait before the next try.", "1"),
+    ("WWW-Authenticate", "Authentication scheme that the endpoint requires.", "Bearer"),
 ];
 
 /// How request types are described: as they are read.
@@ -53,7 +63,7 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
     let (mut requests, mut responses) = (request_schemas(), response_schemas());
     let problem = responses.subschema_for::<ProblemBody<'static>>().to_value();
     let mut paths: Map<String, Value> = Map::new();
-    let mut tags: Vec<&str> = Vec::new();
+    let mut tags: Vec<Tag> = Vec::new();
     for endpoint in table {
         if !tags.contains(&endpoint.tag) {
             tags.push(endpoint.tag);
@@ -67,10 +77,10 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
         "info": {
             "title": "Trunkline",
             "version": "0.0.0",
-            "description": "Wholesale voice: accounts, prepaid balance, SIP trunks, numbers, calls and rates.",
+            "description": ABOUT,
         },
         "servers": [{"url": BASE}],
-        "tags": tags.iter().map(|tag| json!({"name": tag})).collect::<Vec<_>>(),
+        "tags": tags.iter().map(described_tag).collect::<Vec<_>>(),
         "paths": paths,
         "components": {
             "schemas": merged(requests, responses),
@@ -82,19 +92,23 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                     "type": "http",
                     "scheme": "bearer",
                     "bearerFormat": "JWT",
-                    "description": "The access token of a sign-in, as `Authorization: Bearer …`. It lasts 15 minutes; \
-                                    `POST /auth/refresh` gives the next.",
+                    "description": "Access token from sign-in, sent as `Authorization: Bearer …`. It expires after 15 \
+                                    minutes; get the next one from `POST /auth/refresh`.",
                 },
                 "adminBearer": {
                     "type": "http",
                     "scheme": "bearer",
                     "bearerFormat": "JWT",
-                    "description": "The same token, of one of the carrier's team: its `roles` name `admin`, or `support` \
-                                    where that may do it too.",
+                    "description": "Access token of a team member, sent in the same way. Its `roles` must contain \
+                                    `admin`, or `support` where the operation lists it in `x-roles`.",
                 },
             },
         },
     })
+}
+
+fn described_tag(tag: &Tag) -> Value {
+    json!({"name": tag.name, "description": tag.description})
 }
 
 /// Types that are both read and written must look the same, or carry two names.
@@ -118,9 +132,10 @@ fn operation(
     let mut description = endpoint.handler.describe(endpoint.path, requests);
     header_parameters(endpoint, &mut description.parameters);
     let mut operation = json!({
-        "operationId": operation_id(endpoint),
+        "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
-        "tags": [endpoint.tag],
+        "description": endpoint.description,
+        "tags": [endpoint.tag.name],
         "x-roles": endpoint.who.roles(),
         "security": match endpoint.who {
             Who::Anyone => json!([]),
@@ -146,17 +161,17 @@ fn header_parameters(endpoint: &Endpoint, parameters: &mut Vec<Value>) {
     };
     let uuid = json!({"type": "string", "format": "uuid", "pattern": UUID_V4});
     match endpoint.idempotency {
-        Idempotency::Required => header("Idempotency-Key", true, uuid, "A UUID v4 of this logical operation."),
-        Idempotency::Honoured => {
-            header("Idempotency-Key", false, uuid, "A UUID v4; a retry with it is answered alike.")
-        }
+        Idempotency::Required => header("Idempotency-Key", true, uuid, KEY_REQUIRED),
+        Idempotency::Honoured => header("Idempotency-Key", false, uuid, KEY_HONOURED),
         Idempotency::None => {}
     }
     if endpoint.is_conditional() {
-        header("If-Match", false, json!({"type": "string"}), "The ETag of the version to change.");
+        let about = "ETag of the version to change; 412 if it has changed since. Without it the last write wins.";
+        header("If-Match", false, json!({"type": "string"}), about);
     }
     if endpoint.handler.is_tagged() {
-        header("If-None-Match", false, json!({"type": "string"}), "The ETag of the version you have.");
+        let about = "ETag of the version that the caller has; 304 without a body if it is still current.";
+        header("If-None-Match", false, json!({"type": "string"}), about);
     }
 }
 
@@ -164,7 +179,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     let mut answers: BTreeMap<String, Value> = BTreeMap::new();
     let status = endpoint.handler.status();
     let mut success = json!({
-        "description": status.canonical_reason().unwrap_or("Success"),
+        "description": meaning(status),
         "headers": headers(&headers_of_success(endpoint)),
     });
     if let Some(content) = endpoint.handler.content(responses) {
@@ -172,12 +187,13 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     }
     if let Some(refusal) = endpoint.handler.refusal() {
         let mut refused = success.clone();
-        refused["description"] = refusal.canonical_reason().unwrap_or("Refused").into();
+        refused["description"] = "The request was refused; the body has the same form as that of a success.".into();
         answers.insert(refusal.as_str().to_owned(), refused);
     }
     answers.insert(status.as_str().to_owned(), success);
     if endpoint.handler.is_tagged() {
-        answers.insert("304".to_owned(), json!({"description": "Not Modified", "headers": headers(&["ETag"])}));
+        let description = meaning(StatusCode::NOT_MODIFIED);
+        answers.insert("304".to_owned(), json!({"description": description, "headers": headers(&["ETag"])}));
     }
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
     for code in endpoint.problems(of_inputs) {
@@ -187,7 +203,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
         let titles: Vec<&str> = codes.iter().map(|code| code.title()).collect();
         let urns: Vec<String> = codes.iter().map(|code| format!("{URN_PREFIX}{}", code.as_str())).collect();
         let mut answer = json!({
-            "description": titles.join("; "),
+            "description": format!("{}.", titles.join(", or ")),
             "x-problem-codes": codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
             "content": {"application/problem+json": {"schema": {
                 "allOf": [problem, {"properties": {"type": {"enum": urns}}}],
@@ -201,6 +217,18 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
         answers.insert(status.to_string(), answer);
     }
     json!(answers)
+}
+
+/// What a status without a problem says.
+fn meaning(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::OK => "The request succeeded.",
+        StatusCode::CREATED => "The resource was created.",
+        StatusCode::ACCEPTED => "The request was accepted; the work continues in the background.",
+        StatusCode::NO_CONTENT => "The request succeeded; there is no body.",
+        StatusCode::NOT_MODIFIED => "The resource has not changed since the version in `If-None-Match`.",
+        status => status.canonical_reason().unwrap_or("The request succeeded."),
+    }
 }
 
 /// A problem names its request in its body; what else every response carries is told with the success.
@@ -222,15 +250,4 @@ fn headers_of_success(endpoint: &Endpoint) -> Vec<&'static str> {
 fn headers(names: &[&str]) -> Value {
     let reference = |name: &&str| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")}));
     Value::Object(names.iter().map(reference).collect())
-}
-
-/// `POST /auth/sign-in` is `postAuthSignIn`.
-fn operation_id(endpoint: &Endpoint) -> String {
-    let mut id = endpoint.method.as_str().to_lowercase();
-    for word in endpoint.path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
-        let (first, rest) = word.split_at(1);
-        id.push_str(&first.to_uppercase());
-        id.push_str(rest);
-    }
-    id
 }

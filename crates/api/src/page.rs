@@ -204,12 +204,12 @@ where
         describe_query::<F>(schemas, description);
         description.parameters.push(json!({
             "name": "limit", "in": "query", "required": false,
-            "description": "How many items a page holds at most.",
+            "description": "Maximum number of items on the page.",
             "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": LIMIT_DEFAULT},
         }));
         description.parameters.push(json!({
             "name": "cursor", "in": "query", "required": false,
-            "description": "The `next_cursor` of the page before; keep the filters as they were.",
+            "description": "`next_cursor` of the previous page, with the same filters; absent for the first page.",
             "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"},
         }));
     }

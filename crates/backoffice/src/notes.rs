@@ -15,7 +15,7 @@ use identity::users;
 use values::{AccountId, Rfc3339, Text, Time, UserId, id};
 
 id! {
-    /// A note about a customer.
+    /// Id of a note.
     pub struct NoteId;
 }
 

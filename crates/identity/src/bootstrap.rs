@@ -47,7 +47,7 @@ impl Input for SetupToken {
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
         description.parameters.push(json!({
             "name": "X-Bootstrap-Token", "in": "header", "required": true, "schema": {"type": "string"},
-            "description": "Printed by the server at its first start, or set by TRUNKLINE_BOOTSTRAP_TOKEN.",
+            "description": "Bootstrap token: printed by the server at its first start, or set by TRUNKLINE_BOOTSTRAP_TOKEN.",
         }));
         description.problems.push(Code::Forbidden);
     }

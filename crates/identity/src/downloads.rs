@@ -1,9 +1,12 @@
 //! `GET /files/{token}`: the file behind a signed link. The link is the permission; nobody needs to be signed in.
 
+use std::convert::Infallible;
+use std::str::FromStr;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use hyper::header::HeaderValue;
+use schemars::JsonSchema;
 
 use api::answer::Attachment;
 use api::context::ReadCtx;
@@ -18,7 +21,20 @@ use values::Time;
 /// How long a link to somebody's paper lives.
 const LINK_LIVES: Duration = Duration::from_secs(5 * 60);
 
-pub async fn download(ctx: ReadCtx, Path(token): Path<String>) -> Result<Attachment, Problem> {
+/// Signed token of a download link; it names the file and expires.
+#[derive(JsonSchema)]
+#[schemars(inline)]
+pub struct LinkToken(String);
+
+impl FromStr for LinkToken {
+    type Err = Infallible;
+
+    fn from_str(token: &str) -> Result<Self, Infallible> {
+        Ok(LinkToken(token.to_owned()))
+    }
+}
+
+pub async fn download(ctx: ReadCtx, Path(LinkToken(token)): Path<LinkToken>) -> Result<Attachment, Problem> {
     let app = ctx.request.app.clone();
     let now = ctx.request.now;
     // The connection is not needed while the file streams.

@@ -66,14 +66,17 @@ pub fn schema(prefix: &'static str, generator: &schemars::SchemaGenerator) -> sc
     }
 }
 
-/// A typed id.
+/// A typed id. Its doc comment is its description in the API.
 ///
 /// ```
 /// trunkline::values::id! {
-///     /// A file handed in for review.
+///     /// Id of an uploaded document.
 ///     pub struct DocumentId = "kybd_";
 /// }
-/// trunkline::values::id! { pub struct TrunkId; }
+/// trunkline::values::id! {
+///     /// Id of a trunk.
+///     pub struct TrunkId;
+/// }
 ///
 /// let id: DocumentId = "0198C0DE-7A3B-7C4D-8E5F-001122334455".parse().unwrap();
 /// assert_eq!(id.to_string(), "kybd_0198c0de7a3b7c4d8e5f001122334455");
@@ -138,7 +141,13 @@ macro_rules! id {
             }
 
             fn json_schema(generator: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
-                $crate::id::schema($prefix, generator)
+                $(#[$meta])*
+                #[allow(dead_code)]
+                #[derive(::schemars::JsonSchema)]
+                struct Documented;
+
+                let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
+                $crate::described($crate::id::schema($prefix, generator), &documented)
             }
         }
 
@@ -157,77 +166,77 @@ macro_rules! id {
 }
 
 id! {
-    /// A person who signs in.
+    /// Id of a user.
     pub struct UserId = "usr_";
 }
 
 id! {
-    /// A customer's company.
+    /// Id of an account, that is, of a customer's company.
     pub struct AccountId = "acc_";
 }
 
 id! {
-    /// One signing-in and all tokens that follow from it.
+    /// Id of a session: one sign-in and all tokens that follow from it.
     pub struct SessionId;
 }
 
 id! {
-    /// A collection of documents under review.
+    /// Id of a compliance intake.
     pub struct IntakeId;
 }
 
 id! {
-    /// A document of such a collection.
+    /// Id of a document of a compliance intake.
     pub struct IntakeDocumentId;
 }
 
 id! {
-    /// A collection of documents of a business verification; the same UUID as its [`IntakeId`].
+    /// Id of a KYB intake: the UUID of its compliance intake with another prefix.
     pub struct KybId = "kyb_";
 }
 
 id! {
-    /// A document of a business verification; the same UUID as its [`IntakeDocumentId`].
+    /// Id of a document of a KYB intake.
     pub struct KybDocumentId = "kybd_";
 }
 
 id! {
-    /// A card that is being verified.
+    /// Id of a card verification.
     pub struct CardVerificationId = "pmv_";
 }
 
 id! {
-    /// A carrier that takes our calls.
+    /// Id of an upstream.
     pub struct UpstreamId;
 }
 
 id! {
-    /// Something we asked the payment provider for: a top-up, a charge, or a card to be saved.
+    /// Id of a payment: a top-up, a charge of a saved card, or the saving of a card.
     pub struct PaymentId;
 }
 
 id! {
-    /// A saved card.
+    /// Id of a saved card.
     pub struct PaymentMethodId;
 }
 
 id! {
-    /// A payment, or a part of one, on its way back.
+    /// Id of a refund.
     pub struct RefundId;
 }
 
 id! {
-    /// Where a customer's calls come in and go out.
+    /// Id of a trunk.
     pub struct TrunkId;
 }
 
 id! {
-    /// A network that a trunk's calls come from.
+    /// Id of an allow-list entry.
     pub struct IpAllowEntryId;
 }
 
 id! {
-    /// A call: its token while it lasts, and the id of its record after.
+    /// Id of a call: its token while it is live, the id of its CDR afterwards.
     pub struct CallId;
 }
 

@@ -97,6 +97,15 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
+/// A schema with the description of another, which is how the doc comment of a macro's type comes into the API.
+#[doc(hidden)]
+pub fn described(mut schema: schemars::Schema, documented: &schemars::Schema) -> schemars::Schema {
+    if let Some(description) = documented.get("description") {
+        schema.insert("description".to_owned(), description.clone());
+    }
+    schema
+}
+
 /// The name of a `format` and its check.
 pub type Format = (&'static str, fn(&str) -> bool);
 

@@ -1,6 +1,6 @@
 //! Choices that are words on the wire and in the database.
 
-/// An enum whose variants are fixed words.
+/// An enum whose variants are fixed words. Its doc comment is its description in the API.
 ///
 /// ```
 /// trunkline::values::text_enum! {
@@ -75,8 +75,15 @@ macro_rules! text_enum {
                 stringify!($name).into()
             }
 
-            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
-                ::schemars::json_schema!({ "type": "string", "enum": [$($word),+] })
+            fn json_schema(generator: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                $(#[$meta])*
+                #[allow(dead_code)]
+                #[derive(::schemars::JsonSchema)]
+                struct Documented;
+
+                let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
+                let choices = ::schemars::json_schema!({ "type": "string", "enum": [$($word),+] });
+                $crate::described(choices, &documented)
             }
         }
 

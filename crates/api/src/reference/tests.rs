@@ -64,6 +64,16 @@ fn an_operation_tells_who_may_call_what_it_takes_and_what_may_go_wrong() {
 }
 
 #[test]
+fn operations_and_chapters_show_their_descriptions() {
+    let page = render(&json!({
+        "tags": [{"name": "Trunks", "description": "SIP trunks of the account."}],
+        "paths": {"/trunks": {"get": {"tags": ["Trunks"], "summary": "List trunks", "description": "Newest first. See `cursor`."}}},
+    }));
+    assert!(page.contains("id=\"tag-Trunks\">Trunks</h2><p>SIP trunks of the account.</p>"));
+    assert!(page.contains("<p>Newest first. See <code>cursor</code>.</p>"));
+}
+
+#[test]
 fn nothing_of_the_document_becomes_markup() {
     let evil = "</style><script>alert('x')</script>\"><img src=x onerror=y>";
     let page = render(&json!({

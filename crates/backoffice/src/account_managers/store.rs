@@ -4,7 +4,7 @@ use db::{Conn, DbError, params, row, sql};
 use values::{Email, Text, Time, id};
 
 id! {
-    /// Somebody of the carrier who looks after customers.
+    /// Id of an account manager.
     pub struct AccountManagerId;
 }
 

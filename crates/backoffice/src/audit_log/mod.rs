@@ -16,21 +16,25 @@ use values::{AccountId, Rfc3339, Text, Time, UnixMillis, UserId};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
-    /// Such as `account.update`.
+    /// Return entries of this action only, such as `account.update`.
     #[serde(default)]
     action: Option<Text<1, 100>>,
+    /// Return entries about this account only.
     #[serde(default)]
     account_id: Option<AccountId>,
+    /// Return entries of this user only.
     #[serde(default)]
     user_id: Option<UserId>,
+    /// Return entries of this kind of actor only.
     #[serde(default)]
     actor: Option<Actor>,
+    /// Return entries with this outcome only.
     #[serde(default)]
     outcome: Option<Outcome>,
-    /// Not before.
+    /// Return entries of this time or later (RFC 3339).
     #[serde(default)]
     from: Option<Rfc3339>,
-    /// Before.
+    /// Return entries before this time (RFC 3339).
     #[serde(default)]
     to: Option<Rfc3339>,
 }

@@ -33,6 +33,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return accounts in this beta status only.
     #[serde(default)]
     status: Option<AccountStatus>,
 }

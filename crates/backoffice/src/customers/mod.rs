@@ -40,11 +40,13 @@ const SPEND_DAYS: i64 = 30;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
-    /// An id, a number, an address of a trunk, an email, or the beginnings of words of a name.
+    /// Search text: id of an account or user, email, number, IP address or network, or the beginnings of words of a name.
     #[serde(default)]
     q: Option<Text<1, 100>>,
+    /// Return customers in this onboarding status only.
     #[serde(default)]
     onboarding_status: Option<OnboardingStatus>,
+    /// Return customers of this account manager only.
     #[serde(default)]
     account_manager_id: Option<AccountManagerId>,
 }

@@ -17,7 +17,7 @@ text_enum! {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WindowQuery {
-    /// An hour in minutes, or a day or a week in hours.
+    /// Period to show: `1h` by minute, `24h` and `7d` by hour.
     #[serde(default = "an_hour")]
     pub window: Window,
 }

@@ -5,7 +5,7 @@ use identity::notifications::Severity;
 use values::{Text, Time, id};
 
 id! {
-    /// An announcement.
+    /// Id of a notice.
     pub struct NoticeId;
 }
 

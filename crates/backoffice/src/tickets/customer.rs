@@ -22,6 +22,7 @@ const OPEN_AT_MOST: i64 = 100;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return tickets in this status only.
     #[serde(default)]
     status: Option<TicketStatus>,
 }

@@ -7,7 +7,7 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, CallId, List, Text, Time, UserId, id, text_enum};
 
 id! {
-    /// A conversation with support.
+    /// Id of a ticket.
     pub struct TicketId;
 }
 

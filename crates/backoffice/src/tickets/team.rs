@@ -21,10 +21,13 @@ use values::{AccountId, Change};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return tickets of this account only.
     #[serde(default)]
     account_id: Option<AccountId>,
+    /// Return tickets in this status only.
     #[serde(default)]
     status: Option<TicketStatus>,
+    /// Return tickets of this priority only.
     #[serde(default)]
     priority: Option<Priority>,
 }

@@ -23,8 +23,10 @@ use values::{AccountId, Date, Money, Time};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return invoices in this status only.
     #[serde(default)]
     status: Option<InvoiceStatus>,
+    /// Return invoices of this customer only.
     #[serde(default)]
     customer_id: Option<AccountId>,
 }

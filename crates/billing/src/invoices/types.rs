@@ -15,7 +15,7 @@ use platform::outside::files::ContentHash;
 use values::{Date, ExactMoney, Rfc3339, Text, Time, id};
 
 id! {
-    /// An invoice.
+    /// Id of an invoice.
     pub struct InvoiceId;
 }
 

@@ -111,7 +111,7 @@ impl JsonSchema for EitherId {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string", "minLength": 1, "maxLength": EitherId::LONGEST,
-            "description": "A top-up's `id`, or the `topup_id` that the provider gave it.",
+            "description": "Id of a top-up, or the provider's `topup_id`.",
         })
     }
 }

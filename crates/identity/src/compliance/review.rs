@@ -22,8 +22,10 @@ use values::{IntakeDocumentId, IntakeId};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return intakes in this status only.
     #[serde(default)]
     status: Option<IntakeStatus>,
+    /// Return intakes of this purpose only.
     #[serde(default)]
     purpose: Option<Purpose>,
 }

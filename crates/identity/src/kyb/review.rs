@@ -24,6 +24,7 @@ use values::{IntakeId, KybDocumentId, KybId, Time, UnixSeconds};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return KYB intakes in this status only.
     #[serde(default)]
     status: Option<KybStatus>,
 }

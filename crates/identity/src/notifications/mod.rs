@@ -69,7 +69,7 @@ pub async fn notify<N: News + Sync>(
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
-    /// Only those that nobody has read.
+    /// Return unread notifications only.
     #[serde(default)]
     unread: bool,
 }

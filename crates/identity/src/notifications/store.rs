@@ -7,7 +7,7 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Invalid, Stored, Time, id};
 
 id! {
-    /// A notification.
+    /// Id of a notification.
     pub struct NotificationId;
 }
 

@@ -16,16 +16,20 @@ use values::Country;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return groups of this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
+    /// Return groups of this number type only.
     #[serde(default, rename = "type")]
     kind: Option<NumberType>,
+    /// Return groups whose numbers have this capability only.
     #[serde(default)]
     capability: Option<NumberCapability>,
-    /// Digits that the numbers begin with, country code first.
+    /// Return groups whose prefix begins with these digits only, country code first; the plus is optional.
     #[serde(default)]
     #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
     prefix: Option<String>,
+    /// Return groups that can be ordered at once (`api`), or only those that need documents (`docs_required`).
     #[serde(default)]
     regulatory: Option<Regulatory>,
 }

@@ -16,16 +16,20 @@ use values::{Country, E164, UpstreamId};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return DIDs of this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
+    /// Return DIDs of this number type only.
     #[serde(default, rename = "type")]
     kind: Option<NumberType>,
+    /// Return DIDs of this upstream only.
     #[serde(default)]
     upstream_id: Option<UpstreamId>,
-    /// Digits that the numbers begin with, country code first.
+    /// Return DIDs that begin with these digits only, country code first; the plus is optional.
     #[serde(default)]
     #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
     prefix: Option<String>,
+    /// Return DIDs that are for sale (`true`) or withdrawn (`false`) only.
     #[serde(default)]
     is_active: Option<bool>,
 }

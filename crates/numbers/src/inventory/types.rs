@@ -8,12 +8,12 @@ use identity::balance::CURRENCY;
 use values::{Change, Country, DocKind, E164, Invalid, Money, UpstreamId, id, text_enum};
 
 id! {
-    /// A group of numbers that a customer can order from.
+    /// Id of an inventory group.
     pub struct InventoryId;
 }
 
 id! {
-    /// A number of the stock.
+    /// Id of a DID in the inventory.
     pub struct StockId;
 }
 

@@ -9,7 +9,7 @@ use crate::inventory::InventoryId;
 use values::{Country, E164, IntakeId, Rfc3339, TrunkId, id};
 
 id! {
-    /// An order of a number.
+    /// Id of a number order.
     pub struct OrderId;
 }
 

@@ -9,7 +9,7 @@ use identity::balance::CURRENCY;
 use values::{Country, E164, Money, Rfc3339, TrunkId, id};
 
 id! {
-    /// A number that a customer has.
+    /// Id of a rented number.
     pub struct NumberId;
 }
 

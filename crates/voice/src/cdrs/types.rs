@@ -182,24 +182,28 @@ pub struct ExchangeRate {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CdrFilters {
-    /// Calls that began then or later.
+    /// Return calls that started at this time or later (RFC 3339).
     #[serde(default)]
     from: Option<Rfc3339>,
-    /// Calls that began before.
+    /// Return calls that started before this time (RFC 3339).
     #[serde(default)]
     to: Option<Rfc3339>,
+    /// Return calls of this trunk only.
     #[serde(default)]
     trunk_id: Option<TrunkId>,
+    /// Return calls with this outcome only.
     #[serde(default)]
     status: Option<CallStatus>,
+    /// Return outbound (`termination`) or inbound (`origination`) calls only.
     #[serde(default)]
     leg: Option<Leg>,
+    /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
-    /// What the caller's number begins with; its plus may be left out, or be 00.
+    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
     #[serde(default)]
     calling: Option<Text<1, 128>>,
-    /// What the called number begins with; its plus may be left out, or be 00.
+    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
     #[serde(default)]
     called: Option<Text<1, 128>>,
 }
@@ -226,29 +230,34 @@ impl CdrFilters {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCdrFilters {
+    /// Return calls of this account only.
     #[serde(default)]
     account_id: Option<AccountId>,
-    /// Who carried the call.
+    /// Return calls that this upstream terminated only.
     #[serde(default)]
     upstream_id: Option<UpstreamId>,
+    /// Return calls of this trunk only.
     #[serde(default)]
     trunk_id: Option<TrunkId>,
+    /// Return calls with this outcome only.
     #[serde(default)]
     status: Option<CallStatus>,
+    /// Return outbound (`termination`) or inbound (`origination`) calls only.
     #[serde(default)]
     leg: Option<Leg>,
+    /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
-    /// Calls that began then or later.
+    /// Return calls that started at this time or later (RFC 3339).
     #[serde(default)]
     from: Option<Rfc3339>,
-    /// Calls that began before.
+    /// Return calls that started before this time (RFC 3339).
     #[serde(default)]
     to: Option<Rfc3339>,
-    /// What the caller's number begins with; its plus may be left out, or be 00.
+    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
     #[serde(default)]
     calling: Option<Text<1, 128>>,
-    /// What the called number begins with; its plus may be left out, or be 00.
+    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
     #[serde(default)]
     called: Option<Text<1, 128>>,
 }

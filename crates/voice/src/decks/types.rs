@@ -8,7 +8,7 @@ use identity::imports::{ImportFault, ImportStatus};
 use values::{Rfc3339, UpstreamId, id, text_enum};
 
 id! {
-    /// An import of a rate deck.
+    /// Id of a rate deck import.
     pub struct DeckImportId;
 }
 
@@ -80,10 +80,10 @@ impl DeckImport {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {
-    /// Only tell what would change.
+    /// Report what would change, and change nothing.
     #[serde(default)]
     pub dry_run: bool,
-    /// `replace` unless given.
+    /// Whether prefixes that the file does not name end (`replace`, the default) or stay (`merge`).
     #[serde(default)]
     pub mode: Option<ImportMode>,
 }

@@ -87,7 +87,7 @@ impl FxRatesUpdate {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsOf {
-    /// The last rates that are not newer; today's unless given.
+    /// Return the newest rates of this day or before; today if left out.
     #[serde(default)]
     date: Option<Date>,
 }

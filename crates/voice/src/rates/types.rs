@@ -57,12 +57,13 @@ pub fn moment(millis: rating::UnixMillis) -> Rfc3339 {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateFilters {
-    /// Only prefixes that begin with these digits.
+    /// Return prefixes that begin with these digits only.
     #[serde(default)]
     pub prefix: Option<Digits>,
+    /// Return rates of this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     pub country: Option<Country>,
-    /// A part of the destination's name.
+    /// Return destinations whose name contains this text only; case does not matter.
     #[serde(default)]
     pub q: Option<Text<1, 100>>,
 }
@@ -70,7 +71,7 @@ pub struct RateFilters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberQuery {
-    /// A number in international form, such as +31201234567; the plus may be left out, or be 00.
+    /// Number in international form, such as +31201234567; the plus is optional, and 00 is accepted.
     pub number: Digits,
 }
 
@@ -117,7 +118,9 @@ pub struct RateDiffEntry {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffQuery {
+    /// First moment of the comparison (RFC 3339).
     pub from: Rfc3339,
+    /// Second moment of the comparison (RFC 3339), not before `from`.
     pub to: Rfc3339,
 }
 
@@ -154,12 +157,13 @@ impl AdminRate {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRateFilters {
+    /// Return rates of this upstream only.
     #[serde(default)]
     pub upstream_id: Option<UpstreamId>,
-    /// Only prefixes that begin with these digits.
+    /// Return prefixes that begin with these digits only.
     #[serde(default)]
     pub prefix: Option<Digits>,
-    /// A part of the destination's name.
+    /// Return destinations whose name contains this text only; case does not matter.
     #[serde(default)]
     pub q: Option<Text<1, 100>>,
 }

@@ -25,6 +25,7 @@ use values::{List, Time, UpstreamId};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
+    /// Return upstreams in this status only.
     #[serde(default)]
     status: Option<UpstreamStatus>,
 }

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
 use api::auth::Who;
-use api::endpoint::Endpoint;
+use api::endpoint::{Endpoint, Tag};
 use serde_json::json;
 use server::routes;
 use values::Role;
@@ -69,32 +70,36 @@ fn names_something_of_a_customer(endpoint: &Endpoint) -> bool {
 
 fn table() -> String {
     let mut text = "# Who may call what\n\n\
-        Made from the table of endpoints, and held against a running service by the tests: a number is the status of the\n\
-        refusal, a dot means that the caller is let in. An asterisk: what belongs to another customer is 404.\n\
-        Run `make access-table` to regenerate this page.\n"
+        Generated from the table of endpoints, and checked against a running service by the tests. A number is the status\n\
+        of the refusal; a dot means that the caller is admitted. An asterisk: what belongs to another customer is 404.\n\
+        After a change of the table, run `make access-table` to update this page.\n"
         .to_owned();
-    let mut heading = "";
-    for endpoint in routes::table() {
-        if endpoint.tag != heading {
-            heading = endpoint.tag;
-            write!(text, "\n## {heading}\n\n| Endpoint |").unwrap();
-            for (_, title) in CALLERS {
-                write!(text, " {title} |").unwrap();
-            }
-            writeln!(text, "\n|---|{}", "---|".repeat(CALLERS.len())).unwrap();
+    let rows = routes::table();
+    let mut tags: Vec<Tag> = rows.iter().map(|endpoint| endpoint.tag).collect();
+    let mut known = BTreeSet::new();
+    tags.retain(|tag| known.insert(tag.name));
+    for tag in tags {
+        write!(text, "\n## {}\n\n| Endpoint |", tag.name).unwrap();
+        for (_, title) in CALLERS {
+            write!(text, " {title} |").unwrap();
         }
-        write!(text, "| `{}` |", name(&endpoint)).unwrap();
-        for (caller, _) in CALLERS {
-            let mark = match refusal(&endpoint, caller) {
-                Some((status, _)) => status.to_string(),
-                None if names_something_of_a_customer(&endpoint) => "· *".to_owned(),
-                None => "·".to_owned(),
-            };
-            write!(text, " {mark} |").unwrap();
-        }
-        text.push('\n');
+        writeln!(text, "\n|---|{}", "---|".repeat(CALLERS.len())).unwrap();
+        rows.iter().filter(|endpoint| endpoint.tag == tag).for_each(|endpoint| write_row(&mut text, endpoint));
     }
     text
+}
+
+fn write_row(text: &mut String, endpoint: &Endpoint) {
+    write!(text, "| `{}` |", name(endpoint)).unwrap();
+    for (caller, _) in CALLERS {
+        let mark = match refusal(endpoint, caller) {
+            Some((status, _)) => status.to_string(),
+            None if names_something_of_a_customer(endpoint) => "· *".to_owned(),
+            None => "·".to_owned(),
+        };
+        write!(text, " {mark} |").unwrap();
+    }
+    text.push('\n');
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod rates;
 mod recorded;
 pub mod team;
 mod voice;
+mod wording;
 
 use api::endpoint::Endpoint;
 

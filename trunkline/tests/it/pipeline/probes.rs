@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use api::answer::{Created, Json};
 use api::auth::Who;
 use api::context::{Committed, ReadCtx, RequestCtx};
-use api::endpoint::{Endpoint, get, post};
+use api::endpoint::{Endpoint, Tag, get, post};
 use api::input::{Body, Path, Query};
 use api::page::{Listing, Page};
 use api::problem::{Code, Problem};
@@ -161,37 +161,62 @@ async fn ask(_: ReadCtx, Query(question): Query<Question>) -> Result<Json<Questi
     Ok(Json(question))
 }
 
+const PROBES: Tag = Tag { name: "Probes", description: "Endpoints that only tests have." };
+
 pub fn table() -> Vec<Endpoint> {
     use Limit::{Reads, SignIn, Writes};
     use Who::{Anyone, SignedIn};
+    let about = "Does what a test needs.";
     vec![
-        post("/marks", mark, "Leaves a mark")
+        post("/marks", mark, "mark", "Leaves a mark")
+            .about(about)
             .idempotent()
             .who(SignedIn)
             .limit(Writes)
             .audit("probe.mark")
             .problems(&[Code::StateConflict])
-            .under("Probes"),
-        post("/marks/{name}", mark_below, "Leaves a mark elsewhere")
+            .under(PROBES),
+        post("/marks/{name}", mark_below, "markBelow", "Leaves a mark elsewhere")
+            .about(about)
             .who(SignedIn)
             .limit(Writes)
             .audit("probe.mark")
             .problems(&[Code::StateConflict])
-            .under("Probes"),
-        post("/open-marks", mark, "Leaves a mark for anyone")
+            .under(PROBES),
+        post("/open-marks", mark, "markOpenly", "Leaves a mark for anyone")
+            .about(about)
             .who(Anyone)
             .limit(SignIn)
             .audit("probe.mark")
             .problems(&[Code::StateConflict])
-            .under("Probes"),
-        post("/panics", panic_outside, "Panics").who(SignedIn).limit(Writes).audit("probe.panic").under("Probes"),
-        get("/panics", panic_reading, "Panics").who(Anyone).limit(Limit::None).under("Probes"),
-        post("/waits", wait_inside, "Waits inside").who(SignedIn).limit(Writes).audit("probe.wait").under("Probes"),
-        get("/held", held, "Waits at the gate").who(Anyone).limit(Limit::None).under("Probes"),
-        post("/held", held_mark, "Marks").who(SignedIn).limit(Writes).audit("probe.held").under("Probes"),
-        get("/items", items, "A list").who(SignedIn).limit(Reads).under("Probes"),
-        get("/other-items", items, "Another list").who(SignedIn).limit(Reads).under("Probes"),
-        get("/questions", ask, "Asks").who(Anyone).limit(Limit::None).under("Probes"),
+            .under(PROBES),
+        post("/panics", panic_outside, "panicOutside", "Panics")
+            .about(about)
+            .who(SignedIn)
+            .limit(Writes)
+            .audit("probe.panic")
+            .under(PROBES),
+        get("/panics", panic_reading, "panicReading", "Panics")
+            .about(about)
+            .who(Anyone)
+            .limit(Limit::None)
+            .under(PROBES),
+        post("/waits", wait_inside, "waitInside", "Waits inside")
+            .about(about)
+            .who(SignedIn)
+            .limit(Writes)
+            .audit("probe.wait")
+            .under(PROBES),
+        get("/held", held, "held", "Waits at the gate").about(about).who(Anyone).limit(Limit::None).under(PROBES),
+        post("/held", held_mark, "heldMark", "Marks")
+            .about(about)
+            .who(SignedIn)
+            .limit(Writes)
+            .audit("probe.held")
+            .under(PROBES),
+        get("/items", items, "items", "A list").about(about).who(SignedIn).limit(Reads).under(PROBES),
+        get("/other-items", items, "otherItems", "Another list").about(about).who(SignedIn).limit(Reads).under(PROBES),
+        get("/questions", ask, "ask", "Asks").about(about).who(Anyone).limit(Limit::None).under(PROBES),
     ]
 }
 

@@ -37,7 +37,7 @@ const UNDER_WAY_AT_MOST: i64 = 20;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {
-    /// Whose numbers they are.
+    /// Upstream that the DIDs come from.
     upstream_id: UpstreamId,
 }
 

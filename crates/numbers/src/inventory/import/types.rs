@@ -8,7 +8,7 @@ use identity::imports::{ImportFault, ImportStatus};
 use values::{Rfc3339, UpstreamId, id};
 
 id! {
-    /// An import of numbers.
+    /// Id of a DID inventory import.
     pub struct InventoryImportId;
 }
 

@@ -24,7 +24,7 @@ use revolut::Revolut;
 use sandbox::Sandbox;
 
 text_enum! {
-    /// Who handles payments.
+    /// Name of a payment provider.
     pub enum Provider {
         Sandbox = "sandbox",
         Revolut = "revolut",

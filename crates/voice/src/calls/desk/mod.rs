@@ -25,10 +25,13 @@ use values::{AccountId, CallId, ExactMoney, Money, Rfc3339, Time, TrunkId, Upstr
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LiveFilters {
+    /// Return calls of this account only.
     #[serde(default)]
     account_id: Option<AccountId>,
+    /// Return calls of this trunk only.
     #[serde(default)]
     trunk_id: Option<TrunkId>,
+    /// Return outbound (`termination`) or inbound (`origination`) calls only.
     #[serde(default)]
     leg: Option<Leg>,
 }

@@ -12,7 +12,7 @@ use platform::outside::files::ContentHash;
 use values::{Date, Rfc3339, Time, id, text_enum};
 
 id! {
-    /// Records of calls as a file.
+    /// Id of a CDR export.
     pub struct CdrExportId;
 }
 

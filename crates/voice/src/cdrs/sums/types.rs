@@ -11,7 +11,7 @@ use values::{Country, Date, ExactMoney, Money, Rfc3339, TrunkId, text_enum};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SummaryQuery {
-    /// A UTC day; today unless it is sent.
+    /// UTC day to sum up; today if left out.
     #[serde(default)]
     pub date: Option<Date>,
 }
@@ -69,9 +69,10 @@ text_enum! {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsrAcdQuery {
-    /// Whole hours, of which the last goes on; `24h` unless it is sent.
+    /// Period that ends with the current hour; `24h` if left out.
     #[serde(default)]
     pub period: Option<AsrAcdPeriod>,
+    /// Count calls of this trunk only.
     #[serde(default)]
     pub trunk_id: Option<TrunkId>,
 }
@@ -110,7 +111,7 @@ text_enum! {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityQuery {
-    /// `week` unless it is sent.
+    /// Period to show: a `week` by hour or a `month` by day; `week` if left out.
     #[serde(default)]
     pub period: Option<CapacityPeriod>,
 }

@@ -1,0 +1,74 @@
+//! The headings of the API reference: each groups operations and says what they are about.
+
+use api::endpoint::Tag;
+
+macro_rules! tags {
+    ($($constant:ident = $name:literal, $description:literal;)*) => {
+        $(pub const $constant: Tag = Tag { name: $name, description: $description };)*
+    };
+}
+
+tags! {
+    AUTHENTICATION = "Authentication",
+        "Sign-in with password, second factor or magic link; refresh tokens; password reset.";
+    ONBOARDING = "Onboarding",
+        "From signup to an approved account: beta status, traffic profile, KYB and card verification.";
+    COMPLIANCE = "Compliance",
+        "Compliance intakes: the documents that a KYB review or a number order requires.";
+    CURRENT_USER = "Current user",
+        "The signed-in user: its account, its sessions and its second factor.";
+    ACCOUNT = "Account",
+        "Company details of the account.";
+    BALANCE = "Balance",
+        "Prepaid balance, ledger, auto-recharge and low-balance alert.";
+    NOTIFICATIONS = "Notifications",
+        "What happened to the account, as codes with a payload. Clients map a code to a text.";
+    SUPPORT = "Support",
+        "Support tickets of the account, and notices of the operator.";
+    PAYMENTS = "Payments",
+        "Top-ups and saved cards. Card details go to the payment provider's checkout only.";
+    VAT = "VAT",
+        "VAT id, its checks, and VAT evidence of the account.";
+    INVOICES = "Invoices",
+        "Monthly invoices and their PDFs.";
+    TRUNKS = "Trunks",
+        "SIP trunks, their IP allow-lists, and the account's fraud caps.";
+    NUMBERS = "Numbers",
+        "Rented numbers (DIDs), the inventory to order from, and number orders.";
+    RATES = "Rates",
+        "Sell rates by prefix: list, lookup, comparison and export.";
+    CDRS = "CDRs",
+        "Call detail records, their exports, rollups such as ASR and ACD, peak concurrent calls and zone quotas.";
+    FILES = "Files",
+        "Downloads by signed link.";
+    WEBHOOKS = "Provider webhooks",
+        "Webhooks that the payment provider sends to Trunkline.";
+    ADMIN_ACCESS = "Admin access",
+        "Creation of the first admin, and the second factor of admins.";
+    CUSTOMERS = "Customers",
+        "Customers as the team sees them: search, suspension, impersonation, notes, account managers.";
+    ADMIN_SUPPORT = "Admin support",
+        "Tickets of all customers, and the notices that all users see.";
+    TEAM = "Team",
+        "Team members and their roles, and the audit log.";
+    BETA_QUEUE = "Beta queue",
+        "Review of the accounts that signed up for the private beta.";
+    KYB_REVIEW = "KYB review",
+        "Review of KYB intakes.";
+    COMPLIANCE_REVIEW = "Compliance review",
+        "Review of all compliance intakes and their documents.";
+    ADMIN_BILLING = "Admin billing",
+        "Credits, balance limits, dunning, exchange rates, and invoices of all customers.";
+    LIVE_CALLS = "Live calls",
+        "Live calls of all customers, and the zone quotas that limit them.";
+    UPSTREAMS = "Upstreams",
+        "Upstreams, their rate decks, what they charge, and the routes to a number.";
+    DID_INVENTORY = "DID inventory",
+        "All DIDs that can be rented out, and their imports.";
+    DASHBOARDS = "Dashboards",
+        "Traffic of the service, and its security.";
+    ADMIN_CDRS = "Admin CDRs",
+        "CDRs of all customers, with cost and margin.";
+    ADMIN_PAYMENTS = "Admin payments",
+        "Payments of all customers, and refunds.";
+}

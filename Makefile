@@ -21,7 +21,7 @@ test: nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz ## run all 
 check: rust ## check formatting, lints, layout rules and dependencies
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
-	cargo test --locked --quiet --test tidy --test dependencies
+	cargo test --locked --quiet -p tidy
 
 bench: rust ## run the benchmarks and write docs/benchmarks.md
 	bench/run $(ARGS)

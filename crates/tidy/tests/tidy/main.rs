@@ -1,6 +1,6 @@
-//! The rules of the house that a compiler does not know, as tests over the text of the repository.
+//! Rules that a compiler does not check, as tests over the text of the repository.
 //!
-//! Each rule is a plain function from files to findings, so that a sample can prove it able to fail.
+//! Each rule is a plain function from files to findings, so that a sample can prove that it can fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod layers;
@@ -10,6 +10,10 @@ mod sql;
 
 use std::path::Path;
 use std::process::Command;
+
+/// The crates of the service from the bottom up: each may use those before it.
+const CRATES: &[&str] =
+    &["values", "db", "platform", "api", "identity", "voice", "billing", "numbers", "backoffice", "server"];
 
 /// A text file of the repository, by its path from the root.
 struct File {
@@ -35,15 +39,22 @@ impl File {
         self.path.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension))
     }
 
-    /// Its path inside `server/src`, if it lies there.
-    fn in_crate(&self) -> Option<&str> {
-        self.path.strip_prefix("server/src/")
+    /// Its path inside the `src` of this crate of the service, if it lies there.
+    fn in_crate(&self, name: &str) -> Option<&str> {
+        let path = if name == "server" { &self.path } else { self.path.strip_prefix("crates/")? };
+        path.strip_prefix(name)?.strip_prefix("/src/").filter(|_| self.has_extension(&["rs"]))
+    }
+
+    /// The crate of the service whose shipped source this is, and its path inside that crate's `src`.
+    fn of_service(&self) -> Option<(&'static str, &str)> {
+        CRATES.iter().find_map(|name| Some((*name, self.in_crate(name)?)))
     }
 }
 
 /// Every text file that git tracks or would track.
 fn repository() -> Vec<File> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies inside the repository");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the package lies inside the repository");
     let listing = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)

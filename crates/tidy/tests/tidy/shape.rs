@@ -28,7 +28,7 @@ fn attics(files: &[File]) -> Vec<Finding> {
 
 fn leftovers(files: &[File]) -> Vec<Finding> {
     // Whoever forbids these words has to name them.
-    let names_them = |file: &&File| file.path.starts_with("trunkline/tests/tidy/") || file.path == "CONTRIBUTING.md";
+    let names_them = |file: &&File| file.path.starts_with("crates/tidy/") || file.path == "CONTRIBUTING.md";
     let read = files.iter().filter(|file| !names_them(file) && !file.has_extension(&["lock"]));
     each_line(read, |line| LEFTOVERS.iter().find(|word| has_word(line, word)).map(|word| format!("says {word}")))
 }
@@ -68,8 +68,8 @@ fn sleeping_tests(files: &[File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.has_extension(&["rs"])) {
         let source = Source::read(&file.text);
-        let tests_at = match file.in_crate() {
-            Some(path) if !path.ends_with("tests.rs") => source.tests_at(),
+        let tests_at = match file.of_service() {
+            Some((_, path)) if !path.ends_with("tests.rs") => source.tests_at(),
             Some(_) => 0,
             None if file.path.starts_with("trunkline/tests/") => 0,
             None => continue,
@@ -130,8 +130,8 @@ fn no_test_sleeps() {
     let in_unit_test = format!("sleep(a);\n#[cfg(test)]\nmod tests {{\n{call}}}\n");
     let count = |path: &str, text: &str| sleeping_tests(&[sample(path, text)]).len();
     assert_eq!(count("trunkline/tests/it/trunks.rs", call), 3);
-    assert_eq!(count("server/src/jobs/runner.rs", &in_unit_test), 3);
-    assert_eq!(count("server/src/jobs/runner.rs", call), 0);
+    assert_eq!(count("crates/platform/src/jobs/runner.rs", &in_unit_test), 3);
+    assert_eq!(count("crates/platform/src/jobs/runner.rs", call), 0);
     assert_eq!(count("trunkline/tests/it/trunks.rs", "// sleep(a)\nlet a = \"sleep(b)\"; oversleep(c);\n"), 0);
 }
 

@@ -12,7 +12,7 @@ use values::Value;
 
 use super::error::{DbError, Result};
 use super::postgres::Session;
-use super::row::{FromRow, Row};
+use super::row::{FromRow, Row, TableRow};
 use super::sqlite;
 use crate::metrics::Metrics;
 
@@ -131,6 +131,17 @@ impl Conn {
     /// The number of rows inserted, changed or deleted.
     pub async fn exec(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<u64> {
         self.run(sql, params, |_| Ok(())).await
+    }
+
+    /// Inserts a row of a table as declared by [`table_row!`](crate::table_row).
+    pub async fn insert<R: TableRow>(&mut self, row: &R) -> Result<()> {
+        self.exec(R::INSERT, row.values().as_ref()).await?;
+        Ok(())
+    }
+
+    /// Writes every column of the row with this key; answers whether there is one.
+    pub async fn update<R: TableRow>(&mut self, row: &R) -> Result<bool> {
+        Ok(self.exec(R::UPDATE, row.values().as_ref()).await? > 0)
     }
 
     /// Statements that need nothing of each other's answers: PostgreSQL gets them in one round trip, in this order.

@@ -35,7 +35,7 @@ pub use ddl::sqlite_ddl;
 pub use error::{DbError, Result};
 pub use migrate::{MIGRATIONS, Migration};
 pub use options::{DbOptions, Location};
-pub use row::{FromRow, Row};
+pub use row::{FromRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 

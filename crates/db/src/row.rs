@@ -2,7 +2,7 @@
 
 use rusqlite::types::ValueRef;
 use tokio_postgres::types::{FromSql, Type};
-use values::{Cell, Column};
+use values::{Cell, Column, Value};
 
 use super::error::{DbError, Result};
 
@@ -122,4 +122,62 @@ macro_rules! row {
             }
         }
     };
+}
+
+/// Declares a [`row!`](crate::row) that is also written: `NAMES` are its columns and `values` what goes into them, in the
+/// same order. With `in table`, [`Conn::insert`](crate::Conn::insert) and [`Conn::update`](crate::Conn::update) take it
+/// as it is; the first column is its key.
+#[macro_export]
+macro_rules! table_row {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident in $table:ident { $($fields:tt)+ }) => {
+        $crate::table_row! { $(#[$meta])* $vis struct $name { $($fields)+ } }
+
+        impl $crate::TableRow for $name {
+            const INSERT: &'static str = {
+                const TEXT: &$crate::statements::Text =
+                    &$crate::statements::insert_text(stringify!($table), &$name::NAMES);
+                TEXT.as_str()
+            };
+            const UPDATE: &'static str = {
+                const TEXT: &$crate::statements::Text =
+                    &$crate::statements::update_text(stringify!($table), &$name::NAMES);
+                TEXT.as_str()
+            };
+            type Values<'a> = [$crate::Value<'a>; $name::WIDTH];
+
+            fn values(&self) -> Self::Values<'_> {
+                $name::values(self)
+            }
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty),+ $(,)?
+    }) => {
+        $crate::row! {
+            $(#[$meta])*
+            $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type),+ }
+        }
+
+        impl $name {
+            #[allow(dead_code)]
+            pub const NAMES: [&'static str; Self::WIDTH] = [$(stringify!($field)),+];
+
+            #[allow(dead_code)]
+            pub fn values(&self) -> [$crate::Value<'_>; Self::WIDTH] {
+                $crate::row_values![$(self.$field),+]
+            }
+        }
+    };
+}
+
+/// A row that is inserted and updated whole; made by [`table_row!`](crate::table_row).
+pub trait TableRow {
+    const INSERT: &'static str;
+    /// Sets every column but the first, which is the key.
+    const UPDATE: &'static str;
+    type Values<'a>: AsRef<[Value<'a>]> + Send
+    where
+        Self: 'a;
+
+    fn values(&self) -> Self::Values<'_>;
 }

@@ -48,6 +48,97 @@ pub const fn join<const N: usize>(parts: &[&str]) -> [u8; N] {
     joined
 }
 
+/// A statement text made while compiling.
+#[doc(hidden)]
+pub struct Text {
+    bytes: [u8; Text::MAX_BYTES],
+    length: usize,
+}
+
+impl Text {
+    const MAX_BYTES: usize = 4096;
+
+    const fn new() -> Text {
+        Text { bytes: [0; Text::MAX_BYTES], length: 0 }
+    }
+
+    /// A text that is too long does not compile.
+    const fn push(&mut self, part: &str) {
+        let (bytes, mut at) = (part.as_bytes(), 0);
+        while at < bytes.len() {
+            self.bytes[self.length] = bytes[at];
+            self.length += 1;
+            at += 1;
+        }
+    }
+
+    /// `$n`.
+    const fn push_parameter(&mut self, number: usize) {
+        self.push("$");
+        let mut unit = 1;
+        while number / unit >= 10 {
+            unit *= 10;
+        }
+        while unit > 0 {
+            self.bytes[self.length] = b'0' + (number / unit % 10) as u8;
+            self.length += 1;
+            unit /= 10;
+        }
+    }
+
+    pub const fn as_str(&self) -> &str {
+        match std::str::from_utf8(self.bytes.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+}
+
+/// `INSERT INTO table (a, b) VALUES ($1, $2)`.
+#[doc(hidden)]
+pub const fn insert_text(table: &str, names: &[&str]) -> Text {
+    let mut text = Text::new();
+    text.push("INSERT INTO ");
+    text.push(table);
+    text.push(" (");
+    let mut at = 0;
+    while at < names.len() {
+        text.push(if at == 0 { "" } else { ", " });
+        text.push(names[at]);
+        at += 1;
+    }
+    text.push(") VALUES (");
+    at = 0;
+    while at < names.len() {
+        text.push(if at == 0 { "" } else { ", " });
+        at += 1;
+        text.push_parameter(at);
+    }
+    text.push(")");
+    text
+}
+
+/// `UPDATE table SET b = $2, c = $3 WHERE a = $1`.
+#[doc(hidden)]
+pub const fn update_text(table: &str, names: &[&str]) -> Text {
+    let mut text = Text::new();
+    text.push("UPDATE ");
+    text.push(table);
+    text.push(" SET ");
+    let mut at = 1;
+    while at < names.len() {
+        text.push(if at == 1 { "" } else { ", " });
+        text.push(names[at]);
+        text.push(" = ");
+        at += 1;
+        text.push_parameter(at);
+    }
+    text.push(" WHERE ");
+    text.push(names[0]);
+    text.push(" = $1");
+    text
+}
+
 /// The text as PostgreSQL takes it: `/*pg FOR UPDATE SKIP LOCKED */` is a comment on SQLite and SQL there.
 pub fn postgres_text(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "/*pg ";
@@ -66,18 +157,6 @@ pub fn postgres_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_dialect_switch_opens_for_postgres_only() {
-        assert_eq!(postgres_text("SELECT 1"), "SELECT 1");
-        assert_eq!(postgres_text("SELECT a /*pg FOR UPDATE */ /* b */"), "SELECT a FOR UPDATE  /* b */");
-        assert_eq!(postgres_text("/*pg A*/ b /*pg C*/"), "A b C");
-    }
-}
-
 /// A text with its parameters, made in one place to be run in another.
 pub struct Statement {
     pub text: &'static str,
@@ -91,5 +170,25 @@ impl Statement {
 
     pub fn parts(&self) -> (&'static str, &[Value<'static>]) {
         (self.text, &self.params)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_inserted_and_updated_by_its_columns() {
+        const TEN: [&str; 10] = ["id", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        assert_eq!(insert_text("trunks", &TEN[..2]).as_str(), "INSERT INTO trunks (id, b) VALUES ($1, $2)");
+        assert_eq!(update_text("trunks", &TEN[..3]).as_str(), "UPDATE trunks SET b = $2, c = $3 WHERE id = $1");
+        assert!(insert_text("trunks", &TEN).as_str().ends_with("$9, $10)"));
+    }
+
+    #[test]
+    fn the_dialect_switch_opens_for_postgres_only() {
+        assert_eq!(postgres_text("SELECT 1"), "SELECT 1");
+        assert_eq!(postgres_text("SELECT a /*pg FOR UPDATE */ /* b */"), "SELECT a FOR UPDATE  /* b */");
+        assert_eq!(postgres_text("/*pg A*/ b /*pg C*/"), "A b C");
     }
 }

@@ -87,17 +87,19 @@ fn sqlite_text(text: &str) -> String {
 
 /// Every `sql!(…)` of the source, with the columns of rows put in.
 fn statements() -> Vec<Statement> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = Vec::new();
-    for file in rust_files(&source) {
+    for file in [root.join("crates"), root.join("server")].iter().flat_map(|folder| rust_files(folder)) {
         let text = std::fs::read_to_string(&file).unwrap();
+        let path = file.strip_prefix(root).unwrap().display();
+        found.extend(table_rows(&text).into_iter().map(|text| Statement { place: path.to_string(), text }));
         for (at, call) in text.match_indices("sql!(") {
             let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
             if text[line_start..at].trim_start().starts_with("//") {
                 continue;
             }
             let line = text[..at].matches('\n').count() + 1;
-            let place = format!("{}:{line}", file.strip_prefix(&source).unwrap().display());
+            let place = format!("{path}:{line}");
             let statement = arguments(&text[at + call.len()..], &text).unwrap_or_else(|why| {
                 panic!("{place}: {why}; sql! takes string literals and X::COLS of the same file")
             });
@@ -159,10 +161,35 @@ fn string_literal<'t>(text: &'t str, out: &mut String) -> Result<&'t str, String
     Err("the literal does not end".into())
 }
 
+/// What `table_row! { struct Name in table { … } }` is inserted and updated by.
+fn table_rows(file: &str) -> Vec<String> {
+    let mut statements = Vec::new();
+    for (at, _) in file.match_indices(" in ").filter(|(at, _)| file[..*at].trim_end().contains("table_row!")) {
+        let Some((name, table)) =
+            file[..at].rsplit_once("struct ").map(|(_, name)| name).zip(file[at + 4..].split_once(" {"))
+        else {
+            continue;
+        };
+        let table = table.0;
+        let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_word(name) || !is_word(table) {
+            continue;
+        }
+        let columns = columns(name, file).unwrap();
+        let names: Vec<&str> = columns.split(", ").collect();
+        statements.push(db::statements::insert_text(table, &names).as_str().to_owned());
+        statements.push(db::statements::update_text(table, &names).as_str().to_owned());
+    }
+    statements
+}
+
 /// The select list of `row! { struct Name { pub a: A, b: B } }`.
 fn columns(row: &str, file: &str) -> Option<String> {
-    let (_, body) = file.split_once(&format!("struct {row} {{"))?;
-    let (fields, _) = body.split_once('}')?;
+    let (_, declared) = [" ", " in "].iter().find_map(|next| {
+        let found = file.split_once(&format!("struct {row}{next}"))?;
+        (*next == " in " || found.1.starts_with('{')).then_some(found)
+    })?;
+    let (fields, _) = declared.split_once('{')?.1.split_once('}')?;
     let without_comments: String = fields.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let names = without_comments.split(',').filter_map(|field| {
         let (declared, _) = field.split_once(':')?;

@@ -48,18 +48,8 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trun
 
 pub async fn create(ctx: RequestCtx, Body(wanted): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
     known_zone(&ctx.app.settings, &wanted.zone)?;
-    let new = TrunkRow {
-        id: TrunkId::new(ctx.app.entropy.uuid(ctx.now)),
-        account_id: ctx.principal()?.account_id,
-        name: wanted.name,
-        zone: wanted.zone,
-        channel_cap: wanted.channel_cap,
-        cps_limit: wanted.cps_limit,
-        inbound_uri: wanted.inbound_uri,
-        is_default: wanted.is_default,
-        created_at: ctx.now,
-        updated_at: ctx.now,
-    };
+    let id = TrunkId::new(ctx.app.entropy.uuid(ctx.now));
+    let new = wanted.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.note("trunk_id", new.id.to_string());
     ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
 }
@@ -74,7 +64,7 @@ async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem>
     if trunk.is_default {
         store::unset_default(tx, trunk.account_id, trunk.created_at).await?;
     }
-    store::insert(tx, &trunk).await?;
+    tx.insert(&trunk).await?;
     Ok(Created(Trunk::new(trunk, &tx.ctx.app.settings)))
 }
 
@@ -91,11 +81,11 @@ pub async fn change(
 }
 
 async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<Json<Trunk>, Problem> {
-    let (call, now) = (tx.ctx, tx.ctx.now);
+    let (ctx, now) = (tx.ctx, tx.ctx.now);
     let before = own(tx, id).await?;
-    tx.expect_version(&Trunk::new(before.clone(), &call.app.settings))?;
+    tx.expect_version(&Trunk::new(before.clone(), &ctx.app.settings))?;
     let mut trunk = before.clone();
-    wanted.apply(&mut trunk);
+    wanted.clone().apply(&mut trunk);
     match (before.is_default, trunk.is_default) {
         (true, false) => {
             return Err(Problem::state_conflict("This trunk is the default; make another one the default."));
@@ -104,8 +94,8 @@ async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<J
         _ => {}
     }
     trunk.updated_at = now;
-    store::update(tx, &trunk).await?;
-    Ok(Json(Trunk::new(trunk, &call.app.settings)))
+    tx.update(&trunk).await?;
+    Ok(Json(Trunk::new(trunk, &ctx.app.settings)))
 }
 
 pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {

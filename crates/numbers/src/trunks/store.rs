@@ -1,11 +1,11 @@
 //! The trunks table.
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, params, sql, table_row};
 use values::{AccountId, SipUri, Text, Time, TrunkId};
 
-row! {
+table_row! {
     #[derive(Clone)]
-    pub struct TrunkRow {
+    pub struct TrunkRow in trunks {
         pub id: TrunkId,
         pub account_id: AccountId,
         pub name: Text<1, 200>,
@@ -54,53 +54,6 @@ pub async fn unset_default(conn: &mut Conn, account: AccountId, now: Time) -> Re
     conn.exec(
         sql!("UPDATE trunks SET is_default = FALSE, updated_at = $2 WHERE account_id = $1 AND is_default"),
         params![account, now],
-    )
-    .await?;
-    Ok(())
-}
-
-pub async fn insert(conn: &mut Conn, trunk: &TrunkRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO trunks (id, account_id, name, zone, channel_cap, cps_limit, inbound_uri, is_default,
-                                 created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-        ),
-        params![
-            trunk.id,
-            trunk.account_id,
-            trunk.name,
-            trunk.zone,
-            trunk.channel_cap,
-            trunk.cps_limit,
-            trunk.inbound_uri,
-            trunk.is_default,
-            trunk.created_at,
-            trunk.updated_at
-        ],
-    )
-    .await?;
-    Ok(())
-}
-
-/// Writes what may change of a trunk.
-pub async fn update(conn: &mut Conn, trunk: &TrunkRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "UPDATE trunks SET name = $2, zone = $3, channel_cap = $4, cps_limit = $5, inbound_uri = $6,
-                               is_default = $7, updated_at = $8
-             WHERE id = $1"
-        ),
-        params![
-            trunk.id,
-            trunk.name,
-            trunk.zone,
-            trunk.channel_cap,
-            trunk.cps_limit,
-            trunk.inbound_uri,
-            trunk.is_default,
-            trunk.updated_at
-        ],
     )
     .await?;
     Ok(())

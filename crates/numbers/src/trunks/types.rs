@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::TrunkRow;
 use platform::config::Settings;
-use values::{Change, Rfc3339, SipUri, Text, TrunkId};
+use values::{AccountId, Change, Rfc3339, SipUri, Text, Time, TrunkId};
 
 #[derive(Serialize, JsonSchema)]
 pub struct Trunk {
@@ -64,6 +64,23 @@ pub struct TrunkCreate {
     pub inbound_uri: Option<SipUri>,
 }
 
+impl TrunkCreate {
+    pub fn into_row(self, id: TrunkId, account_id: AccountId, now: Time) -> TrunkRow {
+        TrunkRow {
+            id,
+            account_id,
+            name: self.name,
+            zone: self.zone,
+            channel_cap: self.channel_cap,
+            cps_limit: self.cps_limit,
+            inbound_uri: self.inbound_uri,
+            is_default: self.is_default,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrunkUpdate {
@@ -86,13 +103,12 @@ pub struct TrunkUpdate {
 }
 
 impl TrunkUpdate {
-    pub fn apply(&self, trunk: &mut TrunkRow) {
-        let TrunkUpdate { name, zone, channel_cap, cps_limit, is_default, inbound_uri } = self.clone();
-        name.apply(&mut trunk.name);
-        zone.apply(&mut trunk.zone);
-        channel_cap.apply(&mut trunk.channel_cap);
-        cps_limit.apply(&mut trunk.cps_limit);
-        is_default.apply(&mut trunk.is_default);
-        inbound_uri.apply(&mut trunk.inbound_uri);
+    pub fn apply(self, trunk: &mut TrunkRow) {
+        self.name.apply(&mut trunk.name);
+        self.zone.apply(&mut trunk.zone);
+        self.channel_cap.apply(&mut trunk.channel_cap);
+        self.cps_limit.apply(&mut trunk.cps_limit);
+        self.is_default.apply(&mut trunk.is_default);
+        self.inbound_uri.apply(&mut trunk.inbound_uri);
     }
 }

@@ -38,7 +38,7 @@ async fn switch_sees(world: &World) -> Vec<(String, String)> {
 }
 
 both! {
-    async fn a_network_is_listed_in_its_own_form_and_removed(db) {
+    async fn a_network_is_listed_in_canonical_form_and_removed(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let trunk = add(&cora, "First").await;
@@ -63,7 +63,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_nobody_on_the_internet_can_send_from_is_refused_with_the_reason(db) {
+    async fn a_network_that_is_not_public_is_refused_with_the_reason(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let trunk = add(&cora, "First").await;
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_laboratory_lists_private_addresses(db) {
+    async fn private_networks_can_be_allowed_by_a_setting(db) {
         let world = World::with(db, &[("TRUNKLINE_ALLOW_PRIVATE_IPS", "on")]).await;
         let cora = world.customer("cora@customer.example").await;
         let trunk = add(&cora, "First").await;
@@ -93,7 +93,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_leads_to_one_trunk(db) {
+    async fn an_address_belongs_to_one_trunk(db) {
         let world = World::unlimited(db).await;
         let (cora, carl) =
             (world.customer("cora@customer.example").await, world.customer("carl@customer.example").await);
@@ -118,7 +118,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_two_accounts_that_list_overlapping_networks_at_once_one_succeeds(db) {
+    async fn one_of_two_concurrent_overlapping_networks_is_accepted(db) {
         let world = World::unlimited(db).await;
         let (cora, carl) =
             (world.customer("cora@customer.example").await, world.customer("carl@customer.example").await);
@@ -138,7 +138,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_trunk_lists_sixty_networks_at_most_even_when_they_come_at_once(db) {
+    async fn a_trunk_has_at_most_sixty_networks_even_under_concurrency(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let trunk = add(&cora, "First").await;
@@ -153,7 +153,7 @@ both! {
         world.end().await;
     }
 
-    async fn switches_hear_at_once_and_on_every_node_where_calls_may_come_from(db) {
+    async fn every_node_serves_a_changed_allow_list_to_switches_immediately(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
@@ -178,7 +178,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_who_knows_the_switch_secret_hears_it(db) {
+    async fn the_allow_lists_need_the_switch_secret(db) {
         let world = World::start(db).await;
         let config = format!("http://{}/switch/config", world.node.ops);
         world.anyone().get(&config).await.problem(401, "auth.token_invalid");

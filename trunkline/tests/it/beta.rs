@@ -20,7 +20,7 @@ async fn decide(admin: &Session, prospect: &Session, action: &str) -> Value {
 }
 
 both! {
-    async fn a_decision_needs_no_body(db) {
+    async fn a_beta_decision_needs_no_body(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -40,7 +40,7 @@ both! {
         world.end().await;
     }
 
-    async fn everyone_decided_on_this_week_is_counted_wherever_they_are_now(db) {
+    async fn every_prospect_decided_on_this_week_is_counted_whatever_its_status(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (petra, paul) = (prospect(&world, "petra@prospect.example").await, prospect(&world, "paul@prospect.example").await);
@@ -63,7 +63,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_carriers_own_account_waits_in_no_queue(db) {
+    async fn the_operators_own_account_is_not_in_the_beta_queue(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         admin.get(&format!("/admin/beta/{}", admin.account_id)).await.problem(404, "not_found");
@@ -75,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_queue_shows_how_far_each_prospect_is(db) {
+    async fn the_beta_queue_shows_the_steps_each_prospect_has_done(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut prospects = Vec::new();
@@ -123,7 +123,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_rejected_document_counts_no_more_here_than_elsewhere(db) {
+    async fn a_rejected_document_does_not_count_in_the_beta_queue(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;

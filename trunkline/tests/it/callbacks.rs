@@ -45,7 +45,7 @@ fn system() -> (Option<String>, String) {
 }
 
 both! {
-    async fn a_card_is_verified_though_no_callback_ever_comes(db) {
+    async fn a_card_is_verified_without_any_webhook(db) {
         let world = world(db, "drop").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
@@ -59,7 +59,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_that_comes_twice_counts_once(db) {
+    async fn a_repeated_webhook_counts_once(db) {
         let world = world(db, "duplicate").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
@@ -70,7 +70,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_that_comes_late_is_taken_and_changes_nothing_any_more(db) {
+    async fn a_late_webhook_is_accepted_and_changes_nothing(db) {
         let world = world(db, "delay").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
@@ -85,7 +85,7 @@ both! {
         world.end().await;
     }
 
-    async fn callbacks_in_the_wrong_order_never_move_a_card_back(db) {
+    async fn webhooks_out_of_order_never_move_a_card_back(db) {
         let world = world(db, "reorder").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
@@ -104,7 +104,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_failed_stays_so_whatever_comes_late(db) {
+    async fn a_failed_card_stays_failed_after_late_webhooks(db) {
         let world = world(db, "reorder,duplicate").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.choose(&world, &[("action", "decline")]).await;
@@ -118,7 +118,7 @@ both! {
         world.end().await;
     }
 
-    async fn everything_at_once_still_verifies_a_card_once(db) {
+    async fn concurrent_webhooks_and_polls_verify_a_card_once(db) {
         let world = world(db, "delay, duplicate, reorder").await;
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_that_is_not_taken_is_signed_and_sent_again(db) {
+    async fn an_unaccepted_webhook_is_signed_and_sent_again(db) {
         let merchant = Merchant::start().await;
         let world = World::with(db, &[("TRUNKLINE_PUBLIC_URL", &merchant.url)]).await;
         let petra = prospect(&world, "petra@prospect.example").await;

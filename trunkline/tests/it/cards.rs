@@ -103,7 +103,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_is_declined_or_withheld_leaves_another_try(db) {
+    async fn a_declined_or_cancelled_card_can_be_tried_again(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let refusals: [&[(&str, &str)]; 3] =
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn however_many_tell_of_a_card_at_once_it_is_verified_once(db) {
+    async fn concurrent_webhooks_verify_a_card_once(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop"), ("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
@@ -137,7 +137,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_verification_that_nobody_answers_fails_after_a_day(db) {
+    async fn an_unfinished_card_verification_fails_after_a_day(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         set_up_card(&petra).await;
@@ -151,7 +151,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_that_is_not_the_providers_is_refused(db) {
+    async fn a_webhook_without_the_providers_signature_is_refused(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
@@ -180,7 +180,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_is_no_proof_the_order_is(db) {
+    async fn a_webhook_is_checked_against_the_providers_order(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
@@ -195,7 +195,7 @@ both! {
         world.end().await;
     }
 
-    async fn fifty_requests_with_one_key_open_one_verification(db) {
+    async fn fifty_requests_with_one_key_open_one_card_verification(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let keyed = petra.with_key(fresh_key());
@@ -218,7 +218,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_request_that_a_crash_cut_off_is_completed_by_its_retry(db) {
+    async fn a_card_setup_cut_off_by_a_crash_is_completed_by_its_retry(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let account: AccountId = petra.account_id.parse().unwrap();
@@ -252,7 +252,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_key_is_demanded_and_means_one_request(db) {
+    async fn a_card_setup_needs_an_idempotency_key_that_means_one_request(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         petra.post("/me/card-setup", json!({})).await.problem(400, "idempotency.key_required");
@@ -264,7 +264,7 @@ both! {
         world.end().await;
     }
 
-    async fn after_a_day_a_key_begins_another_verification(db) {
+    async fn after_a_day_the_same_key_begins_another_verification(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let key = fresh_key();
@@ -278,7 +278,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_several_verifications_any_can_be_answered_and_a_verified_card_is_shown_before_the_newest(db) {
+    async fn any_open_verification_can_succeed_and_the_verified_card_is_shown(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         hand_in_papers(db, &petra).await;
@@ -298,7 +298,7 @@ both! {
         world.end().await;
     }
 
-    async fn ten_checkouts_can_be_open_at_once_and_no_more(db) {
+    async fn at_most_ten_checkouts_can_be_open(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let key = fresh_key();
@@ -314,7 +314,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_is_seen_by_its_own_account_only(db) {
+    async fn a_card_is_visible_only_to_its_own_account(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (petra, paula) = (prospect(&world, "p1@prospect.example").await, prospect(&world, "p2@prospect.example").await);

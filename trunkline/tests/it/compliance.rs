@@ -39,7 +39,7 @@ pub async fn upload(session: &Session, intake: &str, kind: &str) -> Value {
 }
 
 both! {
-    async fn the_documents_of_an_order_are_reviewed_until_they_suffice(db) {
+    async fn the_documents_of_a_number_order_are_reviewed_until_approved(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -98,7 +98,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_is_taken_away_again_while_the_customer_has_the_intake(db) {
+    async fn a_document_can_be_deleted_while_the_intake_is_open(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -130,7 +130,7 @@ both! {
         world.end().await;
     }
 
-    async fn lists_show_the_customer_its_own_and_the_team_what_it_filters(db) {
+    async fn customers_list_their_own_intakes_and_the_team_filters_all(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -195,7 +195,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_business_verification_sent_back_here_can_be_submitted_again(db) {
+    async fn a_rejected_kyb_intake_can_be_submitted_again(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let signup = json!({

@@ -18,7 +18,7 @@ const ROUNDS: usize = 4;
 const ACKNOWLEDGED: &str = "acknowledged ";
 
 both! {
-    async fn every_acknowledged_row_survives_a_killed_process(db) {
+    async fn every_committed_row_survives_a_killed_process(db) {
         db.ddl("CREATE TABLE scribbles (id UUID PRIMARY KEY NOT NULL);").await;
         let mut acknowledged = Vec::new();
         for round in 1..=ROUNDS {
@@ -58,7 +58,7 @@ fn write_and_die(url: &str, rows: usize) -> Vec<Uuid> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the other half of every_acknowledged_row_survives_a_killed_process"]
+#[ignore = "the other half of every_committed_row_survives_a_killed_process"]
 async fn a_writer_that_is_killed() {
     let Ok(url) = std::env::var(URL) else { return };
     let db = Db::open(&url.parse().unwrap()).await.unwrap();

@@ -35,7 +35,7 @@ async fn manager(admin: &Client, email: &str) -> String {
 }
 
 both! {
-    async fn a_customer_is_found_by_whatever_the_team_has_at_hand(db) {
+    async fn a_customer_is_found_by_any_of_its_identifiers(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
@@ -67,7 +67,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_is_suspended_before_it_was_approved_is_still_to_be_verified(db) {
+    async fn an_account_suspended_before_approval_still_needs_verification(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
         let cora = world.customer("cora@customer.example").await;
@@ -84,7 +84,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_list_is_paged_newest_first_and_shows_what_was_spent(db) {
+    async fn customers_are_listed_newest_first_with_their_spend(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut accounts = Vec::new();
@@ -110,7 +110,7 @@ both! {
         world.end().await;
     }
 
-    async fn amid_a_hundred_requests_and_calls_at_all_nodes_none_succeeds_after_a_suspension(db) {
+    async fn amid_a_hundred_requests_and_calls_none_succeeds_after_a_suspension(db) {
         let scene = Scene::start(db, 100_000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<&World> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
@@ -140,7 +140,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_suspension_stops_calls_at_every_node_and_leaves_the_customer_its_eyes_and_its_voice(db) {
+    async fn a_suspension_stops_calls_on_every_node_and_leaves_reads_and_tickets(db) {
         let scene = Scene::start(db, 1000).await;
         let (admin, cora, account) = (&scene.admin, &scene.customer, path(&scene.customer.account_id));
         let live = scene.allowed(json!({})).await;
@@ -196,7 +196,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_team_decides_about_vat_and_who_looks_after_a_customer(db) {
+    async fn the_team_sets_the_vat_status_and_the_manager_of_a_customer(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
         let cora = world.customer("cora@customer.example").await;
@@ -228,7 +228,7 @@ both! {
         world.end().await;
     }
 
-    async fn notes_are_the_teams_own_and_support_writes_them_too(db) {
+    async fn only_the_team_reads_notes_and_support_can_write_them(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);
         let notes = format!("{}/notes", path(&cora.account_id));

@@ -67,7 +67,7 @@ async fn call_for_a_while(world: &World) -> Turn {
 }
 
 both! {
-    async fn a_demonstration_has_something_on_every_screen_and_all_of_it_can_be_proved(db) {
+    async fn demo_data_fills_every_screen_and_verifies(db) {
         let folder = tempfile::tempdir().unwrap();
         let filled = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.unwrap();
         assert!((500..2000).contains(&filled.calls), "{}", filled.calls);
@@ -109,7 +109,7 @@ both! {
 }
 
 #[tokio::test]
-async fn calls_come_only_from_companies_of_the_demonstration() {
+async fn demo_calls_come_only_from_demo_accounts() {
     TestDb::sqlite()
         .await
         .run(async |db| {

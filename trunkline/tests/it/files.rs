@@ -196,7 +196,7 @@ mod every {
 }
 
 #[tokio::test]
-async fn in_a_folder_only_the_services_user_may_read_a_file() {
+async fn stored_files_are_readable_by_the_services_user_only() {
     let shelf = Shelf::folder().await;
     shelf.files.put(body(&["hello world"]), 11).await.unwrap();
     let hex = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
@@ -207,7 +207,7 @@ async fn in_a_folder_only_the_services_user_may_read_a_file() {
 }
 
 #[tokio::test]
-async fn drafts_abandoned_for_a_day_are_swept_up_at_the_next_start() {
+async fn drafts_abandoned_for_a_day_are_deleted_at_the_next_start() {
     let shelf = Shelf::folder().await;
     let folder = shelf.local.path();
     let now = UNIX_EPOCH + DAY * 20_000;

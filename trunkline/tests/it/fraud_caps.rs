@@ -31,7 +31,7 @@ async fn noted(db: &TestDb) -> Value {
 }
 
 both! {
-    async fn caps_are_low_until_the_account_chooses_others(db) {
+    async fn fraud_caps_are_low_by_default(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let shown = |spend: i64, rate: i64, exact: &str| json!({
@@ -46,7 +46,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cap_is_more_than_nothing_and_in_the_accounts_currency(db) {
+    async fn a_fraud_cap_is_positive_and_in_the_accounts_currency(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(put(&cora, caps("0", "-1")).await.invalid(), ["max_rate_per_minute", "max_spend_per_day"]);
@@ -61,7 +61,7 @@ both! {
         world.end().await;
     }
 
-    async fn every_change_is_written_down_with_what_was_before(db) {
+    async fn every_fraud_cap_change_is_audited_with_the_old_value(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         put(&cora, caps("20", "0.0125")).await.ok();
@@ -75,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_account_hears_of_a_raise_by_mail_and_not_of_less(db) {
+    async fn a_raised_fraud_cap_is_reported_by_mail_and_a_lowered_one_is_not(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         put(&cora, caps("20", "0.20")).await.ok();

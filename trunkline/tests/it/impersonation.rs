@@ -21,7 +21,7 @@ async fn eyes(world: &World, admin: &Client, customer: &Session) -> Client {
 }
 
 both! {
-    async fn an_admin_sees_what_the_customer_sees_changes_nothing_and_is_written_down(db) {
+    async fn an_impersonating_admin_reads_as_the_customer_and_is_audited(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         Form::document("other", "passport.pdf", &pdf("")).post(&cora, "/me/kyb/documents").await.expect(201);
@@ -59,7 +59,7 @@ both! {
         world.end().await;
     }
 
-    async fn it_takes_a_reason_and_a_customer_and_never_speaks_for_the_team(db) {
+    async fn impersonation_needs_a_reason_and_a_customer_outside_the_team(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         let path = format!("/admin/customers/{}/impersonate", cora.account_id);
@@ -74,7 +74,7 @@ both! {
         world.end().await;
     }
 
-    async fn it_ends_with_what_the_admin_may_do(db) {
+    async fn impersonation_ends_with_the_admins_rights(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         let other = world.user("other@carrier.example", Role::Admin).await;

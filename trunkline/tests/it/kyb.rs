@@ -67,7 +67,7 @@ async fn audited(db: &TestDb, prefix: &str) -> Vec<(String, String)> {
 }
 
 both! {
-    async fn papers_are_handed_in_rejected_and_handed_in_again(db) {
+    async fn documents_are_uploaded_rejected_and_uploaded_again(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_content_decides_what_a_file_is_and_not_its_name(db) {
+    async fn a_file_type_is_detected_from_its_content_and_not_its_name(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let document = upload(&petra, "other", "scan.pdf", &png(100, 100)).await;
@@ -175,7 +175,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_intake_holds_twenty_files_and_a_document_can_be_removed_while_it_is_open(db) {
+    async fn an_open_intake_holds_twenty_files_that_can_be_deleted(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let mut ids = Vec::new();
@@ -200,7 +200,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_of_a_rejected_verification_stays_and_trying_to_remove_it_opens_nothing(db) {
+    async fn a_document_of_a_rejected_intake_cannot_be_deleted(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -217,7 +217,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_lacks_a_document_that_stands_cannot_be_approved(db) {
+    async fn an_intake_without_an_accepted_document_cannot_be_approved(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -245,7 +245,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refusal_names_the_state_in_the_words_of_a_business_verification_and_what_would_do(db) {
+    async fn a_kyb_refusal_names_the_status_and_the_allowed_ones(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -276,7 +276,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_stranger_finds_nothing_of_anothers_papers(db) {
+    async fn another_account_does_not_find_the_documents(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let sam = prospect(&world, "sam@stranger.example").await;
@@ -296,7 +296,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_team_fetches_documents_by_links_that_end_and_support_decides_nothing(db) {
+    async fn the_team_reads_documents_by_expiring_links_and_support_cannot_decide(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         world.user("sid@carrier.example", Role::Support).await;
@@ -326,7 +326,7 @@ both! {
         world.end().await;
     }
 
-    async fn twenty_first_looks_at_once_open_one_intake(db) {
+    async fn twenty_concurrent_first_reads_open_one_intake(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let answers = join_all((0..20).map(|_| petra.get("/me/kyb"))).await;
@@ -338,7 +338,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_may_only_read_opens_nothing(db) {
+    async fn a_read_only_token_opens_no_intake(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let claims = petra.token().split('.').nth(1).unwrap();
@@ -353,7 +353,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_many_who_submit_or_decide_at_once_one_wins(db) {
+    async fn one_of_many_concurrent_submissions_or_decisions_succeeds(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;
@@ -392,7 +392,7 @@ both! {
         world.end().await;
     }
 
-    async fn files_that_no_row_names_are_swept_up_after_a_day_and_no_others(db) {
+    async fn only_orphaned_files_are_deleted_after_a_day(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let kept = upload(&petra, "other", "kept.pdf", &pdf("/Kept 1")).await;

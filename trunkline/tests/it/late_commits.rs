@@ -20,7 +20,7 @@ async fn is_revoked(db: &TestDb, token: Uuid) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refresh_that_commits_late_leaves_a_thief_no_living_token() {
+async fn a_refresh_that_commits_late_leaves_a_thief_no_valid_token() {
     let test = async |db: &TestDb| {
         let world = World::unlimited(db).await;
         let stolen = world.customer(CORA).await;
@@ -48,7 +48,7 @@ async fn a_refresh_that_commits_late_leaves_a_thief_no_living_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_is_used_while_the_password_is_reset_opens_nothing_that_lasts() {
+async fn a_magic_link_used_during_a_password_reset_opens_no_lasting_session() {
     let test = async |db: &TestDb| {
         let world = World::unlimited(db).await;
         let user = world.customer(CORA).await.user_id.parse().unwrap();

@@ -47,7 +47,7 @@ async fn audited(db: &TestDb, action: &str) -> Vec<Audited> {
 }
 
 both! {
-    async fn after_five_failures_even_the_right_password_has_to_wait(db) {
+    async fn after_five_failures_even_the_right_password_is_locked_out(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         let mut wrong = Vec::new();
@@ -71,7 +71,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_whole_ipv6_network_is_one_address(db) {
+    async fn an_ipv6_network_counts_as_one_address(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         for n in 1..=5 {
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_wait_doubles_and_a_success_forgets_it(db) {
+    async fn the_lockout_doubles_and_a_success_resets_it(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         let from = "203.0.113.7";
@@ -114,7 +114,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_may_try_ten_times_a_minute_in_all_ways_of_signing_in(db) {
+    async fn an_address_has_ten_sign_in_attempts_a_minute_over_all_methods(db) {
         let world = World::start(db).await;
         world.advance_to_next(60).await;
         let caller = world.anyone();
@@ -140,7 +140,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_email_may_be_tried_five_times_a_minute_from_everywhere(db) {
+    async fn an_email_has_five_sign_in_attempts_a_minute_over_all_addresses(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         world.advance_to_next(60).await;
@@ -163,7 +163,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_link_counts_as_a_try_for_the_email_it_was_sent_to(db) {
+    async fn a_magic_link_counts_as_an_attempt_for_its_email(db) {
         let world = World::start(db).await;
         let user = world.user(CORA, Role::Customer).await;
         world.advance_to_next(60).await;
@@ -179,7 +179,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_resets_a_forgotten_password_need_not_wait_for_its_guesses(db) {
+    async fn a_password_reset_lifts_the_lockout(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         for ip in ["203.0.113.1", "203.0.113.2"] {
@@ -203,7 +203,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_deactivated_user_is_out_at_once(db) {
+    async fn a_deactivated_user_is_signed_out_immediately(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
@@ -218,7 +218,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_audit_log_tells_good_and_bad_sign_ins(db) {
+    async fn the_audit_log_has_successful_and_failed_sign_ins(db) {
         let world = World::with(db, GENEROUS).await;
         let id = world.user(CORA, values::Role::Customer).await;
         let caller = world.anyone().header("X-Forwarded-For", "203.0.113.7").header("User-Agent", "Browser/2");
@@ -240,7 +240,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_audit_log_tells_a_reused_token(db) {
+    async fn the_audit_log_has_a_reused_refresh_token(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         world.refresh(&cora.refresh_token).await.ok();

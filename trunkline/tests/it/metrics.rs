@@ -55,7 +55,7 @@ async fn count(conn: &mut Conn) -> Result<u64, DbError> {
 }
 
 both! {
-    async fn calls_money_and_decks_are_counted(db) {
+    async fn calls_money_and_decks_have_metrics(db) {
         let scene = Scene::start(db, 50).await;
         let before = Scrape::of(&scene.world).await;
         assert_eq!(
@@ -131,7 +131,7 @@ both! {
         scene.end().await;
     }
 
-    async fn jobs_are_counted_by_how_they_end(db) {
+    async fn jobs_are_counted_by_outcome(db) {
         let world = World::with(db, &[("TRUNKLINE_FX_URL", "http://127.0.0.1:1/")]).await;
         let sample = |kind: &str, outcome: &str| {
             format!(r#"trunkline_jobs_total{{kind="{kind}",outcome="{outcome}"}}"#)
@@ -154,7 +154,7 @@ both! {
         world.stop().await;
     }
 
-    async fn transactions_are_counted_and_what_they_count_counts_only_if_they_stand(db) {
+    async fn transactions_are_counted_and_their_counters_only_if_they_commit(db) {
         let counted = |sample: &str| Scrape::of_metrics(db.metrics()).value(sample);
         let (committed, undone, failed, errors, retries) = (
             r#"trunkline_db_transactions_total{outcome="committed"}"#,
@@ -199,7 +199,7 @@ both! {
         assert_eq!((counted(retries) - before[4], counted(ours), counted(committed) - before[0]), (1.0, 20.0, 4.0));
     }
 
-    async fn without_the_database_there_are_still_metrics(db) {
+    async fn metrics_are_served_without_the_database(db) {
         if !db.is_shared() {
             return;
         }

@@ -56,7 +56,7 @@ impl Nodes {
 }
 
 both! {
-    async fn a_limit_holds_over_all_nodes_together(db) {
+    async fn a_rate_limit_holds_over_all_nodes(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_LIMIT_SIGN_IN", "10/3600")]).await;
         let callers: Vec<Client> = nodes.0.iter().cycle().take(30).map(World::anyone).collect();
         let asked = callers.iter().map(|caller| caller.post("/auth/forgot-password", json!({"email": fresh_email()})));
@@ -65,7 +65,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_quota_leased_in_blocks_is_spent_whole_and_never_exceeded(db) {
+    async fn a_quota_leased_in_blocks_is_used_up_and_never_exceeded(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_LIMIT_READS", "100/3600")]).await;
         let token = nodes.first().minted(Role::Customer).await.token().to_owned();
         let callers = nodes.bearing(&token, 160);
@@ -74,7 +74,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_session_ended_at_one_node_is_over_at_every_other_at_once(db) {
+    async fn a_session_ended_on_one_node_ends_on_every_node_immediately(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let session = nodes.first().customer("devices@example.com").await;
         for caller in nodes.bearing(session.token(), 4) {
@@ -88,7 +88,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn one_key_at_all_nodes_at_once_has_one_effect(db) {
+    async fn one_key_used_on_all_nodes_concurrently_has_one_effect(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let token = nodes.first().minted(Role::Customer).await.token().to_owned();
         let key = key();
@@ -103,7 +103,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_job_is_run_once_whichever_node_it_was_left_with(db) {
+    async fn a_job_runs_once_whichever_node_enqueued_it(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let emails = people(db, 40).await;
         let callers: Vec<Client> = nodes.0.iter().cycle().take(40).map(World::anyone).collect();
@@ -123,7 +123,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn nothing_that_was_acknowledged_is_lost_when_a_node_is_killed(db) {
+    async fn nothing_acknowledged_is_lost_when_a_node_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
         let emails = people(db, 400).await;

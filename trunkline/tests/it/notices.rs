@@ -25,7 +25,7 @@ async fn announce(admin: &Client, title: &str, from: i64, to: Option<i64>) -> St
 }
 
 both! {
-    async fn a_notice_is_seen_from_its_start_until_its_end_or_until_it_is_taken_down(db) {
+    async fn a_notice_is_visible_from_its_start_until_its_end_or_deletion(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.minted(Role::Admin).await, world.minted(Role::Customer).await);
         let now = world.seconds();

@@ -27,7 +27,7 @@ fn vat_ids(page: &Value) -> Vec<&str> {
 }
 
 both! {
-    async fn they_are_listed_newest_first_and_paged(db) {
+    async fn notifications_are_paged_newest_first(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         for vat_id in ["NL1", "NL2", "NL3"] {
@@ -45,7 +45,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_was_read_is_read_and_stays_so_from_the_first_time(db) {
+    async fn a_notification_keeps_the_time_it_was_first_read(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         for vat_id in ["NL1", "NL2", "NL3"] {
@@ -69,7 +69,7 @@ both! {
         world.end().await;
     }
 
-    async fn nobody_reads_another_accounts(db) {
+    async fn another_accounts_notifications_are_not_found(db) {
         let world = World::start(db).await;
         let (one, other) = (world.customer("one@example.com").await, world.customer("other@example.com").await);
         tell(&world, &one.account_id, "NL1").await;
@@ -79,7 +79,7 @@ both! {
         world.end().await;
     }
 
-    async fn they_are_forgotten_after_400_days(db) {
+    async fn notifications_are_purged_after_400_days(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         tell(&world, &customer.account_id, "NL1").await;

@@ -62,7 +62,7 @@ pub async fn hand_in_papers(db: &TestDb, account: &str) {
 }
 
 both! {
-    async fn a_prospect_signs_up_and_may_sign_in_at_once(db) {
+    async fn a_prospect_signs_up_and_can_sign_in_immediately(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let account = petra.get("/me/account").await.ok();
@@ -78,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_signed_up_with_an_address_alone_says_the_rest_later(db) {
+    async fn a_signup_with_an_email_alone_is_completed_later(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let signup = json!({"email": "petra@prospect.example", "company": "Prospect BV", "expected_volume": "much"});
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_known_address_is_answered_alike_and_told_the_truth_by_mail(db) {
+    async fn a_signup_with_a_known_email_is_answered_alike_and_gets_a_mail(db) {
         let world = World::start(db).await;
         let first = world.anyone().post("/beta/signup", beta_signup("petra@prospect.example")).await;
         let mut again = beta_signup("Petra@Prospect.example");
@@ -138,7 +138,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_name_with_markup_and_line_breaks_is_only_a_name_in_the_mail(db) {
+    async fn markup_and_line_breaks_in_a_name_are_escaped_in_mail(db) {
         let world = World::start(db).await;
         let mut signup = beta_signup("petra@prospect.example");
         signup["contact_name"] = json!("Petra <script>\nBcc \nX-Mark");
@@ -189,7 +189,7 @@ both! {
         world.end().await;
     }
 
-    async fn twenty_who_join_at_once_and_ten_approved_at_once_leave_positions_one_to_ten(db) {
+    async fn concurrent_joins_and_approvals_leave_waitlist_positions_one_to_ten(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut prospects = Vec::new();
@@ -223,7 +223,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_approved_prospect_signs_in_by_the_link_in_its_mail(db) {
+    async fn an_approved_prospect_signs_in_by_the_magic_link_in_its_mail(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let signup = json!({"email": "p@prospect.example", "company": "P", "expected_volume": "1000"});
@@ -240,7 +240,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_decision_that_the_state_does_not_allow_names_the_states(db) {
+    async fn a_disallowed_decision_names_the_allowed_states(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;

@@ -19,7 +19,7 @@ use crate::world::client::Client;
 use crate::world::engines::both;
 
 both! {
-    async fn a_service_in_order_says_so(db) {
+    async fn a_healthy_service_is_ready(db) {
         let world = World::unlimited(db).await;
         let anyone = world.anyone_at_operations();
         for (path, words) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
@@ -43,7 +43,7 @@ both! {
         world.end().await;
     }
 
-    async fn files_of_calls_that_find_others_on_their_way_are_told_to_come_again(db) {
+    async fn cdr_imports_beyond_the_concurrency_limit_are_told_to_retry(db) {
         let world = World::unlimited(db).await;
         let ops = world.operations();
         let head = format!(
@@ -70,7 +70,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_database_that_is_away_is_told_and_its_return_is_noticed(db) {
+    async fn health_checks_report_a_database_outage_and_its_end(db) {
         // A SQLite file is not somewhere else: it cannot be away.
         if !db.is_shared() {
             return;
@@ -101,7 +101,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_service_whose_jobs_wait_for_long_is_not_ready_until_they_have_run(db) {
+    async fn a_service_is_not_ready_while_jobs_are_overdue(db) {
         // Whoever asks it for exchange rates waits for as long as it likes.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
@@ -144,7 +144,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_database_without_what_this_release_needs_is_told(db) {
+    async fn a_database_without_the_latest_migrations_is_reported(db) {
         let world = World::unlimited(db).await;
         let ops = world.anyone_at_operations();
         ops.get("/readyz").await.expect(200);
@@ -156,7 +156,7 @@ both! {
         world.stop().await;
     }
 
-    async fn metrics_are_in_the_form_that_prometheus_reads_and_count_what_happened(db) {
+    async fn metrics_are_in_prometheus_format_and_count_requests(db) {
         let world = World::with(db, &[("TRUNKLINE_LIMIT_READS", "2/3600")]).await;
         let caller = world.minted(Role::Customer).await;
         for _ in 0..2 {
@@ -185,7 +185,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_clock_is_moved_by_whoever_knows_the_secret_and_only_forward(db) {
+    async fn the_test_clock_needs_the_secret_and_only_moves_forward(db) {
         let world = World::unlimited(db).await;
         let body = json!({"advance_seconds": 1});
         let stranger = world.anyone_at_operations();
@@ -215,7 +215,7 @@ both! {
         world.end().await;
     }
 
-    async fn without_a_test_clock_there_is_none_to_move(db) {
+    async fn without_the_setting_there_is_no_test_clock(db) {
         let world = World::with(db, &[("TRUNKLINE_TEST_CLOCK", "off")]).await;
         world.operations().post("/ops/clock", json!({"advance_seconds": 1})).await.problem(404, "not_found");
         world.stop().await;

@@ -25,12 +25,12 @@ const UPLOAD: &str = "/me/kyb/documents";
 const EMAIL: &str = "cora@customer.example";
 
 both! {
-    async fn a_service_killed_between_file_and_row_leaves_a_file_that_is_swept_up(db) {
+    async fn a_file_orphaned_by_a_kill_is_deleted(db) {
         let folder = TempDir::new().unwrap();
         kill_between_file_and_row(db, folder.path(), &folder.path().join("files"), &[]).await;
     }
 
-    async fn a_service_killed_between_object_and_row_leaves_an_object_that_is_swept_up(db) {
+    async fn an_object_orphaned_by_a_kill_is_deleted_from_the_bucket(db) {
         let (folder, server) = (TempDir::new().unwrap(), S3Server::start().await);
         let settings = server.settings();
         let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -28,7 +28,7 @@ fn policy(answer: &Answer) -> Vec<&str> {
 }
 
 both! {
-    async fn who_comes_back_from_a_payment_or_a_mail_finds_a_page_that_leads_on(db) {
+    async fn links_in_mails_and_payment_returns_open_a_page(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         let answer = visitor.get(&url("/")).await;
@@ -38,7 +38,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_page_of_a_mail_is_answered_without_a_token_and_kept_by_no_cache(db) {
+    async fn a_page_linked_in_mail_needs_no_token_and_is_not_cached(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         for page in PAGES {
@@ -52,7 +52,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_policy_of_a_page_admits_its_own_script_and_style_and_nothing_else(db) {
+    async fn the_content_policy_of_a_page_allows_only_its_own_script_and_style(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         for page in PAGES {
@@ -94,7 +94,7 @@ both! {
         world.end().await;
     }
 
-    async fn opening_the_page_of_a_link_does_not_spend_it(db) {
+    async fn opening_the_page_of_a_link_does_not_use_it_up(db) {
         let world = World::start(db).await;
         world.admin().await;
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);

@@ -45,7 +45,7 @@ async fn first_login(world: &World, token: &str) -> Answer {
 }
 
 both! {
-    async fn asking_for_a_link_tells_nobody_who_has_an_account(db) {
+    async fn requesting_a_link_does_not_reveal_who_has_an_account(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
         let (known, unknown) = (forgot(&world, "CORA@customer.example").await, forgot(&world, "no@x.example").await);
@@ -76,7 +76,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_many_uses_of_a_reset_link_at_once_one_counts(db) {
+    async fn one_of_many_concurrent_uses_of_a_reset_link_succeeds(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
         let token = reset_token(&world).await;
@@ -132,7 +132,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_sign_in_with_the_old_password_during_a_reset_opens_nothing_that_lasts(db) {
+    async fn a_sign_in_with_the_old_password_during_a_reset_does_not_last(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
         let mut password = PASSWORD.to_owned();
@@ -175,7 +175,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_many_uses_of_a_magic_link_at_once_one_counts(db) {
+    async fn one_of_many_concurrent_uses_of_a_magic_link_succeeds(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let token = magic_token(&world, user).await;
@@ -203,7 +203,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_link_of_one_kind_is_none_of_the_other(db) {
+    async fn a_reset_link_and_a_magic_link_are_not_interchangeable(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let (magic, reset_link) = (magic_token(&world, user).await, reset_token(&world).await);
@@ -215,7 +215,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_magic_link_does_not_go_around_the_second_factor(db) {
+    async fn a_magic_link_still_needs_the_second_factor(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let cora = world.sign_in(CORA).await;
@@ -229,7 +229,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_deactivated_users_links_are_void(db) {
+    async fn the_links_of_a_deactivated_user_are_invalid(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let (magic, reset_link) = (magic_token(&world, user).await, reset_token(&world).await);

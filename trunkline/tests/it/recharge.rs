@@ -84,7 +84,7 @@ fn declined() -> Outcome {
 }
 
 both! {
-    async fn settings_have_a_default_and_are_checked(db) {
+    async fn auto_recharge_settings_have_defaults_and_are_validated(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         let untouched = json!({"enabled": false, "threshold": eur(2000), "recharge_amount": eur(10000),
@@ -107,7 +107,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_is_sized_to_the_balance_and_made_once(db) {
+    async fn an_auto_recharge_is_sized_to_the_balance_and_charged_once(db) {
         let world = World::start(db).await;
         let customer = refilling(&world, "c@example.com").await;
         let till = Till::that(Outcome::Paid);
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_balance_below_its_threshold_is_refilled_from_the_saved_card(db) {
+    async fn a_balance_below_its_threshold_is_recharged_from_the_saved_card(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;
         let card = save_card(&world, &customer, VISA).await;
@@ -135,7 +135,7 @@ both! {
         world.end().await;
     }
 
-    async fn nobody_is_charged_before_it_is_let_in(db) {
+    async fn no_prospect_is_charged_before_approval(db) {
         let world = World::unlimited(db).await;
         let (admin, petra) = (world.admin().await, prospect(&world, "petra@prospect.example").await);
         Payer::at(&set_up_card(&petra).await).pay(&world, VISA).await;
@@ -178,7 +178,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_card_that_refills_a_balance_stays_until_another_does_or_none(db) {
+    async fn the_auto_recharge_card_stays_until_another_or_none_is_chosen(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;
         let card = save_card(&world, &customer, VISA).await;
@@ -195,7 +195,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_is_not_removed_while_it_is_chosen_to_refill_the_balance(db) {
+    async fn a_card_chosen_for_auto_recharge_cannot_be_deleted(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;
         for _ in 0..5 {
@@ -215,7 +215,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_is_declined_later_is_tried_twice_and_no_more(db) {
+    async fn a_later_declined_card_is_tried_twice(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;
         let card = save_card(&world, &customer, LATER_DECLINED).await;
@@ -235,7 +235,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_attempt_that_nobody_ended_is_asked_for_again_under_its_name(db) {
+    async fn an_unfinished_recharge_attempt_is_repeated_under_its_key(db) {
         let world = World::start(db).await;
         let customer = refilling(&world, "c@example.com").await;
         let till = Till::that(Outcome::Pending);
@@ -251,7 +251,7 @@ both! {
         world.stop().await;
     }
 
-    async fn two_declines_in_a_row_switch_it_off_and_tell_the_customer_and_the_team(db) {
+    async fn two_declines_disable_auto_recharge_and_notify_customer_and_team(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, refilling(&world, "c@example.com").await);
         let till = Till::that(declined());
@@ -287,7 +287,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_tops_up_by_hand_after_a_decline_is_not_spoken_to_about_it(db) {
+    async fn a_manual_top_up_after_a_decline_ends_dunning(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, refilling(&world, "c@example.com").await);
         attempt(&world, &customer, &Till::that(declined())).await;
@@ -303,7 +303,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_day_has_three_attempts(db) {
+    async fn auto_recharge_makes_at_most_three_attempts_a_day(db) {
         let world = World::start(db).await;
         let customer = refilling(&world, "c@example.com").await;
         // Away from midnight.

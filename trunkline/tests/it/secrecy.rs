@@ -49,7 +49,7 @@ fn holds(all: &[u8], part: &[u8]) -> bool {
 }
 
 both! {
-    async fn no_secret_lies_open_in_the_database(db) {
+    async fn no_secret_is_in_the_database_in_plain_text(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let app = Authenticator::confirmed(&world, &admin.with_key(KEY.parse().unwrap()), "/admin/2fa").await;

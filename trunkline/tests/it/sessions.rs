@@ -12,7 +12,7 @@ use crate::world::{ADMIN_EMAIL, PASSWORD, World};
 const DAY: u64 = 24 * 3600;
 
 both! {
-    async fn the_whole_story_from_bootstrap_to_reset(db) {
+    async fn bootstrap_sign_in_refresh_second_factor_and_reset_work_together(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let app = Authenticator::confirmed(&world, &admin, "/admin/2fa").await;
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_session_tells_who_signed_in_and_for_how_long(db) {
+    async fn a_session_has_its_user_and_lifetime(db) {
         let world = World::start(db).await;
         world.bootstrap(ADMIN_EMAIL).await.expect(201);
         let before = world.seconds();
@@ -97,7 +97,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_fifty_refreshes_at_once_one_wins_and_the_family_lives(db) {
+    async fn one_of_fifty_concurrent_refreshes_succeeds_and_the_family_lives(db) {
         let world = World::unlimited(db).await;
         let session = world.customer("cora@customer.example").await;
         let answers = join_all((0..50).map(|_| world.refresh(&session.refresh_token))).await;
@@ -114,7 +114,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_lost_answer_costs_nothing_until_the_new_token_is_used(db) {
+    async fn a_refresh_can_be_repeated_until_the_new_token_is_used(db) {
         let world = World::start(db).await;
         let first = world.customer("cora@customer.example").await;
         let second = world.session(&world.refresh(&first.refresh_token).await.ok());
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn reuse_ends_one_session_and_tells_of_it_once(db) {
+    async fn reuse_of_a_refresh_token_ends_its_session_and_is_mailed_once(db) {
         let world = World::start(db).await;
         let stolen = world.customer("cora@customer.example").await;
         let other = world.sign_in("cora@customer.example").await;
@@ -165,7 +165,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_session_ends_after_thirty_days_however_often_it_is_refreshed(db) {
+    async fn a_session_ends_after_thirty_days_despite_refreshes(db) {
         let world = World::start(db).await;
         let mut session = world.customer("cora@customer.example").await;
         for _ in 1..30 {

@@ -16,7 +16,7 @@ async fn change(admin: &Client, user: &str, body: serde_json::Value) -> Answer {
 }
 
 both! {
-    async fn a_new_member_comes_in_by_a_link_and_does_what_its_roles_allow(db) {
+    async fn a_new_team_member_signs_in_by_link_and_has_its_roles(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
@@ -48,7 +48,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_is_deactivated_and_comes_back_finds_every_link_void(db) {
+    async fn a_reactivated_team_member_finds_its_old_links_invalid(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
@@ -70,7 +70,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_last_admin_stays_however_many_step_down_at_once(db) {
+    async fn the_last_admin_stays_under_concurrent_role_changes(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         change(&admin, &admin.user_id, json!({"is_active": false})).await.problem(409, "state.conflict");
@@ -94,7 +94,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_customer_who_lost_the_second_factor_is_helped_by_an_admin(db) {
+    async fn an_admin_resets_a_customers_lost_second_factor(db) {
         let world = World::unlimited(db).await;
         let (admin, sam) = (world.admin().await, world.minted(Role::Support).await);
         let cora = world.customer("cora@customer.example").await;
@@ -117,7 +117,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_lost_the_second_factor_is_helped_by_another_admin(db) {
+    async fn an_admin_resets_another_admins_lost_second_factor(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let id = world.user("sam@carrier.example", Role::Support).await;

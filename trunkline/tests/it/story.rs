@@ -12,7 +12,7 @@ use crate::world::form::{Form, pdf};
 use crate::world::payer::{Payer, set_up_card};
 
 both! {
-    async fn a_stranger_becomes_a_customer(db) {
+    async fn a_prospect_becomes_a_customer(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let petra = prospect(&world, "petra@prospect.example").await;

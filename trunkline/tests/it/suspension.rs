@@ -16,7 +16,7 @@ use crate::world::payer::{Payer, fresh_key, set_up_card};
 const UPLOAD: &str = "/me/kyb/documents";
 
 both! {
-    async fn a_suspended_account_may_look_but_hands_nothing_in(db) {
+    async fn a_suspended_account_can_read_but_uploads_nothing(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let document = Form::document("other", "scan.pdf", &pdf("")).post(&petra, UPLOAD).await.expect(201);

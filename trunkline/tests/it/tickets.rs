@@ -28,7 +28,7 @@ fn ids(page: &Value) -> Vec<String> {
 }
 
 both! {
-    async fn whoever_writes_passes_the_turn_until_somebody_closes_it(db) {
+    async fn a_ticket_waits_for_the_other_side_until_it_is_closed(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);
         let admin = world.minted(Role::Admin).await;
@@ -63,7 +63,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_closed_ticket_stays_as_it_is_and_says_so(db) {
+    async fn a_closed_ticket_refuses_changes(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.minted(Role::Admin).await, world.customer("cora@customer.example").await);
         let path = opened(&cora).await;
@@ -89,7 +89,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_ticket_names_what_it_is_about_and_calls_must_be_the_customers(db) {
+    async fn a_ticket_refers_only_to_the_customers_own_calls(db) {
         let scene = Scene::start(db, 1000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         scene.tell(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
@@ -106,7 +106,7 @@ both! {
         scene.end().await;
     }
 
-    async fn tickets_are_listed_to_their_own_customer_and_all_of_them_to_the_team(db) {
+    async fn customers_list_their_own_tickets_and_the_team_lists_all(db) {
         let world = World::unlimited(db).await;
         let (sam, cora, paul) =
             (world.minted(Role::Support).await, world.customer("cora@customer.example").await, world.minted(Role::Customer).await);
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn messages_that_come_together_are_all_kept(db) {
+    async fn concurrent_messages_are_all_kept(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.minted(Role::Customer).await);
         let path = opened(&cora).await;

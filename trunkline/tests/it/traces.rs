@@ -97,7 +97,7 @@ fn counted(app: &App) -> [f64; 2] {
 }
 
 both! {
-    async fn what_was_asked_and_run_is_told_to_the_collector_and_the_last_of_it_when_the_service_stops(db) {
+    async fn requests_and_jobs_are_exported_as_spans_also_on_shutdown(db) {
         let collector = Collector::start(200).await;
         let world = World::with(db, &settings(&collector.url)).await;
         let app = world.node.app.clone();
@@ -152,7 +152,7 @@ both! {
         assert_eq!(counted(&app), [spans.len() as f64, 0.0]);
     }
 
-    async fn a_collector_that_is_away_refuses_or_never_answers_harms_nobody(db) {
+    async fn a_failing_trace_collector_does_not_affect_requests(db) {
         let refusing = Collector::start(503).await;
         for url in ["http://127.0.0.1:1", &refusing.url] {
             let world = World::with(db, &settings(url)).await;

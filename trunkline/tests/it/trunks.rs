@@ -52,7 +52,7 @@ async fn defaults(customer: &Client) -> Vec<String> {
 }
 
 both! {
-    async fn the_first_trunk_is_the_default_whatever_it_says(db) {
+    async fn the_first_trunk_is_always_the_default(db) {
         let world = World::with(db, &[ZONES]).await;
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(trunks(&cora).await, Vec::<Value>::new());
@@ -73,7 +73,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_default_moves_and_cannot_be_unset(db) {
+    async fn the_default_trunk_moves_and_cannot_be_unset(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
@@ -89,7 +89,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_default_is_removed_last(db) {
+    async fn the_default_trunk_is_deleted_last(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
@@ -104,7 +104,7 @@ both! {
         world.end().await;
     }
 
-    async fn defaults_that_are_made_at_once_leave_exactly_one(db) {
+    async fn concurrent_default_changes_leave_exactly_one_default_trunk(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let all_at_once = join_all((0..8).map(|number| add(&cora, if number % 2 == 0 { "Even" } else { "Odd" }))).await;
@@ -117,7 +117,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_account_has_a_hundred_trunks_at_most_even_when_they_come_at_once(db) {
+    async fn an_account_has_at_most_a_hundred_trunks_even_under_concurrency(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut added = 0;
@@ -130,7 +130,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_trunk_can_be_changed_and_what_is_optional_cleared(db) {
+    async fn a_trunk_is_updated_and_its_optional_fields_cleared(db) {
         let world = World::with(db, &[ZONES]).await;
         let cora = world.customer("cora@customer.example").await;
         let path = add(&cora, "First").await;
@@ -149,7 +149,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_is_no_trunk_is_refused_by_name(db) {
+    async fn invalid_trunk_fields_are_refused_by_name(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let nothing_right = json!({"name": " ", "zone": "", "channel_cap": 0, "cps_limit": 0, "inbound_uri": "mailto:a@b"});
@@ -168,7 +168,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_an_approved_account_provisions_and_every_account_looks(db) {
+    async fn only_an_approved_account_creates_trunks_and_every_account_lists_them(db) {
         let world = World::unlimited(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         post(&petra, trunk("Too early")).await.problem(403, "account.not_active");

@@ -39,7 +39,7 @@ async fn remove(admin: &Client, id: &str) -> Answer {
 }
 
 both! {
-    async fn an_upstream_is_made_changed_and_listed_newest_first(db) {
+    async fn an_upstream_is_created_updated_and_listed_newest_first(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let made = create(&admin, with(json!({
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_makes_no_sense_is_named_field_by_field(db) {
+    async fn invalid_upstream_fields_are_named_one_by_one(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let refused = create(&admin, json!({

@@ -34,7 +34,7 @@ async fn halfway(world: &World, email: &str) -> Session {
 }
 
 both! {
-    async fn a_low_balance_is_told_of_once_for_each_fall_by_notification_and_mail(db) {
+    async fn a_low_balance_is_alerted_once_per_fall_by_notification_and_mail(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         assert_eq!(told(&customer).await, [""; 0]);
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn many_small_charges_do_not_slip_below_the_mark(db) {
+    async fn many_small_charges_trigger_the_low_balance_alert(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         for _ in 0..20 {
@@ -72,7 +72,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_balance_that_is_used_up_is_told_of_and_stands_in_dunning_while_negative(db) {
+    async fn a_used_up_balance_is_alerted_and_in_dunning_while_negative(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, halfway(&world, "c@example.com").await);
         notify_at(&customer, false, 20).await;
@@ -95,7 +95,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_account_that_never_had_money_is_not_told_that_it_has_none(db) {
+    async fn an_account_that_never_had_money_gets_no_alert(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         notify_at(&customer, true, 100).await;
@@ -104,7 +104,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_switches_it_on_while_low_hears_of_it_and_who_switches_it_off_does_not(db) {
+    async fn enabling_alerts_at_a_low_balance_alerts_and_disabling_stops_them(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         notify_at(&customer, false, 20).await;
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_month_of_silence_makes_a_balance_enough_again(db) {
+    async fn a_month_without_spend_makes_a_balance_sufficient_again(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         world.use_up(&customer.account_id, 8000).await;
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_that_changes_nothing_for_anybody_leaves_no_job(db) {
+    async fn a_charge_that_crosses_no_threshold_enqueues_no_job(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         let app = world.node.app.clone();
@@ -150,7 +150,7 @@ both! {
         world.end().await;
     }
 
-    async fn settings_have_a_default_and_bounds(db) {
+    async fn alert_settings_have_a_default_and_bounds(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         let path = "/account/low-balance-notify";

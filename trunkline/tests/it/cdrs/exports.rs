@@ -38,7 +38,7 @@ async fn fetch(world: &World, export: &Value) -> (String, Vec<u8>) {
 }
 
 both! {
-    async fn calls_are_had_as_a_table_or_as_lines_of_json_that_say_the_same(db) {
+    async fn cdr_exports_as_csv_and_json_lines_agree(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_600_000;
@@ -90,7 +90,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_long_file_is_whole_even_if_its_first_attempts_come_to_nothing_and_it_goes_after_a_week(db) {
+    async fn a_long_export_survives_failed_attempts_and_is_purged_after_a_week(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
@@ -126,7 +126,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_export_that_keeps_failing_is_given_up_and_can_be_asked_for_again(db) {
+    async fn an_export_that_keeps_failing_fails_and_can_be_requested_again(db) {
         let scene = Scene::start(db, 0).await;
         let files = scene.world.data_folder().join("files");
         let (incoming, away) = (files.join("incoming"), files.join("away"));
@@ -145,7 +145,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_range_is_bounded_a_key_is_honoured_and_so_many_files_are_enough_for_an_hour(db) {
+    async fn an_export_has_a_bounded_range_a_key_and_an_hourly_limit(db) {
         let world = World::start(db).await;
         world.advance_to_next(3600).await;
         let customer = world.customer("cora@customer.example").await;

@@ -27,7 +27,7 @@ async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
 }
 
 both! {
-    async fn calls_are_listed_newest_first_and_found_by_what_they_are(db) {
+    async fn cdrs_are_listed_newest_first_and_filtered(db) {
         let scene = Scene::start(db, 10_000).await;
         let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
         scene.world.advance(4000).await;
@@ -89,7 +89,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_team_sees_everybodys_calls_with_cost_and_margin(db) {
+    async fn the_team_lists_all_cdrs_with_cost_and_margin(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 500_000;
@@ -122,7 +122,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_rare_call_is_found_among_many_and_no_page_looks_at_all_of_them(db) {
+    async fn a_rare_cdr_is_found_without_scanning_all_of_them(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
@@ -166,7 +166,7 @@ const MANY: &str = "
         ORDER BY started_at + 0 DESC, id DESC LIMIT $4;";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_calls_of_one_account_are_never_looked_for_among_everybodys() {
+async fn the_cdrs_of_one_account_are_found_by_its_index() {
     let test = async |postgres: &TestDb| {
         let client = postgres_client(&postgres.url).await;
         client.batch_execute(MANY).await.unwrap();

@@ -20,7 +20,7 @@ const GERMANY: &str =
 ";
 
 both! {
-    async fn a_call_shows_the_row_of_the_deck_that_its_price_follows_from_even_when_all_has_changed_since(db) {
+    async fn a_cdr_shows_the_deck_rate_behind_its_price_after_later_changes(db) {
         let scene = Scene::start(db, 10_000).await;
         let rates = json!({"base": "EUR", "date": "2026-01-02", "rates": {"USD": "1.25"}});
         scene.admin.with_key(key()).call(Method::PUT, "/admin/fx-rates", Some(rates)).await.ok();
@@ -79,7 +79,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_invoice_has_a_line_for_each_destination_and_adds_up_to_what_the_ledger_took(db) {
+    async fn an_invoice_has_a_line_per_destination_and_matches_the_ledger(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;

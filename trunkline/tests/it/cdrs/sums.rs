@@ -17,7 +17,7 @@ async fn signed_in(scene: &Scene) -> Client {
 }
 
 both! {
-    async fn a_day_is_summed_up_by_destination_and_a_period_by_trunk(db) {
+    async fn rollups_are_by_destination_per_day_and_by_trunk_per_period(db) {
         let scene = Scene::start(db, 10_000).await;
         let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
         scene.world.advance_to_next(86_400).await;
@@ -65,7 +65,7 @@ both! {
         scene.end().await;
     }
 
-    async fn peaks_and_quotas_follow_the_calls_that_go_on(db) {
+    async fn peaks_and_quotas_follow_live_calls(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(86_400).await;
         let hour = scene.now() / 3_600_000;
@@ -102,7 +102,7 @@ both! {
         scene.end().await;
     }
 
-    async fn hours_that_go_on_keep_no_hour_that_is_over_from_being_counted(db) {
+    async fn a_current_hour_does_not_keep_past_hours_from_being_counted(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(86_400).await;
         let hour = scene.now() / 3_600_000;
@@ -122,7 +122,7 @@ both! {
         scene.end().await;
     }
 
-    async fn zones_that_are_busy_in_turn_do_not_add_up(db) {
+    async fn peaks_of_zones_at_different_times_do_not_add_up(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(86_400).await;
         for zone in ["eu-west", "us-east"] {
@@ -143,7 +143,7 @@ both! {
         scene.end().await;
     }
 
-    async fn calls_of_other_switches_count_among_those_at_once(db) {
+    async fn imported_cdrs_count_towards_peak_concurrent_calls(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(86_400).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
@@ -179,7 +179,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_hour_in_which_no_call_begins_or_ends_counts_those_that_go_on(db) {
+    async fn an_hour_without_events_counts_its_ongoing_calls(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.world.advance_to_next(86_400).await;
         let began = scene.now();

@@ -14,7 +14,7 @@ use crate::world::client::{Answer, Client};
 use crate::world::engines::{both, uuid};
 
 both! {
-    async fn every_row_that_is_not_for_everyone_asks_for_a_token(db) {
+    async fn every_endpoint_that_is_not_public_needs_a_token(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
             let without = empty_handed(&world.anyone(), endpoint).await;
@@ -28,7 +28,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_role_that_a_row_does_not_name_is_refused_there(db) {
+    async fn an_endpoint_refuses_every_role_it_does_not_name(db) {
         let world = World::unlimited(db).await;
         for role in Role::ALL {
             let caller = world.minted(*role).await;
@@ -41,7 +41,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_token_that_only_reads_changes_nothing_anywhere(db) {
+    async fn a_read_only_token_is_refused_for_every_change(db) {
         let world = World::unlimited(db).await;
         for role in Role::ALL {
             let caller = world.minted_to_read(*role).await;
@@ -67,7 +67,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_late_token_is_told_from_a_bad_one(db) {
+    async fn an_expired_token_is_distinguished_from_an_invalid_one(db) {
         let world = World::unlimited(db).await;
         let caller = world.minted(Role::Customer).await;
         world.advance(901).await;
@@ -77,7 +77,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_belongs_to_another_tenant_is_not_there(db) {
+    async fn resources_of_another_account_are_not_found(db) {
         let world = World::unlimited(db).await;
         // The team sees every tenant.
         let tenants = |endpoint: &&Endpoint| endpoint.path.contains('{') && !matches!(endpoint.who, Who::Team | Who::Admin);
@@ -89,7 +89,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_id_that_names_nothing_is_not_there_whatever_its_form(db) {
+    async fn an_unknown_or_malformed_id_is_not_found(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.path.contains('{')) {
             let nobody = uuid().to_string();

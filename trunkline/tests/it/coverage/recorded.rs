@@ -16,7 +16,7 @@ use crate::world::World;
 use crate::world::engines::{both, uuid};
 
 both! {
-    async fn every_example_succeeds_with_the_status_its_row_documents(db) {
+    async fn every_example_succeeds_with_its_documented_status(db) {
         let world = World::unlimited(db).await;
         let description = description();
         for endpoint in routes::table().iter().filter(|endpoint| needs_example(endpoint)) {
@@ -45,7 +45,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_the_team_does_to_a_customer_stands_under_that_customers_account(db) {
+    async fn team_changes_to_a_customer_are_audited_under_its_account(db) {
         let world = World::unlimited(db).await;
         let is_of_the_team = |endpoint: &&Endpoint| matches!(endpoint.who, Who::Team | Who::Admin) && endpoint.audit_action().is_some();
         let is_about_a_customer = |endpoint: &&Endpoint| !OF_NO_CUSTOMER.iter().any(|path| endpoint.path.starts_with(path));
@@ -77,7 +77,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_row_that_demands_a_key_is_refused_without_one(db) {
+    async fn an_endpoint_that_requires_a_key_refuses_requests_without_one(db) {
         let world = World::unlimited(db).await;
         for endpoint in rows_with(Idempotency::Required) {
             let mut request = example(&world, &endpoint).await;
@@ -87,7 +87,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_key_that_is_no_uuid_of_version_4_is_refused_wherever_keys_are_taken(db) {
+    async fn a_key_that_is_not_a_uuid_v4_is_refused_everywhere(db) {
         let world = World::unlimited(db).await;
         let rows = rows_with(Idempotency::Required).chain(rows_with(Idempotency::Honoured));
         for endpoint in rows {
@@ -104,7 +104,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_repeated_key_is_answered_alike_on_every_row_that_takes_one(db) {
+    async fn a_repeated_key_is_replayed_on_every_endpoint_that_accepts_one(db) {
         let world = World::unlimited(db).await;
         let rows = rows_with(Idempotency::Required).chain(rows_with(Idempotency::Honoured));
         for endpoint in rows {

@@ -35,7 +35,7 @@ async fn routes(admin: &Client) -> Value {
 }
 
 both! {
-    async fn a_service_killed_amid_an_import_keeps_the_old_deck_and_says_that_the_import_failed(db) {
+    async fn a_service_killed_during_an_import_keeps_the_old_deck_and_fails_it(db) {
         const LEAVES: &str = "SELECT COUNT(*) FROM deck_leaves";
         let folder = TempDir::new().unwrap();
         let mut node = serve(db, &folder);

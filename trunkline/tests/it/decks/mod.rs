@@ -97,7 +97,7 @@ both! {
         world.end().await;
     }
 
-    async fn rows_are_counted_as_they_are_however_the_file_ends(db) {
+    async fn rows_are_counted_the_same_however_the_file_ends(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -110,7 +110,7 @@ both! {
         world.end().await;
     }
 
-    async fn one_bad_line_in_a_hundred_thousand_changes_nothing_and_is_named(db) {
+    async fn one_bad_line_in_a_hundred_thousand_is_named_and_changes_nothing(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -130,7 +130,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_first_thousand_faults_are_told_and_all_are_counted(db) {
+    async fn the_first_thousand_faults_are_listed_and_all_are_counted(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -140,7 +140,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_dry_run_tells_what_would_change_and_changes_nothing(db) {
+    async fn a_dry_run_reports_the_changes_and_makes_none(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -157,7 +157,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_merged_deck_leaves_what_it_does_not_name(db) {
+    async fn a_merged_deck_keeps_unnamed_prefixes(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -169,7 +169,7 @@ both! {
         world.end().await;
     }
 
-    async fn imports_of_an_upstream_take_turns_and_the_last_one_counts(db) {
+    async fn imports_of_one_upstream_take_turns_and_the_last_one_counts(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -189,7 +189,7 @@ both! {
         world.end().await;
     }
 
-    async fn customers_hear_of_each_import_that_changes_prices_once(db) {
+    async fn customers_are_notified_once_of_each_import_that_changes_prices(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let customer = world.customer("rates@example.com").await;
@@ -215,7 +215,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_is_no_table_and_what_cannot_be_pulled_is_refused_at_the_door(db) {
+    async fn a_body_that_is_not_csv_and_an_unset_pull_url_are_refused(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -226,7 +226,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_key_names_one_import_with_its_query_and_its_file(db) {
+    async fn an_idempotency_key_covers_the_query_and_the_file_of_an_import(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -243,7 +243,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_deck_can_be_imported_at_the_console(db) {
+    async fn a_deck_can_be_imported_on_the_command_line(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;

@@ -87,7 +87,7 @@ fn pulling_from(url: &str) -> Value {
 }
 
 both! {
-    async fn a_pulled_deck_is_imported_and_the_same_one_not_again(db) {
+    async fn a_pulled_deck_is_imported_only_when_it_changed(db) {
         let world = World::with(db, &LAB).await;
         let admin = world.admin().await;
         for etag in [None, Some("\"v1\"")] {
@@ -108,7 +108,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_schedule_pulls_the_deck_when_it_ticks(db) {
+    async fn a_deck_is_pulled_on_its_schedule(db) {
         let world = World::with(db, &LAB).await;
         let admin = world.admin().await;
         let carrier = Carrier::start(None);
@@ -126,7 +126,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_that_leads_inward_or_elsewhere_is_not_asked(db) {
+    async fn a_pull_url_to_a_private_or_other_host_is_not_requested(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "169.254.169.254"] {
@@ -138,7 +138,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_server_that_sends_us_elsewhere_or_nothing_leaves_the_deck_as_it_is(db) {
+    async fn a_redirect_or_empty_response_leaves_the_deck_unchanged(db) {
         let world = World::with(db, &LAB).await;
         let admin = world.admin().await;
         let carrier = Carrier::start(None);

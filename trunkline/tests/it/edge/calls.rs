@@ -6,7 +6,7 @@ use crate::decks::count;
 use crate::world::engines::both;
 
 both! {
-    async fn what_a_caller_hears_the_record_and_the_charge_agree(db) {
+    async fn the_sip_result_the_cdr_and_the_charge_agree(db) {
         let lab = Lab::start(db, 1000, 100).await;
         // The first upstream refuses every call, so each of these is carried by the second.
         let calls = [
@@ -42,7 +42,7 @@ both! {
         lab.end().await;
     }
 
-    async fn a_call_to_a_customers_number_rings_where_its_trunk_says_and_costs_nothing(db) {
+    async fn a_call_to_a_did_rings_at_its_trunks_uri_and_costs_nothing(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let number = lab.let_number().await;
         let _office = Sipp::upstream(lab.folder.path(), "callee", &lab.net.office());
@@ -60,7 +60,7 @@ both! {
         lab.end().await;
     }
 
-    async fn a_call_is_refused_to_strangers_and_beyond_the_trunks_channels(db) {
+    async fn unknown_sources_and_calls_over_the_channel_cap_are_refused(db) {
         let lab = Lab::start(db, 1000, 1).await;
         // The second time nobody asks the service any more.
         for _ in 0..2 {
@@ -93,7 +93,7 @@ async fn health(lab: &Lab<'_>) -> [String; 2] {
 }
 
 on_sqlite! {
-    async fn upstreams_that_do_not_answer_are_left_out_until_they_do(db) {
+    async fn unresponsive_upstreams_are_skipped_until_they_answer(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         // The cheaper one is gone, and nobody asks it any more.
         drop(lab.upstreams.remove(0));

@@ -14,7 +14,7 @@ fn read(folder: &Path, name: &str) -> String {
 }
 
 on_sqlite! {
-    async fn what_changes_at_the_service_reaches_the_switch(db) {
+    async fn changes_in_the_service_reach_the_switch(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let service = format!("http://{}", lab.net.service());
         let control = format!("http://{}", lab.net.control());

@@ -76,7 +76,7 @@ impl Rogue {
 }
 
 on_sqlite! {
-    async fn nothing_in_a_message_of_a_customer_or_a_stranger_is_obeyed(db) {
+    async fn headers_of_customers_and_strangers_have_no_effect(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let rogue = Rogue::at(&lab, &lab.net.customer());
         let busy = b"+31201230486";
@@ -118,7 +118,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn who_a_caller_says_it_is_does_not_reach_the_upstream(db) {
+    async fn a_callers_claimed_identity_does_not_reach_the_upstream(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let kept = lab.folder.path().join("received");
         lab.upstreams.pop();
@@ -135,7 +135,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn what_is_no_sip_or_too_much_of_it_disturbs_nobody(db) {
+    async fn malformed_and_excessive_sip_disturbs_no_call(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let rogue = Rogue::at(&lab, &lab.net.customer());
         let packets: [&[u8]; 7] = [
@@ -162,7 +162,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_call_id_is_a_name_and_nothing_else_and_is_taken_once(db) {
+    async fn a_call_id_is_opaque_and_used_once(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let (rogue, call_id) = (Rogue::at(&lab, &lab.net.customer()), "$shv(failures)'\")--$var(token)");
         let (tag, way) = rogue.talk(b"+31201234567", call_id);
@@ -189,7 +189,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_goodbye_with_made_up_tags_ends_no_call(db) {
+    async fn a_bye_with_forged_tags_ends_no_call(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let talking = lab.dial("caller", "+31201234567", 1500);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
@@ -206,7 +206,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_goodbye_that_leads_elsewhere_is_said_to_the_callee_all_the_same(db) {
+    async fn a_bye_with_a_foreign_route_still_reaches_the_callee(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let elsewhere = UdpSocket::bind((lab.net.stranger(), 5060)).unwrap();
         elsewhere.set_nonblocking(true).unwrap();

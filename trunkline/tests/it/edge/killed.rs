@@ -29,7 +29,7 @@ async fn more_begin(lab: &Lab<'_>, scenario: &str) -> Sipp {
 }
 
 both! {
-    async fn calls_outlive_the_service_and_what_they_came_to_is_told_when_it_is_back(db) {
+    async fn calls_survive_a_service_outage_and_are_reported_afterwards(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
         let late = more_begin(&lab, "caller").await;
@@ -74,7 +74,7 @@ both! {
         lab.end().await;
     }
 
-    async fn calls_outlive_the_edge_and_those_it_forgot_are_closed(db) {
+    async fn calls_survive_an_edge_restart_and_lost_ones_are_closed(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
         // Heard of again after their answer: they are written down.

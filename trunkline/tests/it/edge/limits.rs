@@ -8,7 +8,7 @@ use crate::decks::count;
 const A_SECOND: i64 = NANOS_PER_CENT / 2;
 
 on_sqlite! {
-    async fn a_call_ends_before_it_costs_more_than_there_is(db) {
+    async fn a_call_ends_before_it_costs_more_than_the_balance(db) {
         let lab = Lab::start(db, 2, 100).await;
         // Four seconds at half a cent.
         let heard = lab.heard(lab.dial("wait_for_bye", "+442012345678", 0)).await;
@@ -21,7 +21,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_call_outlasts_its_first_slice_when_money_comes_and_ends_when_that_is_used_up_too(db) {
+    async fn a_call_outlasts_its_reservation_after_a_top_up_until_that_is_used_up(db) {
         // Six seconds, and six more.
         let lab = Lab::start(db, 3, 100).await;
         let talking = lab.dial("wait_for_bye", "+442012345678", 0);
@@ -40,7 +40,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_call_whose_money_never_ends_goes_on_until_its_caller_hangs_up_and_is_billed_whole(db) {
+    async fn a_call_with_enough_balance_lasts_until_hangup_and_is_billed_in_full(db) {
         let lab = Lab::start(db, 3, 100).await;
         let talking = lab.dial("caller", "+442012345678", 8000);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;

@@ -24,7 +24,7 @@ async fn set_status(lab: &Lab<'_>, status: &str) {
 }
 
 on_sqlite! {
-    async fn a_call_that_the_team_ends_and_calls_of_a_suspended_customer_end_at_both_phones(db) {
+    async fn calls_ended_by_the_team_or_a_suspension_end_at_both_phones(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         lab.kamailio.kill();
         lab.carry_again_with(&[("EDGE_KEEPALIVE_SECONDS", "600")]).await;

@@ -18,7 +18,7 @@ async fn follows(lab: &Lab<'_>, address: &str, is_known: bool) {
 }
 
 on_sqlite! {
-    async fn addresses_that_come_and_go_reach_the_switch_while_the_command_runs(db) {
+    async fn changed_allow_lists_reach_the_switch_while_sync_runs(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let (out, secret) = (lab.folder.path().join("data"), lab.service.switch_secret().to_owned());
         let (service, control) = (format!("http://{}", lab.net.service()), format!("http://{}", lab.net.control()));

@@ -114,7 +114,7 @@ fn allowed() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_may_hang_up_while_the_service_thinks() {
+async fn a_caller_can_hang_up_during_authorization() {
     let edge = Edge::start(|_| allowed()).await;
     edge.oracle.speaks.send_replace(false);
     let heard = edge.dial("cancel_early", 200).over().await;
@@ -128,7 +128,7 @@ async fn a_caller_may_hang_up_while_the_service_thinks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decision_that_came_too_late_is_asked_for_again_and_given_back() {
+async fn a_late_decision_is_requested_again_and_released() {
     let edge = Edge::start(|_| allowed()).await;
     edge.oracle.speaks.send_replace(false);
     assert_eq!(edge.dial("caller", 0).over().await.code(), 503);
@@ -140,7 +140,7 @@ async fn a_decision_that_came_too_late_is_asked_for_again_and_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_to_a_number_of_ours_goes_where_its_trunk_says() {
+async fn a_call_to_a_did_goes_to_its_trunks_uri() {
     let edge = Edge::start(|net| {
         let mut decision = allowed();
         (decision["groups"], decision["target_uri"]) = (json!([]), json!(format!("sip:{}:5060", net.host(3))));

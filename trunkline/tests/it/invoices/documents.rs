@@ -22,7 +22,7 @@ async fn facts(db: &TestDb, invoice: InvoiceId) -> Value {
 }
 
 both! {
-    async fn a_document_is_fetched_by_a_link_that_ends_and_can_be_renewed(db) {
+    async fn an_invoice_pdf_is_fetched_by_an_expiring_renewable_link(db) {
         let world = World::start(db).await;
         let (customer, invoice) = invoiced(&world, true).await;
         let shown = customer.get(&format!("/invoices/{invoice}")).await.ok();
@@ -43,7 +43,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_that_is_made_again_is_the_same_to_the_byte(db) {
+    async fn an_invoice_pdf_rendered_again_is_identical(db) {
         let world = World::start(db).await;
         let (customer, invoice) = invoiced(&world, false).await;
         let hash = async || db.read().await.unwrap().one::<(Option<Vec<u8>>,)>(HASH, &[]).await.unwrap().0;
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_asks_for_what_the_balance_lacked_and_for_nothing_else(db) {
+    async fn an_invoice_pdf_asks_only_for_what_the_balance_lacked(db) {
         let world = World::start(db).await;
         for (paid_in, lent, paid, due) in [
             // Nothing was there for it, all but a fraction of a cent was, and all was.
@@ -91,7 +91,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_document_of_a_void_invoice_says_so_and_asks_for_nothing(db) {
+    async fn the_pdf_of_a_void_invoice_says_so_and_asks_for_no_payment(db) {
         let world = World::start(db).await;
         let (customer, invoice) = invoiced(&world, false).await;
         let link = async || customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
@@ -107,7 +107,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_sweep_of_files_leaves_documents_alone(db) {
+    async fn the_orphan_cleanup_keeps_invoice_pdfs(db) {
         let world = World::start(db).await;
         let (_, _) = invoiced(&world, true).await;
         let file = async || {

@@ -23,7 +23,7 @@ async fn close_months(world: &World) {
 }
 
 both! {
-    async fn a_month_that_is_over_is_invoiced_with_its_vat_and_paid_from_the_balance(db) {
+    async fn a_past_month_is_invoiced_with_vat_and_paid_from_the_balance(db) {
         let world = World::start(db).await;
         let email = "cora@customer.example";
         let account = account_of(&world.customer(email).await);
@@ -51,7 +51,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_invoice_the_balance_does_not_cover_is_paid_by_the_first_money_that_does(db) {
+    async fn an_uncovered_invoice_is_paid_by_the_next_sufficient_credit(db) {
         let world = World::start(db).await;
         let account = account(&world).await;
         // This morning's payment is in the balance already and must not count again.
@@ -98,7 +98,7 @@ both! {
         world.end().await;
     }
 
-    async fn months_that_nobody_looked_at_are_made_up_for_each_with_its_own_invoice(db) {
+    async fn missed_months_are_caught_up_with_one_invoice_each(db) {
         let world = World::start(db).await;
         let account = account(&world).await;
         let first = Month::of(now(&world));
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_month_without_use_has_no_invoice(db) {
+    async fn a_month_without_usage_has_no_invoice(db) {
         let world = World::start(db).await;
         let account = account(&world).await;
         post(&world, topup(account, euros(10)), last_month(&world)).await;
@@ -126,7 +126,7 @@ both! {
         world.end().await;
     }
 
-    async fn closing_a_month_again_invoices_nobody_twice(db) {
+    async fn closing_a_month_again_issues_no_second_invoice(db) {
         let world = World::start(db).await;
         for units in 1..=3 {
             let account = account(&world).await;
@@ -144,7 +144,7 @@ both! {
         world.end().await;
     }
 
-    async fn twenty_customers_invoiced_at_once_and_twice_have_twenty_numbers_without_a_gap(db) {
+    async fn twenty_customers_invoiced_concurrently_have_gapless_numbers(db) {
         let world = World::start(db).await;
         let mut accounts = Vec::new();
         for units in 1..=20 {
@@ -172,7 +172,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_invoice_whose_job_was_cut_off_is_issued_once(db) {
+    async fn an_invoice_whose_job_was_interrupted_is_issued_once(db) {
         let world = World::start(db).await;
         let account = account(&world).await;
         post(&world, call(account, euros(10)), last_month(&world)).await;
@@ -192,7 +192,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_month_in_which_more_was_refunded_than_used_gives_vat_back(db) {
+    async fn a_month_with_more_refunds_than_usage_gives_vat_back(db) {
         let world = World::start(db).await;
         let (customer, first) = invoiced(&world, true).await;
         let account: AccountId = super::owner(&world, first).await;

@@ -41,7 +41,7 @@ fn serve(db: &TestDb, folder: &TempDir) -> Process {
 }
 
 both! {
-    async fn a_service_killed_amid_its_invoices_finishes_them_when_it_is_back_each_once_and_without_a_gap(db) {
+    async fn a_killed_service_finishes_its_invoices_once_each_without_a_gap(db) {
         const ISSUED: &str = "SELECT COUNT(*) FROM invoices";
         let folder = TempDir::new().unwrap();
         let now = Clock::system().now();

@@ -70,7 +70,7 @@ fn cents(cents: i64) -> Money {
 }
 
 both! {
-    async fn what_went_back_with_a_credited_invoice_is_not_refunded_again(db) {
+    async fn what_a_credit_note_returned_is_not_refunded_again(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 10_000, 0).await;
         next_month(&world).await;
@@ -84,7 +84,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_invoice_is_credited_but_for_what_was_refunded_of_it(db) {
+    async fn a_credit_note_leaves_out_what_was_refunded(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 100_000, 100).await;
         next_month(&world).await;
@@ -102,7 +102,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_invoice_of_which_all_was_refunded_cannot_be_credited(db) {
+    async fn a_fully_refunded_invoice_cannot_be_credited(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 10_000, 0).await;
         next_month(&world).await;
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_at_the_rate_at_which_it_was_charged(db) {
+    async fn the_vat_of_a_refund_is_returned_at_its_original_rate(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 100_000, 0).await;
         next_month(&world).await;
@@ -132,7 +132,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_that_went_back_with_a_void_invoice_does_not_go_back_with_a_refund(db) {
+    async fn vat_returned_by_a_void_is_not_returned_by_a_refund_again(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
         next_month(&world).await;
@@ -144,7 +144,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refund_of_an_invoice_that_is_void_later_is_on_no_invoice(db) {
+    async fn a_refund_of_a_later_voided_invoice_is_on_no_invoice(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
         next_month(&world).await;
@@ -156,7 +156,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_once_both_of_its_invoices_are_void(db) {
+    async fn a_refunds_vat_is_returned_once_if_both_invoices_are_void(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         take_back(&world, &invoices(&world).await[1], "void").await;
@@ -167,7 +167,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_void(db) {
+    async fn a_refunds_vat_returns_with_the_first_invoice_if_the_later_is_void(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         for invoice in invoices(&world).await {
@@ -177,7 +177,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_once_its_first_invoice_is_void_and_the_later_one_credited(db) {
+    async fn a_refunds_vat_returns_once_if_the_first_is_void_and_the_later_credited(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         let listed = invoices(&world).await;
@@ -187,7 +187,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_credited(db) {
+    async fn a_refunds_vat_returns_with_the_first_invoice_if_the_later_is_credited(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         let listed = invoices(&world).await;
@@ -197,7 +197,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_void_invoice_goes_back_once_though_a_later_one_is_void_too(db) {
+    async fn a_void_invoices_vat_returns_once_if_a_later_one_is_void_too(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
         next_month(&world).await;

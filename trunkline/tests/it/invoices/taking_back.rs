@@ -51,7 +51,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_paid_invoice_cannot_be_void_but_credited_in_full_under_a_number_of_its_own(db) {
+    async fn a_paid_invoice_cannot_be_voided_but_gets_a_credit_note(db) {
         let world = World::start(db).await;
         let (customer, invoice) = invoiced(&world, true).await;
         let account = owner(&world, invoice).await;
@@ -75,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_ten_voids_at_once_one_happens(db) {
+    async fn one_of_ten_concurrent_voids_succeeds(db) {
         let world = World::unlimited(db).await;
         let (_, invoice) = invoiced(&world, false).await;
         assert_eq!(ten_at_once(&world, &[format!("/admin/invoices/{invoice}/void")]).await, 1);
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_ten_credits_at_once_one_happens(db) {
+    async fn one_of_ten_concurrent_credit_notes_succeeds(db) {
         let world = World::unlimited(db).await;
         let (_, invoice) = invoiced(&world, true).await;
         assert_eq!(ten_at_once(&world, &[format!("/admin/invoices/{invoice}/credit")]).await, 1);
@@ -92,7 +92,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_voids_and_credits_at_once_one_happens_and_numbers_of_credit_notes_have_no_gap(db) {
+    async fn one_of_concurrent_voids_and_credits_succeeds_without_number_gaps(db) {
         let world = World::unlimited(db).await;
         let mut credited = 0;
         for _ in 0..4 {

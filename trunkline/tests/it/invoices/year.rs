@@ -89,7 +89,7 @@ fn total(sums: &[Sum], counts: impl Fn(Kind) -> bool) -> Money {
 }
 
 both! {
-    async fn in_a_year_of_every_vat_case_all_totals_are_the_ledgers(db) {
+    async fn a_year_of_every_vat_case_adds_up_to_the_ledger(db) {
         let world = World::unlimited(db).await;
         let mut accounts = Vec::new();
         for case in CASES {

@@ -52,7 +52,7 @@ const ALTERATIONS: &[(&str, &str)] = &[
 ];
 
 both! {
-    async fn every_kind_of_fault_is_found_and_its_place_named(db) {
+    async fn every_kind_of_ledger_fault_is_found_and_located(db) {
         filled(db).await;
         for table in TABLES {
             tamper(db, &format!("CREATE TABLE copy_of_{table} AS SELECT * FROM {table}")).await;
@@ -74,7 +74,7 @@ both! {
         assert!(missed.is_empty(), "{missed:#?}");
     }
 
-    async fn the_command_tells_by_its_exit_code(db) {
+    async fn the_verify_command_exits_with_the_result(db) {
         filled(db).await;
         let folder = TempDir::new().unwrap();
         let run = || process::run(db, folder.path(), &[], &["ledger", "verify"]);

@@ -53,7 +53,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn a_capture_charges_less_or_more_than_was_held(db) {
+    async fn a_capture_may_charge_less_or_more_than_the_hold(db) {
         let account = customer_with(db, eur(10)).await;
         act(db, hold(account, "c1", eur(5))).await.unwrap();
         act(db, hold(account, "c2", eur(5))).await.unwrap();
@@ -68,7 +68,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn a_capture_needs_no_hold_and_ends_one_that_was_forgotten(db) {
+    async fn a_capture_needs_no_hold_and_ends_an_expired_one(db) {
         let account = customer_with(db, eur(10)).await;
         act(db, Act::Capture(call(account, "c1", eur(2)))).await.unwrap();
         act(db, hold(account, "c2", eur(5))).await.unwrap();
@@ -78,7 +78,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn an_expired_hold_stands_in_nobodys_way_and_can_be_taken_up_again(db) {
+    async fn an_expired_hold_blocks_nothing_and_can_be_renewed(db) {
         let account = customer_with(db, eur(10)).await;
         let later = NOW.plus(MINUTE * 5);
         act(db, hold(account, "c1", eur(10))).await.unwrap();
@@ -99,7 +99,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn ended_holds_are_forgotten_and_open_ones_are_not(db) {
+    async fn ended_holds_are_purged_and_open_ones_are_kept(db) {
         let account = customer_with(db, eur(10)).await;
         act(db, hold(account, "c1", eur(1))).await.unwrap();
         act(db, hold(account, "c2", eur(1))).await.unwrap();
@@ -110,7 +110,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn the_calendar_ends_holds_whose_time_is_over(db) {
+    async fn a_schedule_expires_overdue_holds(db) {
         let world = World::unlimited(db).await;
         world.user("cora@customer.example", Role::Customer).await;
         let account = customer_with(db, eur(10)).await;

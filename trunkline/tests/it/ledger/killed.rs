@@ -24,7 +24,7 @@ struct Credit {
 }
 
 both! {
-    async fn whenever_the_program_is_killed_what_the_team_gave_or_took_is_in_the_ledger_once(db) {
+    async fn credits_are_in_the_ledger_once_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
         let team = people::insert(db, Role::Admin, 1).await.remove(0);

@@ -11,7 +11,7 @@ use crate::world::engines::both;
 const MOST: i64 = 2_000_000_000;
 
 both! {
-    async fn a_topup_and_a_charge_leave_the_balance_they_should(db) {
+    async fn a_top_up_and_a_charge_add_up_to_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
         let paid = act(db, Act::Credit(topup(account, "t1", eur(100)))).await.unwrap().posted();
         assert_eq!((paid.number, paid.amount, paid.balance_after), (1, eur(100), eur(100)));
@@ -24,7 +24,7 @@ both! {
         assert_eq!((verified.customers, verified.transactions, verified.postings), (1, 2, 4));
     }
 
-    async fn more_than_is_available_is_refused_and_the_transaction_may_go_on(db) {
+    async fn a_debit_over_the_available_amount_leaves_the_transaction_usable(db) {
         let account = customer_with(db, eur(10)).await;
         let wanted = db.tx((call(account, "c1", eur(11)), call(account, "c2", eur(10))), |conn, (dear, cheap)| {
             Box::pin(async move {
@@ -40,14 +40,14 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn what_was_used_is_charged_whatever_the_balance(db) {
+    async fn usage_is_charged_whatever_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
         let posted = act(db, Act::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();
         assert_eq!(posted.balance_after, eur(-5));
         verify(db).await.unwrap();
     }
 
-    async fn a_minimum_stays_and_a_negative_one_is_credit(db) {
+    async fn a_minimum_cannot_be_spent_and_a_negative_one_is_a_credit_line(db) {
         let account = customer_with(db, eur(10)).await;
         act(db, Act::SetMinimum { account, minimum: eur(4) }).await.unwrap();
         assert!(matches!(
@@ -60,7 +60,7 @@ both! {
         assert_eq!(standing(db, account).await, (eur(-20), eur(0), eur(0)));
     }
 
-    async fn an_event_is_posted_once_and_later_attempts_are_told_so(db) {
+    async fn a_repeated_transaction_is_posted_once_and_reported_as_known(db) {
         let account = customer_with(db, eur(10)).await;
         let first = act(db, Act::Debit(call(account, "c1", eur(10)))).await.unwrap().posted();
         for again in [Act::Debit(call(account, "c1", eur(10))), Act::DebitUnguarded(call(account, "c1", eur(10)))] {
@@ -74,7 +74,7 @@ both! {
         assert_eq!(verify(db).await.unwrap().transactions, 3);
     }
 
-    async fn other_content_under_a_known_name_is_a_conflict(db) {
+    async fn other_content_under_a_known_reference_is_a_conflict(db) {
         let (account, other) = (customer_with(db, eur(10)).await, customer_with(db, eur(10)).await);
         act(db, Act::Debit(call(account, "c1", eur(1)))).await.unwrap();
         let dollars = Money::from_minor(100, "USD".parse().unwrap()).unwrap();
@@ -89,7 +89,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn a_charge_is_no_credit_nor_the_other_way_round(db) {
+    async fn a_charge_cannot_be_posted_as_a_credit_or_vice_versa(db) {
         let account = customer_with(db, eur(10)).await;
         let (charge, credit) = (call(account, "c1", eur(1)), topup(account, "t1", eur(1)));
         let wrong = [
@@ -100,7 +100,7 @@ both! {
         }
     }
 
-    async fn no_book_takes_more_than_two_billion(db) {
+    async fn no_book_holds_more_than_two_billion(db) {
         let account = customer_with(db, eur(0)).await;
         assert!(Entry::credit(account, Kind::Topup, "t", &[(Book::Clearing, eur(MOST + 1))]).is_err());
         act(db, Act::Credit(topup(account, "t1", eur(MOST)))).await.unwrap();
@@ -122,7 +122,7 @@ both! {
         assert!(matches!(refused, Err(LedgerError::Db(DbError::ForeignKey))));
     }
 
-    async fn lines_come_newest_first_and_page_by_page(db) {
+    async fn postings_are_paged_newest_first(db) {
         let account = customer_with(db, eur(100)).await;
         for number in 1..=4 {
             let entry = call(account, &format!("c{number}"), eur(number)).noting("A call");
@@ -141,7 +141,7 @@ both! {
         assert_eq!(found.as_ref(), first.first());
     }
 
-    async fn days_are_summed_by_kind_and_book(db) {
+    async fn days_are_totalled_by_kind_and_book(db) {
         let account = customer_with(db, eur(1000)).await;
         let order = [(Book::NumberSetup, eur(5)), (Book::NumberRental, eur(2))];
         let ordered = Entry::charge(account, Kind::NumberOrder, "n1", &order).unwrap();
@@ -170,7 +170,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn what_was_posted_can_be_neither_changed_nor_removed(db) {
+    async fn postings_can_be_neither_changed_nor_deleted(db) {
         customer_with(db, eur(1)).await;
         for sql in [
             "UPDATE ledger_transactions SET reference = 'x'", "DELETE FROM ledger_transactions",

@@ -175,7 +175,7 @@ fn for_any_steps(db: &Db, test: impl AsyncFn(&Db, AccountId, Vec<Step>)) {
 }
 
 both! {
-    async fn one_step_after_another_does_what_the_model_does(db) {
+    async fn sequential_steps_match_the_model(db) {
         for_any_steps(db, async |db, account, steps| {
             let (mut model, mut now) = (Model::default(), NOW);
             for step in steps {
@@ -193,7 +193,7 @@ both! {
         });
     }
 
-    async fn all_steps_at_once_still_add_up(db) {
+    async fn concurrent_steps_still_add_up(db) {
         for_any_steps(db, async |db, account, steps| {
             let mut tasks = JoinSet::new();
             for step in steps {
@@ -205,7 +205,7 @@ both! {
         });
     }
 
-    async fn guarded_steps_at_once_never_spend_more_than_there_is(db) {
+    async fn concurrent_guarded_steps_never_overspend(db) {
         for_any_steps(db, async |db, account, steps| {
             act_at(db, Act::Credit(topup(account, &format!("{account} funds"), eur(60))), NOW).await.unwrap();
             let mut tasks = JoinSet::new();

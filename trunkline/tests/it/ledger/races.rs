@@ -28,7 +28,7 @@ fn refused(outcomes: &[Result<Did, LedgerError>]) -> usize {
 }
 
 both! {
-    async fn of_a_hundred_debits_as_many_pass_as_there_is_money_for(db) {
+    async fn concurrent_debits_spend_the_balance_exactly(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(10)).await;
         let debits = (0..100).map(|number| Act::Debit(call(account, &format!("c{number}"), eur(1))));
@@ -51,7 +51,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn one_event_posted_fifty_times_at_once_has_one_effect(db) {
+    async fn one_transaction_posted_fifty_times_concurrently_has_one_effect(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         for (name, wanted) in [
@@ -68,7 +68,7 @@ both! {
         assert_eq!(verify(db).await.unwrap().transactions, 5);
     }
 
-    async fn the_first_topup_of_a_customer_may_come_fifty_times_at_once(db) {
+    async fn the_first_top_up_may_be_posted_fifty_times_concurrently(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(0)).await;
         let topups = (0..50).map(|number| Act::Credit(topup(account, &format!("t{}", number % 10), eur(1))));
@@ -77,7 +77,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn one_hold_placed_fifty_times_at_once_holds_once(db) {
+    async fn one_hold_placed_fifty_times_concurrently_holds_once(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         let outcomes = all_at_once(db, std::iter::repeat_n(hold(account, "c1", eur(2)), 50)).await;
@@ -87,7 +87,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn a_hold_that_everybody_ends_at_once_is_ended_once(db) {
+    async fn a_hold_ended_concurrently_ends_once(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         for number in 0..20 {

@@ -48,7 +48,7 @@ async fn is_undone(world: &World, customer: &Session, ordered: &Value, status: &
 }
 
 both! {
-    async fn approved_documents_let_the_number_work(db) {
+    async fn approved_documents_activate_the_number(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
@@ -65,7 +65,7 @@ both! {
         world.end().await;
     }
 
-    async fn rejected_documents_end_the_order_with_all_of_its_money_back(db) {
+    async fn rejected_documents_fail_the_order_with_a_full_refund(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
@@ -79,7 +79,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_that_waits_can_be_cancelled_with_all_of_its_money_back(db) {
+    async fn a_waiting_order_can_be_cancelled_with_a_full_refund(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
@@ -93,7 +93,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_whose_documents_never_come_ends_after_thirty_days(db) {
+    async fn an_order_without_documents_fails_after_thirty_days(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (_, ordered) = waiting(&world, &admin).await;
@@ -106,7 +106,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_whose_documents_are_under_review_waits_for_as_long_as_that_takes(db) {
+    async fn an_order_with_documents_under_review_does_not_expire(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;

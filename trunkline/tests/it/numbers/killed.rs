@@ -28,7 +28,7 @@ const MOODS: [Says; 7] =
     [Says::Active, Says::Pending, Says::Active, Says::Away, Says::Refused, Says::Active, Says::Away];
 
 both! {
-    async fn whenever_the_program_is_killed_every_order_ends_with_a_number_or_its_money_back(db) {
+    async fn every_order_ends_active_or_refunded_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let carrier = CarrierServer::start(&MOODS.repeat(200)).await;
         let carrier_settings = carrier.settings();

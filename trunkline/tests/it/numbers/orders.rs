@@ -38,7 +38,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cent_too_little_changes_nothing(db) {
+    async fn an_order_a_cent_over_the_balance_changes_nothing(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
@@ -54,7 +54,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_has_too_little_is_told_how_much_to_top_up_by(db) {
+    async fn a_refusal_for_low_balance_names_the_missing_amount(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
@@ -99,7 +99,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_an_approved_account_orders_and_only_for_a_trunk_of_its_own(db) {
+    async fn only_an_approved_account_orders_and_only_for_its_own_trunk(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
@@ -130,7 +130,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_moves_to_another_trunk_and_goes_back_to_the_stock(db) {
+    async fn a_number_moves_to_another_trunk_and_is_released_to_the_inventory(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;

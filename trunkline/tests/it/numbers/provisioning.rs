@@ -13,7 +13,7 @@ use crate::world::engines::both;
 const CORA: &str = "cora@customer.example";
 
 both! {
-    async fn while_the_carrier_is_away_the_order_goes_on_and_the_same_key_answers_with_it(db) {
+    async fn a_supplier_outage_delays_the_order_and_its_key_replays(db) {
         let carrier = CarrierServer::start(&[Says::Away]).await;
         let world = World::with(db, &carrier.settings()).await;
         let admin = world.admin().await;
@@ -40,7 +40,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_carrier_may_take_its_time(db) {
+    async fn a_slow_did_supplier_is_waited_for(db) {
         let carrier = CarrierServer::start(&[Says::Pending]).await;
         let world = World::with(db, &carrier.settings()).await;
         let admin = world.admin().await;
@@ -56,7 +56,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_that_the_carrier_refuses_is_refunded_and_withdrawn(db) {
+    async fn a_number_refused_by_the_supplier_is_refunded_and_withdrawn(db) {
         let carrier = CarrierServer::start(&[Says::Refused]).await;
         let world = World::with(db, &carrier.settings()).await;
         let admin = world.admin().await;
@@ -74,7 +74,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_is_given_up_when_the_carrier_is_away_for_three_days(db) {
+    async fn an_order_fails_after_a_supplier_outage_of_three_days(db) {
         let carrier = CarrierServer::start(&[Says::Away]).await;
         let world = World::with(db, &carrier.settings()).await;
         let admin = world.admin().await;
@@ -95,7 +95,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_that_is_given_back_is_free_once_the_carrier_has_heard(db) {
+    async fn a_released_number_is_free_once_the_supplier_deactivated_it(db) {
         let carrier = CarrierServer::start(&[Says::Active, Says::Away]).await;
         let world = World::with(db, &carrier.settings()).await;
         let admin = world.admin().await;

@@ -53,7 +53,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_that_is_not_paid_for_three_times_is_released(db) {
+    async fn a_number_with_three_unpaid_renewals_is_released(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
@@ -78,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_renewal_that_failed_is_made_up_for_when_there_is_money(db) {
+    async fn a_failed_renewal_is_caught_up_after_a_top_up(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;

@@ -17,7 +17,7 @@ const CUSTOMERS: usize = 50;
 const ORDERS_EACH: usize = 20;
 
 both! {
-    async fn a_thousand_orders_at_once_sell_ten_numbers_once_each(db) {
+    async fn a_thousand_concurrent_orders_rent_out_ten_numbers_once_each(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 10, AMSTERDAM).await;

@@ -13,7 +13,7 @@ use crate::world::World;
 use crate::world::engines::{both, uuid};
 
 both! {
-    async fn numbers_that_are_alike_are_offered_as_one_group(db) {
+    async fn numbers_that_are_alike_form_one_inventory_group(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let mut file = sheet(31_201_000_000, 3, AMSTERDAM);
@@ -43,7 +43,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_file_with_a_fault_changes_nothing_and_is_told_of_every_fault(db) {
+    async fn an_inventory_file_with_faults_names_them_and_changes_nothing(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -60,7 +60,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_that_comes_again_is_changed_unless_somebody_has_it(db) {
+    async fn a_number_imported_again_is_updated_unless_rented(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 3, AMSTERDAM).await;
@@ -84,7 +84,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_team_withdraws_numbers_and_says_which_need_documents(db) {
+    async fn the_team_withdraws_numbers_and_sets_which_need_documents(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         offered(&world, &admin, 3, AMSTERDAM).await;
@@ -117,7 +117,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_rows_of_a_bad_file_are_counted_too(db) {
+    async fn the_rows_of_an_invalid_file_are_counted_too(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;
@@ -127,7 +127,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_import_of_many_thousands_is_put_into_the_stock_part_by_part(db) {
+    async fn a_large_inventory_import_is_applied_in_parts(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let upstream = upstream(&admin, wanted()).await;

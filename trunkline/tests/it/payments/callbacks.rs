@@ -24,7 +24,7 @@ fn shuffled<T>(things: Vec<T>) -> Vec<T> {
 }
 
 both! {
-    async fn a_hundred_callbacks_at_once_among_their_siblings_are_one_entry(db) {
+    async fn a_hundred_concurrent_webhooks_post_one_top_up(db) {
         let world = world(db, "drop").await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -43,7 +43,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_top_up_is_credited_though_no_callback_ever_comes(db) {
+    async fn a_top_up_is_credited_without_any_webhook(db) {
         let world = world(db, "drop").await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -56,7 +56,7 @@ both! {
         world.end().await;
     }
 
-    async fn callbacks_that_come_late_twice_and_in_the_wrong_order_credit_once(db) {
+    async fn late_repeated_and_unordered_webhooks_credit_once(db) {
         let world = world(db, "delay,duplicate,reorder").await;
         let cora = world.customer("cora@customer.example").await;
         let paid = begin_topup(&cora, 2_500).await;

@@ -27,7 +27,7 @@ fn charge(session: &Session, method: &Value) -> NewCharge {
 }
 
 both! {
-    async fn a_saved_card_is_charged_once_however_often_it_is_asked_for(db) {
+    async fn a_saved_card_is_charged_once_however_often_it_is_requested(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
@@ -50,7 +50,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_is_declined_takes_nothing_and_says_why(db) {
+    async fn a_declined_charge_takes_nothing_and_says_why(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let declining = charge(&cora, &save_card(&world, &cora, LATER_DECLINED).await);
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_whose_node_died_amid_it_is_made_by_another_once_it_can_no_longer_be_under_way(db) {
+    async fn a_charge_of_a_dead_node_is_made_by_another_after_its_lease(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let work = (world.node.app.clone(), charge(&cora, &save_card(&world, &cora, VISA).await));
@@ -81,7 +81,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_that_a_crash_cut_off_is_finished_by_the_poller(db) {
+    async fn a_charge_interrupted_by_a_crash_is_finished_by_the_poller(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
         let cora = world.customer("cora@customer.example").await;
         save_card(&world, &cora, VISA).await;
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_that_a_suspension_overtook_waits_and_lapses(db) {
+    async fn a_charge_of_a_suspended_account_waits_and_lapses(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn nobody_is_charged_with_the_card_of_another(db) {
+    async fn another_accounts_card_cannot_be_charged(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let dora = world.customer("dora@customer.example").await;

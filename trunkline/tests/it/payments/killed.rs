@@ -31,7 +31,7 @@ struct Done {
 }
 
 both! {
-    async fn whenever_the_program_is_killed_what_was_paid_is_credited_once(db) {
+    async fn payments_are_credited_once_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
         let mut done = Done::default();

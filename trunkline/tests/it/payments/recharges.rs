@@ -49,7 +49,7 @@ fn charges(revolut: &RevolutServer) -> usize {
 }
 
 both! {
-    async fn a_recharge_that_the_provider_keeps_waiting_ends_with_its_payment(db) {
+    async fn a_recharge_kept_waiting_by_the_provider_ends_with_its_payment(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
@@ -69,7 +69,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_recharge_that_went_through_unheard_is_followed_by_what_is_lacking_still(db) {
+    async fn a_recharge_paid_unnoticed_is_followed_by_the_missing_amount(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
@@ -82,7 +82,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_recharge_that_a_suspension_overtook_lapses_and_is_decided_anew(db) {
+    async fn a_recharge_of_a_suspended_account_lapses_and_is_decided_again(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;

@@ -56,7 +56,7 @@ async fn returned_by_the_provider(db: &TestDb) -> i64 {
 }
 
 both! {
-    async fn a_payment_goes_back_in_parts_until_nothing_is_left(db) {
+    async fn a_payment_is_refunded_in_parts_until_nothing_is_left(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         let listed = admin.get("/admin/payments").await.ok()["data"][0].clone();
@@ -78,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn ten_refunds_at_once_return_no_more_than_was_paid(db) {
+    async fn ten_concurrent_refunds_return_no_more_than_was_paid(db) {
         let world = World::unlimited(db).await;
         let (admin, cora, id) = paid(&world).await;
         top_up(&world, &cora, 50_000).await;
@@ -106,7 +106,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_was_used_up_goes_back_only_if_the_balance_may_fall_below_zero(db) {
+    async fn spent_money_is_refunded_only_if_the_balance_may_go_negative(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         use_up(db, &cora, 4_000).await;
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn credit_that_a_customer_has_with_us_is_not_sent_to_its_card(db) {
+    async fn a_credit_by_the_team_is_not_refundable_to_a_card(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         let limits = json!({"minimum": {"amount_minor": -50_000, "currency": "EUR"},
@@ -140,7 +140,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refund_that_the_provider_refuses_gives_the_money_back(db) {
+    async fn a_refund_the_provider_refuses_is_credited_back(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         // Somebody sent most of it back at the provider's own desk.
@@ -159,7 +159,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refund_that_a_crash_cut_off_is_finished_by_a_job_and_heard_of_by_its_retry(db) {
+    async fn an_interrupted_refund_is_finished_by_a_job_and_answered_to_its_retry(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         let keyed = admin.with_key(fresh_key());
@@ -178,7 +178,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_what_was_paid_can_be_sent_back_and_by_admins_alone(db) {
+    async fn only_paid_top_ups_are_refundable_and_only_by_admins(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         begin_topup(&cora, 700).await;

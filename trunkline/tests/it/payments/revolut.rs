@@ -37,7 +37,7 @@ fn charge(session: &Session, method: &Value) -> NewCharge {
 }
 
 both! {
-    async fn a_top_up_through_revolut_is_credited_by_a_callback_or_without_one(db) {
+    async fn a_revolut_top_up_is_credited_with_or_without_a_webhook(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -67,7 +67,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_callback_counts_if_one_signature_is_right_and_its_moment_is_near(db) {
+    async fn a_webhook_needs_one_valid_signature_and_a_recent_timestamp(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let now = world.node.app.clock.now();
@@ -85,7 +85,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_whose_answer_was_lost_is_found_again_by_its_reference(db) {
+    async fn an_order_whose_response_was_lost_is_found_by_its_reference(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -99,7 +99,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_is_asked_to_wait_is_quiet_for_as_long(db) {
+    async fn retry_after_of_the_provider_is_respected(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -114,7 +114,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_saved_card_is_charged_once_and_a_refusal_ends_its_order(db) {
+    async fn a_saved_card_is_charged_once_and_a_decline_cancels_its_order(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -142,7 +142,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_is_charged_once_though_two_nodes_are_at_it(db) {
+    async fn a_card_is_charged_once_by_two_concurrent_nodes(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -164,7 +164,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_whose_answer_was_lost_or_late_is_settled_by_the_poller(db) {
+    async fn a_charge_with_a_lost_or_late_response_is_settled_by_the_poller(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -188,7 +188,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_that_the_banks_are_at_is_waited_for(db) {
+    async fn a_charge_in_authorisation_is_waited_for(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -206,7 +206,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_charge_that_wants_its_holder_is_given_up_though_the_first_try_was_not_heard(db) {
+    async fn a_charge_that_needs_authentication_is_cancelled_even_on_a_retry(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
@@ -225,7 +225,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refund_that_was_refused_is_not_sent_by_a_retry_of_another_day(db) {
+    async fn a_refused_refund_is_not_sent_by_a_retry_on_another_day(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
@@ -248,7 +248,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refund_is_an_order_of_its_own_and_is_made_once(db) {
+    async fn a_refund_is_a_separate_order_and_made_once(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);

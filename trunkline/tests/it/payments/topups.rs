@@ -54,7 +54,7 @@ async fn cut_off(db: &TestDb, begun: CutOff) {
 }
 
 both! {
-    async fn what_is_paid_at_the_checkout_lands_in_the_ledger(db) {
+    async fn a_payment_at_the_checkout_is_posted_to_the_ledger(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -84,7 +84,7 @@ both! {
         world.end().await;
     }
 
-    async fn who_is_declined_or_walks_away_pays_nothing_and_may_try_again(db) {
+    async fn a_declined_or_cancelled_top_up_takes_nothing_and_can_be_repeated(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let choices: [&[(&str, &str)]; 3] =
@@ -100,7 +100,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_top_up_that_nobody_pays_expires_after_a_day(db) {
+    async fn an_unpaid_top_up_expires_after_a_day(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_that_was_paid_counts_though_its_top_up_has_expired(db) {
+    async fn a_paid_order_counts_after_its_top_up_expired(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -132,7 +132,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_was_let_in_may_top_up_and_the_first_one_makes_it_live(db) {
+    async fn an_approved_prospect_can_top_up_and_the_first_makes_it_live(db) {
         let world = World::start(db).await;
         let petra = prospect(&world, "petra@prospect.example").await;
         let refused = petra.with_key(fresh_key()).post("/payments/topups", euros(2_500)).await;
@@ -152,7 +152,7 @@ both! {
         world.end().await;
     }
 
-    async fn fifty_requests_with_one_key_open_one_order_and_hear_the_same(db) {
+    async fn fifty_requests_with_one_key_open_one_order(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
@@ -169,7 +169,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_top_up_that_a_crash_cut_off_is_completed_by_its_retry_and_by_no_other_body(db) {
+    async fn an_interrupted_top_up_is_completed_by_its_retry_with_the_same_body(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let account: AccountId = cora.account_id.parse().unwrap();
@@ -191,7 +191,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_top_up_that_a_crash_cut_off_is_completed_though_others_have_taken_every_place(db) {
+    async fn an_interrupted_top_up_is_completed_beyond_the_checkout_limit(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         for _ in 0..50 {
@@ -223,7 +223,7 @@ both! {
         world.end().await;
     }
 
-    async fn top_ups_are_listed_newest_first_page_by_page_and_to_their_owner_only(db) {
+    async fn top_ups_are_paged_newest_first_to_their_owner_only(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut opened = Vec::new();
@@ -248,7 +248,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_so_many_checkouts_can_be_open_at_once(db) {
+    async fn the_number_of_open_top_up_checkouts_is_limited(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut opened = Vec::new();

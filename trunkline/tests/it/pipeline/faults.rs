@@ -10,7 +10,7 @@ use crate::coverage::examples::key;
 use crate::world::engines::both;
 
 both! {
-    async fn a_handler_that_panics_is_a_fault_of_ours_and_the_service_lives_on(db) {
+    async fn a_panicking_handler_is_an_internal_error_and_the_service_continues(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         for _ in 0..3 {
@@ -25,7 +25,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_transaction_that_waits_for_something_else_does_not_hang(db) {
+    async fn a_transaction_that_awaits_something_else_does_not_hang(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let answer = caller.post("/waits", json!({"text": "x"})).await;
@@ -39,7 +39,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_a_client_asked_for_happens_once_even_if_it_does_not_wait(db) {
+    async fn a_request_whose_client_disconnects_takes_effect_once(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let key = key();

@@ -12,7 +12,7 @@ use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
 
 both! {
-    async fn a_repeated_key_is_answered_from_the_record(db) {
+    async fn a_repeated_key_replays_the_stored_response(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let key = key();
@@ -39,7 +39,7 @@ both! {
         world.end().await;
     }
 
-    async fn fifty_requests_at_once_with_one_key_have_one_effect_and_one_answer(db) {
+    async fn fifty_concurrent_requests_with_one_key_have_one_effect_and_response(db) {
         let world = world(db).await;
         let caller = caller(&world).await.with_key(key());
         let answers = join_all((0..50).map(|_| caller.post("/marks", json!({"text": "one"})))).await;
@@ -75,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_refusal_of_the_handler_is_kept_and_its_effect_is_not(db) {
+    async fn a_refusal_is_stored_and_its_effect_rolled_back(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let keyed = caller.with_key(key());
@@ -91,7 +91,7 @@ both! {
         world.end().await;
     }
 
-    async fn after_bad_input_or_a_fault_of_ours_the_same_key_runs(db) {
+    async fn a_key_can_be_used_again_after_bad_input_or_an_internal_error(db) {
         let world = world(db).await;
         let caller = caller(&world).await.with_key(key());
         assert_eq!(caller.post("/marks", json!({"text": 7})).await.invalid(), ["text"]);
@@ -102,7 +102,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_record_a_day_old_makes_room_for_an_effect_and_for_a_refusal(db) {
+    async fn a_stored_response_expires_after_a_day(db) {
         let world = world(db).await;
         let key = key();
         let body = json!({"text": "one"});
@@ -121,7 +121,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_effect_whose_answer_cannot_be_recorded_does_not_happen(db) {
+    async fn an_effect_whose_response_cannot_be_stored_is_rolled_back(db) {
         let world = world(db).await;
         let caller = caller(&world).await.with_key(key());
         // Without its table no audit row can be written: the last step of the transaction fails.
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn many_refusals_at_once_need_no_more_connections_than_there_are(db) {
+    async fn many_concurrent_refusals_do_not_exhaust_the_connections(db) {
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_DATABASE_CONNECTIONS", "2")];
         let world = world_with(db, &settings).await;
         let reader = world.minted_to_read(Role::Customer).await;

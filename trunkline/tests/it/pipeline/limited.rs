@@ -11,7 +11,7 @@ use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
 
 both! {
-    async fn a_limit_counts_down_refuses_and_begins_anew(db) {
+    async fn a_rate_limit_counts_down_refuses_and_resets(db) {
         let world = limited(db, &[("TRUNKLINE_LIMIT_READS", "5/600")]).await;
         let caller = caller(&world).await;
         for left in (0..5).rev() {
@@ -31,7 +31,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_user_does_not_pay_for_another_and_reads_not_for_writes(db) {
+    async fn rate_limits_are_separate_per_user_and_for_reads_and_writes(db) {
         let settings = [("TRUNKLINE_LIMIT_READS", "2/3600"), ("TRUNKLINE_LIMIT_WRITES", "2/3600")];
         let world = limited(db, &settings).await;
         let (one, other) = (caller(&world).await, caller(&world).await);
@@ -41,7 +41,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_burst_within_the_quota_passes_whole(db) {
+    async fn a_burst_within_the_quota_passes(db) {
         let world = limited(db, &[("TRUNKLINE_LIMIT_READS", "200/3600")]).await;
         let caller = caller(&world).await;
         let answers = join_all((0..200).map(|_| caller.get("/items"))).await;
@@ -50,7 +50,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_that_a_stranger_claims_is_not_believed(db) {
+    async fn a_forwarded_address_from_an_untrusted_peer_is_ignored(db) {
         let world = limited(db, &[("TRUNKLINE_LIMIT_SIGN_IN", "3/3600")]).await;
         let claim = |last: u8| world.anyone().header("X-Forwarded-For", &format!("203.0.113.{last}"));
         let callers: Vec<Client> = (1..=5).map(claim).collect();
@@ -59,7 +59,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_trusted_proxy_tells_the_address_and_only_the_hop_before_it_counts(db) {
+    async fn only_the_hop_before_a_trusted_proxy_counts_as_the_address(db) {
         let settings = [("TRUNKLINE_LIMIT_SIGN_IN", "1/3600"), ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1,10.0.0.0/8")];
         let world = limited(db, &settings).await;
         let status = async |forwarded: &str| {

@@ -14,7 +14,7 @@ use crate::world::client::Answer;
 use crate::world::engines::both;
 
 both! {
-    async fn beyond_the_limit_of_running_requests_the_next_is_turned_away(db) {
+    async fn requests_over_the_concurrency_limit_are_refused(db) {
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_REQUESTS_AT_ONCE", "8")];
         let world = world_with(db, &settings).await;
         let mut running = hold(&world, 8).await;
@@ -31,7 +31,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_keeps_many_requests_waiting_is_turned_away_and_nobody_else(db) {
+    async fn only_a_caller_with_many_waiting_requests_is_refused(db) {
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")];
         let world = world_with(db, &settings).await;
         let head = "POST /v1/open-marks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
@@ -57,7 +57,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_service_that_stops_finishes_what_runs_and_takes_nothing_new(db) {
+    async fn a_stopping_service_finishes_running_requests_and_accepts_none(db) {
         let world = world(db).await;
         let (public, ops_address, ops) = (world.node.public, world.node.ops, world.operations());
         let mut running = hold(&world, 1).await;

@@ -15,7 +15,7 @@ use crate::world::engines::both;
 const REFUSED: &str = "trunkline_requests_total{method=\"POST\",path=\"/marks\",status=\"401\"}";
 
 both! {
-    async fn a_refusal_that_comes_before_the_body_leaves_the_connection_usable(db) {
+    async fn a_refusal_before_the_body_leaves_the_connection_usable(db) {
         let world = world(db).await;
         let mut stream = TcpStream::connect(world.node.public).await.unwrap();
         let body = r#"{"text": "late"}"#;
@@ -36,7 +36,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_sends_far_too_much_before_it_listens_still_hears_why(db) {
+    async fn a_client_that_sends_too_much_still_reads_the_refusal(db) {
         let world = world(db).await;
         let length = 48 * 1024 * 1024;
         let token = caller(&world).await.token().to_owned();
@@ -53,7 +53,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_asks_before_it_sends_is_refused_without_being_asked_for_it(db) {
+    async fn expect_continue_is_refused_without_asking_for_the_body(db) {
         let world = world(db).await;
         let mut stream = post(&world, "Content-Length: 10\r\nExpect: 100-continue\r\n").await;
         let heard = answer(&mut stream).await;
@@ -61,7 +61,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_says_something_where_nothing_is_asked_for_hears_that_it_is_unknown(db) {
+    async fn a_body_on_an_endpoint_without_one_is_refused_as_unknown(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let path = "/notifications/read-all";

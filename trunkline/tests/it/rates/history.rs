@@ -38,7 +38,7 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
 }
 
 both! {
-    async fn a_price_of_the_past_is_the_same_to_the_nano_whatever_happened_since(db) {
+    async fn a_past_price_is_rebuilt_exactly_after_later_changes(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         set_fx(&admin, "1.0832").await;
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_diff_tells_what_changed_between_two_moments(db) {
+    async fn a_rate_diff_lists_changes_between_two_times(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let customer = world.minted(Role::Customer).await;
@@ -89,7 +89,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_price_of_tomorrow_counts_from_tomorrow_on(db) {
+    async fn a_future_rate_applies_from_its_date(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let id = selling(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
@@ -106,7 +106,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_diff_of_large_decks_is_paged_stretch_by_stretch(db) {
+    async fn a_rate_diff_of_large_decks_is_paged(db) {
         const PREFIXES: usize = 100_000;
         let world = World::unlimited(db).await;
         let admin = world.admin().await;

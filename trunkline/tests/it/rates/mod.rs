@@ -67,7 +67,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_cheapest_active_upstream_sells_by_its_own_longest_match(db) {
+    async fn the_cheapest_active_upstream_sets_the_sell_rate_by_longest_match(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let a = selling(&world, &admin, "A", "EUR", 10.0, "31,Netherlands,NL,0.01\n").await;
@@ -88,7 +88,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_costs_more_than_the_customer_pays_is_never_a_route(db) {
+    async fn the_margin_guard_drops_upstreams_above_the_sell_rate(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         selling(&world, &admin, "Cheap", "EUR", 5.0, "31,Netherlands,NL,0.01\n").await;
@@ -103,7 +103,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_costs_more_for_its_steps_or_its_connect_fee_is_never_a_route(db) {
+    async fn the_margin_guard_counts_increments_and_connect_fees(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let asking = async |name: &str, markup: f64, counted: &str| {
@@ -128,7 +128,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_upstream_without_an_exchange_rate_cannot_sell_and_it_is_said_why(db) {
+    async fn an_upstream_without_an_exchange_rate_sells_nothing_and_says_why(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         selling(&world, &admin, "Dollars", "USD", 10.0, "1,United States,US,0.0045\n").await;
@@ -142,7 +142,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_connect_fee_is_shown_wherever_a_rate_is(db) {
+    async fn a_connect_fee_is_shown_with_every_rate(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let id = upstream(&admin, wanted()).await;
@@ -171,7 +171,7 @@ both! {
         world.end().await;
     }
 
-    async fn rates_are_paged_in_the_order_of_their_prefixes(db) {
+    async fn rates_are_paged_in_prefix_order(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (a, b) = (upstream(&admin, wanted()).await, upstream(&admin, wanted()).await);
@@ -221,7 +221,7 @@ both! {
         world.end().await;
     }
 
-    async fn all_rates_can_be_taken_away_as_a_table(db) {
+    async fn all_rates_can_be_exported_as_csv(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let id = upstream(&admin, wanted()).await;
@@ -239,7 +239,7 @@ both! {
         world.end().await;
     }
 
-    async fn hundred_thousand_lookups_during_a_swap_see_the_old_or_the_new_and_never_a_mixture(db) {
+    async fn lookups_during_a_deck_change_see_only_the_old_or_the_new_tariff(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let id = upstream(&admin, wanted()).await;

@@ -24,7 +24,7 @@ async fn keep(scene: &Scene, lines: &[Value]) {
 }
 
 both! {
-    async fn an_hour_that_costs_far_more_than_others_is_told_of_once_a_day(db) {
+    async fn an_hour_of_unusual_spend_is_reported_once_a_day(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.world.advance(4 * DAY).await;
         scene.world.advance_to_next(86_400).await;
@@ -47,7 +47,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_destination_that_hardly_anybody_answers_is_told_of_once_a_day(db) {
+    async fn a_destination_with_a_low_asr_is_reported_once_a_day(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.world.advance(3600).await;
         let began = scene.now() - 600_000;
@@ -83,7 +83,7 @@ both! {
         scene.end().await;
     }
 
-    async fn numbers_are_forgotten_after_their_time_and_nothing_else_is(db) {
+    async fn cdr_numbers_are_anonymised_after_retention_and_nothing_else(db) {
         let scene = Scene::start(db, 1_000_000).await;
         let first = scene.now();
         // Many of them began in the same moment, and not all fit into one batch.

@@ -28,7 +28,7 @@ pub fn reason(reason: &str, code: i64) -> (String, i64) {
 }
 
 both! {
-    async fn a_call_that_may_begin_gets_a_token_a_limit_and_its_routes(db) {
+    async fn an_allowed_call_gets_a_token_a_limit_and_routes(db) {
         let scene = Scene::start(db, 10_000).await;
         let answer = scene.allowed(json!({})).await;
         assert_eq!(answer["account_id"], json!(scene.customer.account_id));
@@ -40,7 +40,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_source_the_account_and_the_number_are_looked_at_first(db) {
+    async fn the_source_the_account_and_the_number_are_checked_first(db) {
         let scene = Scene::start(db, 10_000).await;
         assert_eq!(scene.denied(json!({"source_ip": "8.8.4.8"})).await, reason("source_not_allowed", 403));
         assert_eq!(scene.denied(json!({"direction": "inbound"})).await, reason("direction_mismatch", 403));
@@ -61,7 +61,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_cap_on_the_minute_and_one_on_the_day_are_kept(db) {
+    async fn fraud_caps_on_the_minute_rate_and_the_daily_spend_hold(db) {
         let scene = Scene::start(db, 100_000).await;
         assert_eq!(scene.denied(json!({"called": "+19001234567"})).await, reason("rate_cap", 403));
         // 300 s to the United Kingdom are 3 euros, to the Netherlands 0.30.
@@ -83,7 +83,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_trunk_takes_so_many_calls_at_once_and_so_many_in_a_second(db) {
+    async fn a_trunk_enforces_its_channel_cap_and_cps_limit(db) {
         let scene = Scene::start(db, 10_000).await;
         set_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 2})).await;
         let first = scene.allowed(json!({})).await;
@@ -107,7 +107,7 @@ both! {
         scene.end().await;
     }
 
-    async fn without_money_there_is_no_call_and_with_little_a_short_one(db) {
+    async fn the_balance_limits_the_length_of_a_call(db) {
         let scene = Scene::start(db, 0).await;
         assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));
         scene.world.top_up(&scene.customer.account_id, 12).await;
@@ -122,7 +122,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_goes_to_nobody_who_is_down_or_asks_more_than_it_earns(db) {
+    async fn routes_leave_out_disabled_and_unprofitable_upstreams(db) {
         let scene = Scene::start(db, 10_000).await;
         let down = |kind: &str, at: i64| json!([{
             "event_id": "h", "type": kind, "upstream_id": scene.upstream, "edge_id": "edge-1", "at": scene.now() + at
@@ -141,7 +141,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_same_question_has_the_same_answer_until_the_call_is_over(db) {
+    async fn a_repeated_authorization_is_answered_alike_until_the_call_ends(db) {
         let scene = Scene::start(db, 10_000).await;
         let same = call(json!({}));
         let first = scene.allowed(same.clone()).await;
@@ -164,7 +164,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_switch_learns_where_calls_come_from_and_go_to(db) {
+    async fn a_switch_reads_allow_lists_and_gateways(db) {
         let scene = Scene::start(db, 0).await;
         let config = scene.world.operations().get("/switch/config").await.ok();
         assert_eq!(config["dispatcher"], json!([
@@ -180,7 +180,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_switch_that_is_none_or_speaks_nonsense_is_told_so(db) {
+    async fn a_switch_without_the_secret_or_with_bad_input_is_refused(db) {
         let scene = Scene::start(db, 0).await;
         let (ops, stranger) = (scene.world.operations(), scene.world.anyone_at_operations());
         for (path, kibibytes) in [("/switch/authorize", 16), ("/switch/events", 1024), ("/switch/cdrs", 16 * 1024)] {

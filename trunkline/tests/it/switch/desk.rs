@@ -39,7 +39,7 @@ async fn set_quotas(scene: &Scene, account: &str, quotas: Value) -> Answer {
 }
 
 both! {
-    async fn the_team_sees_calls_that_go_on(db) {
+    async fn the_team_lists_live_calls(db) {
         let scene = scene(db, 10_000).await;
         let out = scene.allowed(json!({})).await["call_token"].clone();
         scene.world.advance(1).await;
@@ -81,7 +81,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_that_the_team_ends_is_named_to_its_switch_until_it_is_over(db) {
+    async fn a_call_ended_by_the_team_is_named_to_its_switch_until_it_ends(db) {
         let scene = Scene::start(db, 10_000).await;
         let [one, other] = [scene.allowed(json!({})).await, scene.allowed(json!({})).await].map(|it| it["call_token"].clone());
         assert_eq!(to_end(&scene, "edge-1").await, json!([]));
@@ -107,7 +107,7 @@ both! {
         scene.end().await;
     }
 
-    async fn calls_of_a_suspended_account_are_to_end_whichever_is_spoken_of(db) {
+    async fn all_live_calls_of_a_suspended_account_are_named_to_the_switch(db) {
         let scene = Scene::start(db, 10_000).await;
         let [one, other] = [scene.allowed(json!({})).await, scene.allowed(json!({})).await].map(|it| it["call_token"].clone());
         happens(&scene.world, &scene.customer, Event::Suspended).await;
@@ -121,7 +121,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_customer_has_as_many_calls_in_a_zone_as_the_team_allows(db) {
+    async fn the_zone_quota_limits_concurrent_calls(db) {
         let scene = Scene::start(db, 10_000).await;
         let account = scene.customer.account_id.clone();
         let usual = json!([

@@ -14,7 +14,7 @@ pub fn answered(seconds: i64, charge: i64) -> Option<(String, i64, i64, i64, boo
 }
 
 both! {
-    async fn a_call_is_charged_for_what_it_lasted_and_the_rest_is_let_go_of(db) {
+    async fn a_call_is_charged_for_its_duration_and_the_rest_is_released(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -28,7 +28,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_trunk_stays_for_as_long_as_calls_go_over_it(db) {
+    async fn a_trunk_with_live_calls_cannot_be_deleted(db) {
         let scene = Scene::start(db, 100).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let path = format!("/trunks/{}", scene.trunk);
@@ -38,7 +38,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_end_alone_is_enough_and_only_the_first_counts(db) {
+    async fn an_end_event_alone_is_enough_and_the_first_counts(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -61,7 +61,7 @@ both! {
         scene.end().await;
     }
 
-    async fn events_may_come_in_any_order_and_are_judged_one_by_one(db) {
+    async fn events_come_in_any_order_and_are_validated_one_by_one(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -88,7 +88,7 @@ both! {
         scene.end().await;
     }
 
-    async fn nothing_happens_to_a_call_before_it_began(db) {
+    async fn events_before_the_start_of_a_call_are_clamped(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -118,7 +118,7 @@ both! {
         scene.end().await;
     }
 
-    async fn of_several_answers_the_earliest_counts(db) {
+    async fn the_earliest_of_several_answer_events_counts(db) {
         let scene = Scene::start(db, 10_000).await;
         let began = scene.now();
         let told_at = |kind: &str, token: &Value, at: i64| scene.event(kind, token, 0, json!({"at": began + at}));
@@ -137,7 +137,7 @@ both! {
         scene.end().await;
     }
 
-    async fn calls_that_nobody_answered_cost_nothing(db) {
+    async fn unanswered_calls_cost_nothing(db) {
         let scene = Scene::start(db, 10_000).await;
         let ends = [
             ("failed", json!({"status": "busy"}), "busy"),
@@ -158,7 +158,7 @@ both! {
         scene.end().await;
     }
 
-    async fn keepalives_pay_for_the_next_minutes_until_the_money_is_gone(db) {
+    async fn keepalives_extend_the_reservation_until_the_balance_is_used_up(db) {
         let scene = Scene::start(db, 50).await;
         let answer = scene.allowed(json!({})).await;
         let token = answer["call_token"].clone();
@@ -189,7 +189,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_whose_money_was_let_go_of_goes_on_for_as_long_as_there_is_some(db) {
+    async fn a_call_whose_hold_expired_continues_while_there_is_balance(db) {
         let scene = Scene::start(db, 60).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -204,7 +204,7 @@ both! {
         scene.end().await;
     }
 
-    async fn money_is_held_for_as_long_as_a_call_can_last_however_long_it_rang(db) {
+    async fn the_reservation_covers_the_whole_call_however_long_it_rang(db) {
         let scene = Scene::start(db, 30).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         scene.world.advance(400).await;
@@ -221,7 +221,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_that_is_answered_when_its_money_is_gone_is_to_end(db) {
+    async fn a_call_answered_without_a_reservation_is_ended(db) {
         let scene = Scene::start(db, 30).await;
         let late = scene.allowed(json!({})).await["call_token"].clone();
         scene.world.advance(600).await;
@@ -234,7 +234,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_that_outlasts_its_money_is_charged_in_full_and_looked_at(db) {
+    async fn a_call_longer_than_its_reservation_is_charged_and_flagged(db) {
         let scene = Scene::start(db, 30).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -246,7 +246,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_that_went_to_none_of_its_routes_is_charged_and_looked_at(db) {
+    async fn a_call_over_an_unknown_route_is_charged_and_flagged(db) {
         let scene = Scene::start(db, 10_000).await;
         let began = scene.now();
         for (upstream, cost, review) in [(scene.upstream.clone(), 60_000_000, false), (key().to_string(), 0, true)] {
@@ -260,7 +260,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_deck_that_changes_amid_a_call_changes_nothing_for_it(db) {
+    async fn a_deck_change_during_a_call_does_not_change_its_price(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -276,7 +276,7 @@ both! {
         scene.end().await;
     }
 
-    async fn calls_of_a_switch_that_vanished_are_closed_with_what_is_known(db) {
+    async fn calls_of_a_lost_switch_are_closed_with_what_is_known(db) {
         let scene = Scene::start(db, 10_000).await;
         let talking = scene.allowed(json!({})).await["call_token"].clone();
         let ringing = scene.allowed(json!({})).await["call_token"].clone();
@@ -298,7 +298,7 @@ both! {
         scene.end().await;
     }
 
-    async fn peaks_of_each_hour_are_written_down(db) {
+    async fn hourly_peak_concurrent_calls_are_stored(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(3600).await;
         let mut tokens = Vec::new();

@@ -36,7 +36,7 @@ pub fn inbound() -> Value {
 }
 
 both! {
-    async fn a_call_to_a_customers_number_goes_to_its_trunk_and_costs_nothing(db) {
+    async fn a_call_to_a_did_goes_to_its_trunk_and_costs_nothing(db) {
         let scene = scene(db, 0).await;
         let asked = inbound();
         let answer = scene.allowed(asked.clone()).await;
@@ -72,7 +72,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_number_must_be_a_customers_who_may_have_calls_and_has_room_for_them(db) {
+    async fn an_origination_call_needs_an_active_account_and_a_free_channel(db) {
         let scene = scene(db, 1000).await;
         let ask = |changes: Value| super::merged(inbound(), changes);
         for nobody in ["+31201000001", "0201000000", "reception"] {
@@ -101,7 +101,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_customer_who_calls_its_own_number_has_two_calls(db) {
+    async fn a_customer_that_calls_its_own_did_has_two_calls(db) {
         let scene = scene(db, 1000).await;
         let out = call(json!({"called": NUMBER}));
         let back = super::merged(out.clone(), json!({"source_ip": UPSTREAM}));
@@ -117,7 +117,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_to_a_number_of_which_no_switch_speaks_any_more_is_closed(db) {
+    async fn an_origination_call_of_a_lost_switch_is_closed(db) {
         let scene = scene(db, 0).await;
         let token = scene.allowed(inbound()).await["call_token"].clone();
         let began = scene.now();
@@ -131,7 +131,7 @@ both! {
         scene.end().await;
     }
 
-    async fn lines_of_an_upstream_belong_to_who_had_the_number(db) {
+    async fn imported_cdrs_of_an_upstream_belong_to_the_dids_renter(db) {
         let scene = scene(db, 0).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;

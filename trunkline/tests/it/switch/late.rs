@@ -22,7 +22,7 @@ async fn vanished(scene: &Scene, told: &[(&str, i64)]) -> (Value, i64) {
 }
 
 both! {
-    async fn an_end_that_is_told_after_the_call_was_closed_is_charged_once(db) {
+    async fn a_late_end_event_is_charged_once(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[("answered", 0), ("keepalive", 42_000)]).await;
         assert_eq!(scene.record(&token).await, Some(("answered".to_owned(), 42, 42_000_000, 42_000_000, true)));
@@ -45,7 +45,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_of_a_switch_whose_clock_is_behind_lasts_no_longer_than_it_was_heard_of(db) {
+    async fn a_late_clock_does_not_lengthen_a_call_past_its_last_event(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, _) = vanished(&scene, &[("answered", -200_000), ("keepalive", -158_000)]).await;
         assert_eq!(scene.record(&token).await, Some(("answered".to_owned(), 42, 42_000_000, 42_000_000, true)));
@@ -55,7 +55,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_answer_that_is_told_late_is_charged_for_up_to_the_end(db) {
+    async fn a_late_answer_event_is_charged_up_to_the_end(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[]).await;
         assert_eq!(scene.record(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
@@ -71,7 +71,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_short_call_is_short_though_all_is_told_late_by_a_clock_that_is_behind(db) {
+    async fn a_short_call_stays_short_if_reported_late_by_a_slow_clock(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[]).await;
         scene.tell(json!([scene.event("answered", &token, 0, json!({"at": began - 235_000}))])).await;
@@ -82,7 +82,7 @@ both! {
         scene.end().await;
     }
 
-    async fn an_end_may_overtake_the_answer(db) {
+    async fn an_end_event_may_overtake_the_answer(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -106,7 +106,7 @@ both! {
         scene.end().await;
     }
 
-    async fn nothing_that_was_sure_is_taken_back_by_a_late_word(db) {
+    async fn a_late_event_takes_back_no_confirmed_charge(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[("answered", 0), ("keepalive", 42_000)]).await;
         let ancient = scene.tell(json!([scene.event("ended", &token, 0, json!({"answered_at": 0, "at": began + 50_000}))])).await;

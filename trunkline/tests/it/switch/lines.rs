@@ -50,7 +50,7 @@ fn shuffle<T>(things: &mut [T], seed: u64) {
 }
 
 both! {
-    async fn ten_thousand_lines_sent_over_and_over_shuffled_and_cut_are_charged_once(db) {
+    async fn ten_thousand_cdrs_sent_repeatedly_and_shuffled_are_charged_once(db) {
         let scene = Scene::start(db, 10_000_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
@@ -79,7 +79,7 @@ both! {
         scene.end().await;
     }
 
-    async fn good_lines_are_kept_and_bad_ones_are_told_by_their_number(db) {
+    async fn valid_cdr_lines_are_imported_and_bad_ones_named_by_line_number(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
@@ -117,7 +117,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_line_whose_cost_nobody_knows_is_kept_and_looked_at(db) {
+    async fn a_cdr_of_unknown_cost_is_imported_and_flagged(db) {
         let scene = Scene::start(db, 10_000).await;
         let silent = upstream(&scene.admin, wanted()).await;
         scene.world.advance(600).await;
@@ -148,7 +148,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_line_is_known_by_trunk_call_id_leg_and_beginning(db) {
+    async fn a_cdr_is_identified_by_trunk_call_id_leg_and_start(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
@@ -163,7 +163,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_call_of_the_past_is_priced_by_the_deck_of_its_time(db) {
+    async fn a_past_call_is_priced_by_the_deck_of_its_time(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(1000).await;
         let cheap = scene.now() - 500_000;
@@ -186,7 +186,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_file_is_imported_and_proved_from_the_command_line(db) {
+    async fn a_cdr_file_is_imported_and_verified_on_the_command_line(db) {
         let scene = Scene::start(db, 10_000).await;
         // The program has a clock of its own, which is not ahead.
         let lines = [line(&scene, "a", scene.now(), 0, json!({})), json!({"call_id": "b"})];

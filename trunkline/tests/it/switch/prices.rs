@@ -47,7 +47,7 @@ const CASES: [(&str, &str, u32, u32, i64, i64); 30] = [
 ];
 
 both! {
-    async fn awkward_prices_are_what_they_are_by_hand(db) {
+    async fn awkward_prices_match_hand_calculations(db) {
         let scene = Scene::start(db, 10_000_000).await;
         let mut deck = "prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,\
                         minimum_seconds\n".to_owned();

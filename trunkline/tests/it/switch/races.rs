@@ -22,7 +22,7 @@ impl Dice {
 }
 
 both! {
-    async fn a_thousand_calls_at_once_get_no_more_than_the_money_for_a_hundred(db) {
+    async fn a_thousand_concurrent_calls_get_the_balance_for_a_hundred(db) {
         // A slice is 0.30.
         let scene = Scene::start(db, 3000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
@@ -51,7 +51,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_same_question_asked_by_many_at_once_is_one_call(db) {
+    async fn concurrent_repeats_of_an_authorization_are_one_call(db) {
         let scene = Scene::start(db, 3000).await;
         let same = call(json!({"call_id": key().to_string()}));
         let answers = join_all((0..20).map(|_| scene.ask(same.clone()))).await;
@@ -60,7 +60,7 @@ both! {
         scene.end().await;
     }
 
-    async fn in_a_crowd_each_call_is_decided_on_by_itself(db) {
+    async fn concurrent_calls_are_decided_independently(db) {
         let scene = Scene::start(db, 100_000).await;
         let again = scene.allowed(json!({"call_id": "again"})).await;
         let crowd = join_all((0..60).map(|number| {
@@ -88,7 +88,7 @@ both! {
         scene.end().await;
     }
 
-    async fn without_the_database_a_crowd_is_told_so_together_and_takes_nothing(db) {
+    async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
         // A SQLite file is not somewhere else: it cannot be away.
         if !db.is_shared() {
             return;
@@ -109,7 +109,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_crowd_gets_no_more_channels_than_there_are_and_each_of_them_once(db) {
+    async fn concurrent_calls_get_each_channel_once(db) {
         let scene = Scene::start(db, 100_000).await;
         trunk(&scene.customer, json!({"channel_cap": 25, "cps_limit": 1000}), "8.8.4.8").await;
         let mut tokens = BTreeSet::new();
@@ -128,7 +128,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_same_end_told_by_many_at_once_is_charged_once(db) {
+    async fn concurrent_repeats_of_an_end_event_are_charged_once(db) {
         let scene = Scene::start(db, 3000).await;
         let tokens: Vec<Value> =
             join_all((0..10).map(|_| scene.allowed(json!({})))).await.iter().map(|one| one["call_token"].clone()).collect();
@@ -148,7 +148,7 @@ both! {
         scene.end().await;
     }
 
-    async fn one_call_id_used_for_a_hundred_calls_pays_a_hundred_times(db) {
+    async fn one_call_id_used_for_a_hundred_calls_is_charged_a_hundred_times(db) {
         let scene = Scene::start(db, 3000).await;
         let same = call(json!({"call_id": "always-the-same"}));
         let mut tokens = BTreeSet::new();
@@ -165,7 +165,7 @@ both! {
         scene.end().await;
     }
 
-    async fn keepalives_at_random_on_every_node_never_spend_more_than_there_is(db) {
+    async fn random_keepalives_on_every_node_never_overspend(db) {
         let scene = Scene::start(db, 500).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();

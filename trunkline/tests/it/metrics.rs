@@ -13,7 +13,7 @@ use voice::{decks, fx};
 
 use crate::switch::{DECK, Scene, call};
 use crate::world::World;
-use crate::world::engines::both;
+use crate::world::engines::{both, postgres};
 
 /// What `/metrics` said at a moment.
 pub struct Scrape(String);
@@ -198,11 +198,10 @@ both! {
         raced.await.unwrap();
         assert_eq!((counted(retries) - before[4], counted(ours), counted(committed) - before[0]), (1.0, 20.0, 4.0));
     }
+}
 
+postgres! {
     async fn metrics_are_served_without_the_database(db) {
-        if !db.is_shared() {
-            return;
-        }
         let world = World::unlimited(db).await;
         world.operations().post("/switch/authorize", call(json!({}))).await.expect(200);
         db.take_away().await;

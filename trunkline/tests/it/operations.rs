@@ -16,7 +16,7 @@ use voice::fx;
 use crate::metrics::Scrape;
 use crate::world::World;
 use crate::world::client::Client;
-use crate::world::engines::both;
+use crate::world::engines::{both, postgres};
 
 both! {
     async fn a_healthy_service_is_ready(db) {
@@ -67,37 +67,6 @@ both! {
         refused.problem(503, "service.unavailable");
         drop(stalled);
         while send().await.status != 200 {}
-        world.end().await;
-    }
-
-    async fn health_checks_report_a_database_outage_and_its_end(db) {
-        // A SQLite file is not somewhere else: it cannot be away.
-        if !db.is_shared() {
-            return;
-        }
-        let world = World::unlimited(db).await;
-        let caller = world.minted(Role::Customer).await;
-        let ops = world.anyone_at_operations();
-        caller.get("/account").await.expect(200);
-
-        db.take_away().await;
-        for _ in 0..5 {
-            for answer in [
-                caller.get("/account").await,
-                caller.patch("/account", json!({"company_name": "Nobody"})).await,
-                world.anyone().post("/auth/forgot-password", json!({"email": "a@example.com"})).await,
-                ops.get("/readyz").await,
-            ] {
-                assert_eq!(answer.header("retry-after"), Some("1"));
-                answer.problem(503, "service.unavailable");
-            }
-            ops.get("/healthz").await.expect(200);
-        }
-
-        db.bring_back().await;
-        assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
-        caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
-        ops.get("/readyz").await.expect(200);
         world.end().await;
     }
 
@@ -219,6 +188,35 @@ both! {
         let world = World::with(db, &[("TRUNKLINE_TEST_CLOCK", "off")]).await;
         world.operations().post("/ops/clock", json!({"advance_seconds": 1})).await.problem(404, "not_found");
         world.stop().await;
+    }
+}
+
+postgres! {
+    async fn health_checks_report_a_database_outage_and_its_end(db) {
+        let world = World::unlimited(db).await;
+        let caller = world.minted(Role::Customer).await;
+        let ops = world.anyone_at_operations();
+        caller.get("/account").await.expect(200);
+
+        db.take_away().await;
+        for _ in 0..5 {
+            for answer in [
+                caller.get("/account").await,
+                caller.patch("/account", json!({"company_name": "Nobody"})).await,
+                world.anyone().post("/auth/forgot-password", json!({"email": "a@example.com"})).await,
+                ops.get("/readyz").await,
+            ] {
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                answer.problem(503, "service.unavailable");
+            }
+            ops.get("/healthz").await.expect(200);
+        }
+
+        db.bring_back().await;
+        assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
+        caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
+        ops.get("/readyz").await.expect(200);
+        world.end().await;
     }
 }
 

@@ -77,8 +77,11 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(world.anyone(), "/auth/magic-link/redeem", json!({"token": magic_link(world).await}))
     })),
     ("DELETE", "/me/sessions/{id}", |world| Box::pin(async move {
-        let session = world.customer(&fresh_email()).await;
-        bodiless(Client::clone(&session), &format!("/me/sessions/{}", first_device(&session).await))
+        let email = fresh_email();
+        let session = world.customer(&email).await;
+        world.sign_in(&email).await;
+        // Not the caller's own session: with it the token would end, and the request could not be repeated.
+        bodiless(Client::clone(&session), &format!("/me/sessions/{}", other_device(&session).await))
     })),
     ("POST", "/me/2fa/enroll", |world| Box::pin(async move {
         bodiless(world.minted(Role::Customer).await, "/me/2fa/enroll")
@@ -225,6 +228,12 @@ pub fn bodiless(caller: Client, path: &str) -> Request {
 
 async fn first_device(session: &Session) -> String {
     session.get("/me/sessions").await.ok()["data"][0]["id"].as_str().unwrap().to_owned()
+}
+
+async fn other_device(session: &Session) -> String {
+    let devices = session.get("/me/sessions").await.ok();
+    let other = devices["data"].as_array().unwrap().iter().find(|device| device["current"] == false).unwrap();
+    other["id"].as_str().unwrap().to_owned()
 }
 
 async fn magic_link(world: &World) -> String {

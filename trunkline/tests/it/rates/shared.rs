@@ -5,14 +5,11 @@ use values::Role;
 use super::selling;
 use crate::decks::{import, price};
 use crate::world::World;
-use crate::world::engines::both;
+use crate::world::engines::postgres;
 
-both! {
+postgres! {
     async fn a_deck_imported_on_one_node_prices_calls_on_the_other(db) {
         let first = World::unlimited(db).await;
-        if !db.is_shared() {
-            return first.end().await;
-        }
         let second = first.another_node().await;
         let admin = first.admin().await;
         let id = selling(&first, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;

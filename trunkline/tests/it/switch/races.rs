@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Scene, call, trunk};
 use crate::coverage::examples::key;
-use crate::world::engines::both;
+use crate::world::engines::{both, postgres};
 
 /// A sequence that looks like chance, the same every time.
 struct Dice(u64);
@@ -85,27 +85,6 @@ both! {
         assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 31);
         // Twenty-one calls of 0.30 and ten to mobiles, which cost 0.05 more each.
         assert_eq!(scene.purse().await.1, 21 * 300_000_000 + 10 * 350_000_000);
-        scene.end().await;
-    }
-
-    async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
-        // A SQLite file is not somewhere else: it cannot be away.
-        if !db.is_shared() {
-            return;
-        }
-        let scene = Scene::start(db, 100_000).await;
-        scene.allowed(json!({})).await;
-        db.take_away().await;
-        let ops = scene.world.operations();
-        for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call(json!({}))))).await {
-            assert_eq!(answer.header("retry-after"), Some("1"));
-            answer.problem(503, "service.unavailable");
-        }
-        db.bring_back().await;
-        let crowd = join_all((0..40).map(|_| scene.ask(json!({})))).await;
-        assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
-        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 41);
-        assert_eq!(scene.purse().await.1, 41 * 300_000_000);
         scene.end().await;
     }
 
@@ -213,6 +192,25 @@ both! {
         if let Some(other) = other {
             other.stop().await;
         }
+        scene.end().await;
+    }
+}
+
+postgres! {
+    async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
+        let scene = Scene::start(db, 100_000).await;
+        scene.allowed(json!({})).await;
+        db.take_away().await;
+        let ops = scene.world.operations();
+        for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call(json!({}))))).await {
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            answer.problem(503, "service.unavailable");
+        }
+        db.bring_back().await;
+        let crowd = join_all((0..40).map(|_| scene.ask(json!({})))).await;
+        assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
+        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 41);
+        assert_eq!(scene.purse().await.1, 41 * 300_000_000);
         scene.end().await;
     }
 }

@@ -47,6 +47,25 @@ macro_rules! both {
 }
 pub(crate) use both;
 
+/// Declares tests that only PostgreSQL can run, in a module `postgres_only`: those that need several nodes on one
+/// database, or a database that goes away.
+macro_rules! postgres {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident) $body:block)*) => {
+        $(async fn $name($db: &$crate::world::engines::TestDb) $body)*
+
+        mod postgres_only {
+            $(
+                $(#[$meta])*
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    $crate::world::engines::TestDb::postgres().await.run(async |db| super::$name(db).await).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use postgres;
+
 /// A migrated database that nobody else uses.
 pub struct TestDb {
     db: Db,

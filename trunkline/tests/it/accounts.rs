@@ -197,7 +197,7 @@ both! {
         let admin = world.admin().await;
         let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
         admin.post("/admin/users", wanted).await.expect(201);
-        let token = world.letters().await.pop().unwrap().token();
+        let token = world.mails().await.pop().unwrap().token();
         let sam = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
         assert_eq!(sam.get("/account").await.ok()["company_name"], "Carrier BV");
         sam.patch("/account", json!({"company_name": "Sam BV"})).await.problem(403, "auth.forbidden");

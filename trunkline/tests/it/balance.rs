@@ -5,10 +5,10 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 fn eur(minor: i64) -> Value {
     json!({"amount_minor": minor, "currency": "EUR"})

@@ -14,9 +14,9 @@ use platform::outside::files::{Addressing, BucketSettings, ContentHash, Files, F
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::kyb::prospect;
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, pdf};
 use crate::world::s3::{BUCKET, DOMAIN, S3Server, SECRET, age, files_below};
 use crate::world::{World, process};
@@ -195,7 +195,7 @@ both! {
         let server = S3Server::start().await;
         let world = world(db, &server).await;
         let admin = world.admin().await;
-        let cora = prospect(&world, "cora@prospect.example").await;
+        let cora = sign_up(&world, "cora@prospect.example").await;
         let mut largest = pdf("");
         largest.resize(16 * 1024 * 1024, b' ');
         upload(&cora, "company_registration", &largest).await;

@@ -10,11 +10,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use values::Time;
 
-use crate::cards::{VISA, audited, beta_status, call_back, card_status, count, hand_in_papers, webhook};
-use crate::onboarding::{profile, prospect};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::audit::audit_rows;
+use crate::world::fixtures::count;
+use crate::world::fixtures::onboarding::{beta_status, card_status, sign_up, submit_kyb, traffic_profile};
+use crate::world::fixtures::payments::{VISA, send_webhook, webhook_row};
 use crate::world::payer::{Payer, set_up_card};
 
 /// Later than any callback that is held back.
@@ -26,9 +28,9 @@ async fn world(db: &TestDb, callbacks: &str) -> World {
 
 /// A prospect whose card is all that is missing for the waitlist, and the checkout it is shown at.
 async fn at_checkout(world: &World, db: &TestDb) -> (Session, Payer) {
-    let petra = prospect(world, "petra@prospect.example").await;
-    hand_in_papers(db, &petra).await;
-    petra.call(reqwest::Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+    let petra = sign_up(world, "petra@prospect.example").await;
+    submit_kyb(db, &petra).await;
+    petra.call(reqwest::Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
     let payer = Payer::at(&set_up_card(&petra).await);
     (petra, payer)
 }
@@ -53,9 +55,9 @@ both! {
         world.advance(120).await;
         assert_eq!(card_status(&petra).await, "verified");
         assert_eq!(beta_status(&petra).await, "beta_waitlist");
-        assert_eq!(audited(db, "card.verify").await, [system()]);
+        assert_eq!(audit_rows(db, "card.verify").await, [system()]);
         world.advance(LATE).await;
-        assert_eq!(audited(db, "payment.callback").await, []);
+        assert_eq!(audit_rows(db, "payment.callback").await, []);
         world.end().await;
     }
 
@@ -64,8 +66,8 @@ both! {
         let (petra, payer) = at_checkout(&world, db).await;
         payer.pay(&world, VISA).await;
         assert_eq!(card_status(&petra).await, "verified");
-        assert_eq!(audited(db, "payment.callback").await, vec![webhook("success"); 4]);
-        assert_eq!(audited(db, "card.verify").await, [webhook("success")]);
+        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("success"); 4]);
+        assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("success")]);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payment_callbacks").await, 2);
         world.end().await;
     }
@@ -76,12 +78,12 @@ both! {
         payer.pay(&world, VISA).await;
         world.advance(120).await;
         assert_eq!(card_status(&petra).await, "verified");
-        assert_eq!(audited(db, "payment.callback").await, []);
+        assert_eq!(audit_rows(db, "payment.callback").await, []);
         let shown = petra.get("/me/payment-method").await.ok();
         world.advance(LATE).await;
-        assert_eq!(audited(db, "payment.callback").await, vec![webhook("success"); 2]);
+        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("success"); 2]);
         assert_eq!(petra.get("/me/payment-method").await.ok(), shown);
-        assert_eq!(audited(db, "card.verify").await, [system()]);
+        assert_eq!(audit_rows(db, "card.verify").await, [system()]);
         world.end().await;
     }
 
@@ -95,12 +97,12 @@ both! {
         world.advance(LATE).await;
         assert_eq!(events(db).await, ["order_completed", "order_processing"]);
         for event in ["order_pending", "order_failed", "order_cancelled"] {
-            call_back(&world, payer.order_id(), event, world.node.app.clock.now()).await.ok();
+            send_webhook(&world, payer.order_id(), event, world.node.app.clock.now()).await.ok();
             world.settle().await;
         }
         assert_eq!(petra.get("/me/payment-method").await.ok(), shown);
         assert_eq!(beta_status(&petra).await, "beta_waitlist");
-        assert_eq!(audited(db, "card.verify").await, [webhook("success")]);
+        assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("success")]);
         world.end().await;
     }
 
@@ -110,11 +112,11 @@ both! {
         payer.choose(&world, &[("action", "decline")]).await;
         assert_eq!(card_status(&petra).await, "verification_failed");
         world.advance(LATE).await;
-        call_back(&world, payer.order_id(), "order_pending", world.node.app.clock.now()).await.ok();
+        send_webhook(&world, payer.order_id(), "order_pending", world.node.app.clock.now()).await.ok();
         world.settle().await;
         assert_eq!(card_status(&petra).await, "verification_failed");
-        assert_eq!(audited(db, "card.verify").await, [webhook("failure")]);
-        assert_eq!(audited(db, "payment.callback").await.len(), 5);
+        assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("failure")]);
+        assert_eq!(audit_rows(db, "payment.callback").await.len(), 5);
         world.end().await;
     }
 
@@ -128,15 +130,15 @@ both! {
             assert_eq!(events(db).await, told);
         }
         assert_eq!((card_status(&petra).await.as_str(), beta_status(&petra).await), ("verified", json!("beta_waitlist")));
-        assert_eq!(audited(db, "payment.callback").await.len(), 4);
-        assert_eq!(audited(db, "card.verify").await.len(), 1);
+        assert_eq!(audit_rows(db, "payment.callback").await.len(), 4);
+        assert_eq!(audit_rows(db, "card.verify").await.len(), 1);
         world.end().await;
     }
 
     async fn an_unaccepted_webhook_is_signed_and_sent_again(db) {
         let merchant = Merchant::start().await;
         let world = World::with(db, &[("TRUNKLINE_PUBLIC_URL", &merchant.url)]).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let opened = set_up_card(&petra).await["checkout_url"].as_str().unwrap().to_owned();
         let here = opened.replace(&merchant.url, &format!("http://{}", world.node.public));
         Payer::at(&json!({"checkout_url": here})).send(&[("action", "pay"), ("card", VISA)]).await.expect(303);

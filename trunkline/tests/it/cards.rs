@@ -7,72 +7,22 @@ use futures_util::future::join_all;
 use platform::outside::payments::sandbox::sign;
 use reqwest::Method;
 use serde_json::{Value, json};
-use values::{AccountId, CardVerificationId, Time};
+use values::{AccountId, CardVerificationId};
 
-use crate::onboarding::{profile, prospect};
 use crate::world::World;
-use crate::world::client::{Answer, Session};
-use crate::world::engines::{TestDb, both, uuid};
+use crate::world::engines::{both, uuid};
+use crate::world::fixtures::audit::audit_rows;
+use crate::world::fixtures::count;
+use crate::world::fixtures::onboarding::{beta_status, card_status, sign_up, submit_kyb, traffic_profile};
+use crate::world::fixtures::payments::{VISA, send_webhook, webhook_row};
 use crate::world::payer::{Payer, fresh_key, set_up_card};
-
-pub const VISA: &str = "4242424242424242";
-
-pub async fn card_status(session: &Session) -> String {
-    session.get("/me/payment-method").await.ok()["status"].as_str().unwrap().to_owned()
-}
-
-pub async fn beta_status(session: &Session) -> Value {
-    session.get("/me/account").await.ok()["status"].clone()
-}
-
-/// The account's papers, handed in.
-pub async fn hand_in_papers(db: &TestDb, session: &Session) {
-    let account: AccountId = session.account_id.parse().unwrap();
-    let papers = db.tx((account, uuid()), |conn, (account, intake)| {
-        Box::pin(async move {
-            conn.exec(
-                "INSERT INTO intakes (id, account_id, purpose, status, required_docs, created_at, updated_at)
-                 VALUES ($1, $2, 'kyb', 'submitted', '', 0, 0)",
-                params![*intake, *account],
-            )
-            .await
-        })
-    });
-    papers.await.unwrap();
-}
-
-/// Who did what of this, and how it ended, in order.
-pub async fn audited(db: &TestDb, action: &str) -> Vec<(Option<String>, String)> {
-    let sql = "SELECT actor, outcome FROM audit_log WHERE action = $1 ORDER BY seq";
-    db.read().await.unwrap().all(sql, params![action]).await.unwrap()
-}
-
-pub async fn count(db: &TestDb, sql: &'static str) -> i64 {
-    let (count,): (i64,) = db.read().await.unwrap().one(sql, &[]).await.unwrap();
-    count
-}
-
-/// Sends a callback signed by the sandbox at this moment.
-pub async fn call_back(world: &World, order_id: &str, event: &str, at: Time) -> Answer {
-    let body = json!({"event": event, "order_id": order_id}).to_string();
-    let anyone = world.anyone();
-    let mut request = anyone.request(Method::POST, "/webhooks/payments/sandbox");
-    for (name, value) in sign(&world.node.app.keys, body.as_bytes(), at) {
-        request = request.header(name, value);
-    }
-    anyone.send(request.body(body)).await
-}
-
-pub fn webhook(outcome: &str) -> (Option<String>, String) {
-    (Some("webhook".to_owned()), outcome.to_owned())
-}
 
 both! {
     async fn a_verified_card_is_the_last_step_to_the_waitlist(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        hand_in_papers(db, &petra).await;
-        petra.send(petra.request(Method::PUT, "/me/traffic-profile").json(&profile())).await.expect(200);
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        submit_kyb(db, &petra).await;
+        petra.send(petra.request(Method::PUT, "/me/traffic-profile").json(&traffic_profile())).await.expect(200);
         petra.get("/me/payment-method").await.problem(404, "not_found");
         assert_eq!(beta_status(&petra).await, "beta_signup");
 
@@ -94,9 +44,9 @@ both! {
         );
         assert_eq!(beta_status(&petra).await, "beta_waitlist");
         assert_eq!(petra.get("/me/waitlist").await.ok()["position"], 1);
-        assert_eq!(audited(db, "card.setup").await, [(Some("customer".to_owned()), "success".to_owned())]);
-        assert_eq!(audited(db, "payment.callback").await, vec![webhook("success"); 2]);
-        assert_eq!(audited(db, "card.verify").await, [webhook("success")]);
+        assert_eq!(audit_rows(db, "card.setup").await, [(Some("customer".to_owned()), "success".to_owned())]);
+        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("success"); 2]);
+        assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("success")]);
         // On the waitlist there is nothing left to show a card for.
         let again = petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await.problem(409, "state.conflict");
         assert!(again["detail"].as_str().unwrap().contains("beta_waitlist"));
@@ -105,7 +55,7 @@ both! {
 
     async fn a_declined_or_cancelled_card_can_be_tried_again(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let refusals: [&[(&str, &str)]; 3] =
             [&[("action", "pay"), ("card", "4000000000000002")], &[("action", "decline")], &[("action", "cancel")]];
         for choice in refusals {
@@ -122,24 +72,24 @@ both! {
 
     async fn concurrent_webhooks_verify_a_card_once(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop"), ("TRUNKLINE_RATE_LIMITS", "off")]).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
         payer.pay(&world, VISA).await;
         let (here, order, now) = (&world, payer.order_id(), world.node.app.clock.now());
         let told = (0..20).map(|number| async move {
-            call_back(here, order, &format!("order_event_{}", number % 10), now).await.ok()
+            send_webhook(here, order, &format!("order_event_{}", number % 10), now).await.ok()
         });
         assert_eq!(join_all(told).await, vec![json!({"ok": true}); 20]);
         world.advance(120).await;
         assert_eq!(card_status(&petra).await, "verified");
-        assert_eq!(audited(db, "card.verify").await, [webhook("success")]);
+        assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("success")]);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payment_callbacks").await, 10);
         world.end().await;
     }
 
     async fn an_unfinished_card_verification_fails_after_a_day(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         set_up_card(&petra).await;
         world.advance(600).await;
         assert_eq!(card_status(&petra).await, "pending_verification");
@@ -153,7 +103,7 @@ both! {
 
     async fn a_webhook_without_the_providers_signature_is_refused(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
         let (anyone, now) = (world.anyone(), world.node.app.clock.now());
         let body = json!({"event": "order_completed", "order_id": payer.order_id()});
@@ -165,28 +115,28 @@ both! {
         let forged = anyone.header(signature, &value).header(timestamp, &at);
         assert_eq!(forged.post("/webhooks/payments/sandbox", body.clone()).await.expect(401), json!({"ok": false}));
         let old = now.minus(std::time::Duration::from_secs(301));
-        let stale = call_back(&world, payer.order_id(), "order_completed", old).await;
+        let stale = send_webhook(&world, payer.order_id(), "order_completed", old).await;
         assert_eq!(stale.expect(401), json!({"ok": false}));
 
         assert_eq!(card_status(&petra).await, "pending_verification");
-        assert_eq!(audited(db, "payment.callback").await, vec![webhook("failure"); 3]);
+        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("failure"); 3]);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payment_callbacks").await, 0);
         let description = anyone.get("/openapi.json").await.ok();
         let refusal = &description["paths"]["/webhooks/payments/{provider}"]["post"]["responses"]["401"];
         assert!(refusal["content"]["application/json"].is_object(), "{refusal}");
         // Whoever calls here speaks as a provider, even as one we do not know.
         anyone.post("/webhooks/payments/elsewhere", body).await.problem(404, "not_found");
-        assert_eq!(audited(db, "payment.callback").await, vec![webhook("failure"); 4]);
+        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("failure"); 4]);
         world.end().await;
     }
 
     async fn a_webhook_is_checked_against_the_providers_order(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let payer = Payer::at(&set_up_card(&petra).await);
         let now = world.node.app.clock.now();
-        assert_eq!(call_back(&world, "unheard-of", "order_completed", now).await.ok(), json!({"ok": true}));
-        assert_eq!(call_back(&world, payer.order_id(), "order_completed", now).await.ok(), json!({"ok": true}));
+        assert_eq!(send_webhook(&world, "unheard-of", "order_completed", now).await.ok(), json!({"ok": true}));
+        assert_eq!(send_webhook(&world, payer.order_id(), "order_completed", now).await.ok(), json!({"ok": true}));
         world.settle().await;
         assert_eq!(card_status(&petra).await, "completing");
         // One of the callbacks that then come is news.
@@ -197,7 +147,7 @@ both! {
 
     async fn fifty_requests_with_one_key_open_one_card_verification(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let keyed = petra.with_key(fresh_key());
         let answers = join_all((0..50).map(|_| keyed.post("/me/card-setup", json!({})))).await;
         let mut opened: Vec<Vec<u8>> = Vec::new();
@@ -214,13 +164,13 @@ both! {
         assert_eq!((replay.status, &replay.bytes), (201, &opened[0]));
         assert_eq!(count(db, "SELECT COUNT(*) FROM card_verifications").await, 1);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, 1);
-        assert_eq!(audited(db, "card.setup").await.len(), 1);
+        assert_eq!(audit_rows(db, "card.setup").await.len(), 1);
         world.end().await;
     }
 
     async fn a_card_setup_cut_off_by_a_crash_is_completed_by_its_retry(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let account: AccountId = petra.account_id.parse().unwrap();
         let (id, key) = (CardVerificationId::new(uuid()), fresh_key());
         let now = world.node.app.clock.now();
@@ -254,7 +204,7 @@ both! {
 
     async fn a_card_setup_needs_an_idempotency_key_that_means_one_request(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         petra.post("/me/card-setup", json!({})).await.problem(400, "idempotency.key_required");
         let keyed = petra.with_key(fresh_key());
         assert_eq!(keyed.post("/me/card-setup", json!({"card": VISA})).await.invalid(), ["card"]);
@@ -266,7 +216,7 @@ both! {
 
     async fn after_a_day_the_same_key_begins_another_verification(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let key = fresh_key();
         let first = petra.with_key(key).post("/me/card-setup", json!({})).await.expect(201);
         world.advance(24 * 3600).await;
@@ -280,9 +230,9 @@ both! {
 
     async fn any_open_verification_can_succeed_and_the_verified_card_is_shown(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        hand_in_papers(db, &petra).await;
-        petra.send(petra.request(Method::PUT, "/me/traffic-profile").json(&profile())).await.expect(200);
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        submit_kyb(db, &petra).await;
+        petra.send(petra.request(Method::PUT, "/me/traffic-profile").json(&traffic_profile())).await.expect(200);
         let first = set_up_card(&petra).await;
         world.advance(1).await;
         let second = set_up_card(&petra).await;
@@ -300,7 +250,7 @@ both! {
 
     async fn at_most_ten_checkouts_can_be_open(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let key = fresh_key();
         let first = petra.with_key(key).post("/me/card-setup", json!({})).await.expect(201);
         for _ in 1..10 {
@@ -317,7 +267,7 @@ both! {
     async fn a_card_is_visible_only_to_its_own_account(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let (petra, paula) = (prospect(&world, "p1@prospect.example").await, prospect(&world, "p2@prospect.example").await);
+        let (petra, paula) = (sign_up(&world, "p1@prospect.example").await, sign_up(&world, "p2@prospect.example").await);
         let key = fresh_key();
         let of_petra = petra.with_key(key).post("/me/card-setup", json!({})).await.expect(201);
         paula.get("/me/payment-method").await.problem(404, "not_found");

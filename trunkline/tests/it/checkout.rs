@@ -7,10 +7,10 @@ use data_encoding::BASE64;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::prospect;
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::payer::{Payer, set_up_card};
 
 fn text(answer: &Answer) -> String {
@@ -22,7 +22,7 @@ fn text(answer: &Answer) -> String {
 
 async fn payer(db: &TestDb) -> (World, Payer) {
     let world = World::unlimited(db).await;
-    let petra = prospect(&world, "petra@prospect.example").await;
+    let petra = sign_up(&world, "petra@prospect.example").await;
     let payer = Payer::at(&set_up_card(&petra).await);
     (world, payer)
 }

@@ -7,10 +7,10 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::happens;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::apply_event;
 
 const PATH: &str = "/fraud-caps";
 
@@ -55,7 +55,7 @@ both! {
         dollars["max_rate_per_minute"]["currency"] = json!("USD");
         assert_eq!(put(&cora, dollars).await.invalid(), ["max_rate_per_minute.currency"]);
         assert_eq!(put(&cora, json!({})).await.invalid(), ["max_rate_per_minute", "max_spend_per_day"]);
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         put(&cora, caps("10", "1")).await.problem(403, "account.not_active");
         assert_eq!(cora.get(PATH).await.ok()["max_spend_per_day"]["amount_minor"], 5000);
         world.end().await;
@@ -80,13 +80,13 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         put(&cora, caps("20", "0.20")).await.ok();
         put(&cora, caps("20", "0.20")).await.ok();
-        assert_eq!(world.letters().await.len(), 0);
+        assert_eq!(world.mails().await.len(), 0);
         put(&cora, caps("10", "0.25")).await.ok();
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert_eq!((letters[0].to.as_str(), letters[0].subject.as_str()), ("cora@customer.example", "Your fraud caps were raised"));
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert_eq!((mails[0].to.as_str(), mails[0].subject.as_str()), ("cora@customer.example", "Your fraud caps were raised"));
         for words in ["0.25 EUR", "(before: 0.20 EUR)", "10.00 EUR", "(before: 20.00 EUR)", "127.0.0.1"] {
-            let text = letters[0].text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = mails[0].text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(words), "{words}: {text}");
         }
         world.end().await;

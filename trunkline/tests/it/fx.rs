@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use values::{Currency, Money};
 use voice::fx;
 
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const FILE: &str = "<gesmes:Envelope><Cube>
     <Cube time='2026-11-13'><Cube currency='USD' rate='1.0832'/><Cube currency='JPY' rate='163.5'/></Cube>

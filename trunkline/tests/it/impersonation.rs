@@ -8,6 +8,7 @@ use values::Role;
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::both;
+use crate::world::fixtures::tickets::ticket_body;
 use crate::world::form::{Form, pdf};
 
 async fn impersonate(admin: &Client, account: &str) -> Answer {
@@ -35,7 +36,7 @@ both! {
             // Of papers one hears, but nobody gets at them this way.
             assert!(!seen.to_string().contains("/v1/files/"), "{path}");
         }
-        eyes.post("/tickets", crate::coverage::team::ticket()).await.problem(403, "auth.forbidden");
+        eyes.post("/tickets", ticket_body()).await.problem(403, "auth.forbidden");
         eyes.patch("/account", json!({"company_name": "Mine"})).await.problem(403, "auth.forbidden");
         for path in ["/admin/customers", "/admin/kyb"] {
             eyes.get(path).await.problem(403, "auth.forbidden");

@@ -8,9 +8,9 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::passwords::{magic_token, reset_token};
 use crate::world::World;
 use crate::world::engines::{TestDb, postgres_client, uuid};
+use crate::world::fixtures::links::{magic_token, reset_token};
 
 const CORA: &str = "cora@customer.example";
 

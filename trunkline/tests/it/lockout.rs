@@ -6,11 +6,11 @@ use db::row;
 use serde_json::json;
 use values::Role;
 
-use crate::metrics::Scrape;
-use crate::passwords::magic_token;
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::links::magic_token;
+use crate::world::fixtures::metrics::Scrape;
 use crate::world::{PASSWORD, World};
 
 const CORA: &str = "cora@customer.example";
@@ -191,7 +191,7 @@ both! {
         world.advance_to_next(60).await;
         let owner = world.anyone().header("X-Forwarded-For", "203.0.113.2");
         owner.post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
-        let token = world.letters().await.pop().unwrap().token();
+        let token = world.mails().await.pop().unwrap().token();
         let new = "an entirely new secret";
         owner.post("/auth/reset-password", json!({"token": token, "new_password": new})).await.expect(204);
         // A slip makes whoever guessed from elsewhere wait, and its owner not.
@@ -214,7 +214,7 @@ both! {
         world.verify(&waiting, &app.fresh(&world).await).await.problem(401, "auth.token_invalid");
         world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
         world.anyone().post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
-        assert!(world.letters().await.is_empty());
+        assert!(world.mails().await.is_empty());
         world.end().await;
     }
 

@@ -4,41 +4,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use db::metrics::Metrics;
 use db::{Conn, DbError};
 use platform::jobs::{self, Kind, NewJob};
 use reqwest::Method;
 use serde_json::json;
 use voice::{decks, fx};
 
-use crate::switch::{DECK, Scene, call};
 use crate::world::World;
 use crate::world::engines::{both, postgres};
-
-/// What `/metrics` said at a moment.
-pub struct Scrape(String);
-
-impl Scrape {
-    pub async fn of(world: &World) -> Scrape {
-        let answer = world.anyone_at_operations().get("/metrics").await;
-        assert_eq!(answer.status, 200);
-        Scrape(String::from_utf8(answer.bytes).unwrap())
-    }
-
-    pub fn of_metrics(metrics: &Metrics) -> Scrape {
-        Scrape(String::from_utf8(metrics.text(&[]).unwrap()).unwrap())
-    }
-
-    /// The value of a sample such as `name{label="value"}`; what was never counted is zero.
-    pub fn value(&self, sample: &str) -> f64 {
-        let found = self.0.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
-        found.map_or(0.0, |value| value.parse().unwrap())
-    }
-
-    fn values<const N: usize>(&self, samples: [&str; N]) -> [f64; N] {
-        samples.map(|sample| self.value(sample))
-    }
-}
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::fixtures::rates::import_deck;
+use crate::world::fixtures::switch::{CALL_DECK, Scene, call_request};
 
 async fn enqueue(world: &World, kind: Kind) {
     let app = &world.node.app;
@@ -96,7 +72,7 @@ both! {
 
         let ended = scene.event("ended", &token, 1000, json!({"answered_at": scene.now()}));
         let stranger = scene.event("ended", &json!("00000000-0000-7000-8000-000000000000"), 0, json!({}));
-        scene.tell(json!([ended, ended, stranger, {"nonsense": true}])).await;
+        scene.send_events(json!([ended, ended, stranger, {"nonsense": true}])).await;
         let (ops, now) = (scene.world.operations(), scene.now());
         let line = json!({
             "call_id": "elsewhere", "leg": "termination", "trunk_id": scene.trunk, "called": "+31201234567",
@@ -117,8 +93,8 @@ both! {
             ]),
             [2.0, 2.0, 1.0, 1.0, 2.0, 1.0]
         );
-        crate::decks::import(&scene.world, &scene.admin, &scene.upstream, "?dry_run=true", DECK).await;
-        crate::decks::import(&scene.world, &scene.admin, &scene.upstream, "", "prefix\n31\n").await;
+        import_deck(&scene.world, &scene.admin, &scene.upstream, "?dry_run=true", CALL_DECK).await;
+        import_deck(&scene.world, &scene.admin, &scene.upstream, "", "prefix\n31\n").await;
         let last = Scrape::of(&scene.world).await;
         assert_eq!(
             last.values([
@@ -203,7 +179,7 @@ both! {
 postgres! {
     async fn metrics_are_served_without_the_database(db) {
         let world = World::unlimited(db).await;
-        world.operations().post("/switch/authorize", call(json!({}))).await.expect(200);
+        world.operations().post("/switch/authorize", call_request(json!({}))).await.expect(200);
         db.take_away().await;
         let scrape = Scrape::of(&world).await;
         assert_eq!(scrape.value(r#"trunkline_calls_refused_total{reason="source_not_allowed"}"#), 1.0);

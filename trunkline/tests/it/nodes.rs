@@ -13,9 +13,9 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use values::{Role, Time};
 
-use crate::coverage::examples::{fresh_email, key};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::{fresh_email, key};
 use crate::world::people;
 use crate::world::process::{self, Process};
 use crate::world::{PASSWORD, World, outbox};
@@ -115,7 +115,7 @@ both! {
         for node in &nodes.0 {
             node.settle().await;
         }
-        let mut receivers: Vec<String> = nodes.first().letters().await.into_iter().map(|letter| letter.to).collect();
+        let mut receivers: Vec<String> = nodes.first().mails().await.into_iter().map(|mail| mail.to).collect();
         receivers.sort();
         let mut expected = emails;
         expected.sort();
@@ -152,12 +152,12 @@ both! {
         }
         // The jobs that the dead node held are free when their leases end.
         node.advance(600).await;
-        let letters = outbox::read(&folder.path().join("outbox"));
+        let mails = outbox::read(&folder.path().join("outbox"));
         for email in &acknowledged {
-            assert_eq!(letters.iter().filter(|letter| letter.to == *email).count(), 1, "letters to {email}");
+            assert_eq!(mails.iter().filter(|mail| mail.to == *email).count(), 1, "mails to {email}");
         }
-        let twice = emails.iter().find(|email| letters.iter().filter(|letter| letter.to == **email).count() > 1);
-        assert_eq!(twice, None, "got two letters");
+        let twice = emails.iter().find(|email| mails.iter().filter(|mail| mail.to == **email).count() > 1);
+        assert_eq!(twice, None, "got two mails");
         drop(node);
         let verified = process::run(db, folder.path(), &[], &["audit", "verify"]);
         assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));

@@ -9,6 +9,7 @@ use values::{Rfc3339, Role, Time};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::notifications::notify;
 
 fn titles(page: &Value) -> Vec<&str> {
     page["data"].as_array().unwrap().iter().map(|notice| notice["title"].as_str().unwrap()).collect()
@@ -67,7 +68,7 @@ both! {
             let (references, inside) = (text.matches(r##""$ref":"##).count(), text.matches(r##""$ref":"#/$defs/"##).count());
             assert_eq!(references, inside, "{kind}");
         }
-        crate::notifications::tell(&world, &cora.account_id, "NL1").await;
+        notify(&world, &cora.account_id, "NL1").await;
         let told = cora.get("/notifications").await.ok()["data"][0].clone();
         let kind = codes.iter().find(|kind| kind["code"] == told["code"]).unwrap();
         assert!(jsonschema::is_valid(&kind["payload"], &told["payload"]), "{kind}");

@@ -13,10 +13,9 @@ use tokio::net::TcpStream;
 use values::Role;
 use voice::fx;
 
-use crate::metrics::Scrape;
 use crate::world::World;
-use crate::world::client::Client;
 use crate::world::engines::{both, postgres};
+use crate::world::fixtures::metrics::Scrape;
 
 both! {
     async fn a_healthy_service_is_ready(db) {
@@ -217,13 +216,6 @@ postgres! {
         caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
         ops.get("/readyz").await.expect(200);
         world.end().await;
-    }
-}
-
-impl World {
-    /// Whoever reaches the operations port without knowing its secret.
-    pub fn anyone_at_operations(&self) -> Client {
-        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
     }
 }
 

@@ -98,11 +98,11 @@ both! {
         let world = World::start(db).await;
         world.admin().await;
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
-        let letter = world.letters().await.pop().unwrap();
+        let mail = world.mails().await.pop().unwrap();
         let (visitor, url) = visitor(&world);
-        assert!(letter.text.contains(&url("/reset-password#token=")), "{}", letter.text);
+        assert!(mail.text.contains(&url("/reset-password#token=")), "{}", mail.text);
 
-        let token = letter.token();
+        let token = mail.token();
         // A scanner that knows no better than to send the token along spends it no more than a browser does.
         for opened in [url("/reset-password"), url(&format!("/reset-password?token={token}"))] {
             assert_eq!(visitor.get(&opened).await.status, 200);

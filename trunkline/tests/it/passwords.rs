@@ -3,37 +3,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::{join, join_all};
-use identity::sessions::issue_magic_link;
 use serde_json::json;
-use values::{Role, UserId};
+use values::Role;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::links::{CORA, forgot_password, magic_token, reset_token};
 use crate::world::{PASSWORD, World};
 
-const CORA: &str = "cora@customer.example";
 const NEW_PASSWORD: &str = "an entirely new secret";
-
-async fn forgot(world: &World, email: &str) -> Answer {
-    world.anyone().post("/auth/forgot-password", json!({"email": email})).await
-}
-
-/// The token of the reset link that was mailed last.
-pub async fn reset_token(world: &World) -> String {
-    forgot(world, CORA).await.expect(202);
-    world.letters().await.pop().unwrap().token()
-}
 
 async fn reset(world: &World, token: &str, password: &str) -> Answer {
     world.anyone().post("/auth/reset-password", json!({"token": token, "new_password": password})).await
-}
-
-pub async fn magic_token(world: &World, user: UserId) -> String {
-    let app = world.node.app.clone();
-    let db = app.db.clone();
-    let link = db.tx((app, user), |conn, (app, user)| Box::pin(issue_magic_link(conn, app, *user, app.clock.now())));
-    link.await.unwrap().url.split_once("#token=").unwrap().1.to_owned()
 }
 
 async fn redeem(world: &World, token: &str) -> Answer {
@@ -48,14 +30,14 @@ both! {
     async fn requesting_a_link_does_not_reveal_who_has_an_account(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
-        let (known, unknown) = (forgot(&world, "CORA@customer.example").await, forgot(&world, "no@x.example").await);
+        let (known, unknown) = (forgot_password(&world, "CORA@customer.example").await, forgot_password(&world, "no@x.example").await);
         assert_eq!((known.status, unknown.status), (202, 202));
         assert_eq!(known.bytes, unknown.bytes);
         assert_eq!(known.headers.len(), unknown.headers.len());
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert!(letters[0].to.contains(CORA));
-        assert_eq!(forgot(&world, "not an address").await.invalid(), ["email"]);
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert!(mails[0].to.contains(CORA));
+        assert_eq!(forgot_password(&world, "not an address").await.invalid(), ["email"]);
         world.end().await;
     }
 
@@ -71,7 +53,7 @@ both! {
         carl.get("/me").await.ok();
         world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
         world.try_sign_in(CORA, NEW_PASSWORD).await.ok();
-        let told = world.letters().await.pop().unwrap();
+        let told = world.mails().await.pop().unwrap();
         assert!(told.to.contains(CORA) && told.subject.contains("password was changed"));
         world.end().await;
     }

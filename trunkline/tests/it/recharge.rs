@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use values::AccountId;
 
-use crate::coverage::examples::key;
-use crate::onboarding::prospect;
-use crate::payments::{LATER_DECLINED, VISA, balance, save_card};
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
+use crate::world::fixtures::onboarding::sign_up;
+use crate::world::fixtures::payments::{DECLINED_LATER, VISA, ledger_cents, save_card};
 use crate::world::payer::{Payer, set_up_card};
 
 const PATH: &str = "/account/auto-recharge";
@@ -128,7 +128,7 @@ both! {
                             "payment_method_id": card["id"]});
         assert_eq!(put(&customer, wanted.clone()).await.ok(), wanted);
         world.settle().await;
-        assert_eq!(balance(db, &customer).await, 5000);
+        assert_eq!(ledger_cents(db, &customer).await, 5000);
         let told = customer.get("/notifications").await.ok();
         assert_eq!(told["data"][0]["code"], "topup.completed");
         assert_eq!(told["data"].as_array().unwrap().len(), 1);
@@ -137,7 +137,7 @@ both! {
 
     async fn no_prospect_is_charged_before_approval(db) {
         let world = World::unlimited(db).await;
-        let (admin, petra) = (world.admin().await, prospect(&world, "petra@prospect.example").await);
+        let (admin, petra) = (world.admin().await, sign_up(&world, "petra@prospect.example").await);
         Payer::at(&set_up_card(&petra).await).pay(&world, VISA).await;
         let card = petra.get("/payments/methods").await.ok()["data"][0].clone();
         let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
@@ -148,11 +148,11 @@ both! {
             world.settle().await;
         };
         world.settle().await;
-        assert_eq!(balance(db, &petra).await, 0);
+        assert_eq!(ledger_cents(db, &petra).await, 0);
         decide("decline").await;
-        assert_eq!(balance(db, &petra).await, 0);
+        assert_eq!(ledger_cents(db, &petra).await, 0);
         decide("approve").await;
-        assert_eq!(balance(db, &petra).await, 5000);
+        assert_eq!(ledger_cents(db, &petra).await, 5000);
         world.end().await;
     }
 
@@ -171,10 +171,10 @@ both! {
         };
         make("suspended").await;
         world.use_up(&customer.account_id, 2500).await;
-        assert_eq!(balance(db, &customer).await, 500);
+        assert_eq!(ledger_cents(db, &customer).await, 500);
         put(&customer, wanted).await.problem(403, "account.not_active");
         make("approved").await;
-        assert_eq!(balance(db, &customer).await, 5500);
+        assert_eq!(ledger_cents(db, &customer).await, 5500);
         world.end().await;
     }
 
@@ -218,7 +218,7 @@ both! {
     async fn a_later_declined_card_is_tried_twice(db) {
         let world = World::unlimited(db).await;
         let customer = world.customer("c@example.com").await;
-        let card = save_card(&world, &customer, LATER_DECLINED).await;
+        let card = save_card(&world, &customer, DECLINED_LATER).await;
         let wanted = json!({"enabled": true, "threshold": eur(2000), "recharge_amount": eur(5000),
                             "payment_method_id": card["id"]});
         put(&customer, wanted).await.ok();
@@ -226,7 +226,7 @@ both! {
         world.advance(3601).await;
         world.top_up(&customer.account_id, 100).await;
         world.settle().await;
-        assert_eq!(balance(db, &customer).await, 100);
+        assert_eq!(ledger_cents(db, &customer).await, 100);
         let customer = world.sign_in("c@example.com").await;
         assert_eq!(customer.get(PATH).await.ok()["enabled"], false);
         let told = customer.get("/notifications").await.ok();
@@ -279,7 +279,7 @@ both! {
         assert_eq!(told["data"][0]["payload"]["reason"], "insufficient funds");
         let dunned = admin.get("/admin/dunning").await.ok();
         assert_eq!(dunned["data"][0]["reasons"][0]["reason"], "failed_recharge");
-        assert_eq!(world.letters().await.pop().unwrap().subject, "Auto-recharge was switched off");
+        assert_eq!(world.mails().await.pop().unwrap().subject, "Auto-recharge was switched off");
 
         let off = json!({"enabled": false, "threshold": eur(0), "recharge_amount": eur(100)});
         put(&customer, off).await.ok();

@@ -59,7 +59,7 @@ both! {
         world.verify(&world.tmp_token(ADMIN_EMAIL).await, &app.recovery_codes[0]).await.ok();
         world.try_sign_in(ADMIN_EMAIL, "a wrong guess of it").await.problem(401, "auth.invalid_credentials");
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
-        let reset_token = world.letters().await.pop().unwrap().token();
+        let reset_token = world.mails().await.pop().unwrap().token();
         let body = json!({"token": reset_token, "new_password": NEW_PASSWORD});
         world.anyone().post("/auth/reset-password", body).await.expect(204);
         world.settle().await;

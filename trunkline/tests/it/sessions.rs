@@ -37,9 +37,9 @@ both! {
         world.refresh(&second.refresh_token).await.problem(401, "auth.token_invalid");
         second.get("/me").await.problem(401, "auth.token_invalid");
         first.get("/me").await.problem(401, "auth.token_invalid");
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert!(letters[0].to.contains(ADMIN_EMAIL) && letters[0].subject.contains("ended one of your sessions"));
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert!(mails[0].to.contains(ADMIN_EMAIL) && mails[0].subject.contains("ended one of your sessions"));
 
         // A forgotten password.
         let code = app.fresh(&world).await;
@@ -47,7 +47,7 @@ both! {
         let waiting = world.tmp_token(ADMIN_EMAIL).await;
         world.advance_to_next(60).await;
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
-        let link = world.letters().await.pop().unwrap();
+        let link = world.mails().await.pop().unwrap();
         let reset = json!({"token": link.token(), "new_password": "an entirely new secret"});
         world.anyone().post("/auth/reset-password", reset).await.expect(204);
         third.get("/me").await.problem(401, "auth.token_invalid");
@@ -110,7 +110,7 @@ both! {
         winner.get("/me").await.ok();
         session.get("/me").await.ok();
         world.session(&world.refresh(&winner.refresh_token).await.ok()).get("/me").await.ok();
-        assert!(world.letters().await.is_empty());
+        assert!(world.mails().await.is_empty());
         world.end().await;
     }
 
@@ -129,7 +129,7 @@ both! {
             dead.get("/me").await.problem(401, "auth.token_invalid");
         }
         world.refresh(&third.refresh_token).await.problem(401, "auth.token_invalid");
-        assert_eq!(world.letters().await.len(), 1);
+        assert_eq!(world.mails().await.len(), 1);
         world.end().await;
     }
 
@@ -146,7 +146,7 @@ both! {
         stolen.get("/me").await.problem(401, "auth.token_invalid");
         other.get("/me").await.ok();
         world.refresh(&other.refresh_token).await.ok();
-        assert_eq!(world.letters().await.len(), 1);
+        assert_eq!(world.mails().await.len(), 1);
         world.end().await;
     }
 

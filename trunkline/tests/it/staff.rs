@@ -27,9 +27,9 @@ both! {
             let body = json!({"email": "x@carrier.example", "name": "X", "roles": roles});
             assert!(admin.post("/admin/users", body).await.invalid()[0].starts_with("roles"));
         }
-        let letter = world.letters().await.pop().unwrap();
-        assert_eq!(letter.to, "sam@carrier.example");
-        let session = world.anyone().post("/auth/first-login", json!({"token": letter.token()})).await.ok();
+        let mail = world.mails().await.pop().unwrap();
+        assert_eq!(mail.to, "sam@carrier.example");
+        let session = world.anyone().post("/auth/first-login", json!({"token": mail.token()})).await.ok();
         let support = world.session(&session);
         let team = support.get("/admin/users").await.ok();
         let emails: Vec<&str> = team["data"].as_array().unwrap().iter().map(|one| one["email"].as_str().unwrap()).collect();
@@ -53,10 +53,10 @@ both! {
         let admin = world.admin().await;
         let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
         let sam = admin.post("/admin/users", wanted).await.expect(201)["id"].as_str().unwrap().to_owned();
-        let invitation = world.letters().await.pop().unwrap().token();
+        let invitation = world.mails().await.pop().unwrap().token();
         let forgot = async || {
             world.anyone().post("/auth/forgot-password", json!({"email": "sam@carrier.example"})).await.expect(202);
-            world.letters().await.pop().unwrap().token()
+            world.mails().await.pop().unwrap().token()
         };
         let reset = forgot().await;
         change(&admin, &sam, json!({"is_active": false})).await.ok();
@@ -110,8 +110,8 @@ both! {
         assert_eq!(admin.post(&reset, json!({})).await.ok()["has_second_factor"], false);
         cora.get("/me").await.problem(401, "auth.token_invalid");
         world.sign_in("cora@customer.example").await;
-        let letter = world.letters().await.pop().unwrap();
-        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "Your second factor was reset"));
+        let mail = world.mails().await.pop().unwrap();
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "Your second factor was reset"));
         let log = admin.get(&format!("/admin/audit-log?action=two_factor.reset&account_id={}", cora.account_id)).await.ok();
         assert_eq!((&log["rows"][0]["user_id"], &log["rows"][0]["outcome"]), (&json!(admin.user_id), &json!("success")));
         world.end().await;
@@ -128,7 +128,7 @@ both! {
         assert_eq!(admin.post(&reset, json!({})).await.ok()["has_second_factor"], false);
         sam.get("/me").await.problem(401, "auth.token_invalid");
         world.sign_in("sam@carrier.example").await;
-        assert_eq!(world.letters().await.pop().unwrap().subject, "Your second factor was reset");
+        assert_eq!(world.mails().await.pop().unwrap().subject, "Your second factor was reset");
         let own = format!("/admin/users/{}/2fa-reset", admin.user_id);
         admin.post(&own, json!({})).await.problem(403, "auth.forbidden");
         world.end().await;

@@ -5,9 +5,9 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::onboarding::{profile, prospect};
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::onboarding::{sign_up, traffic_profile};
 use crate::world::form::{Form, pdf};
 use crate::world::payer::{Payer, set_up_card};
 
@@ -15,10 +15,10 @@ both! {
     async fn a_prospect_becomes_a_customer(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
 
         // What it means to send, and its company's papers.
-        petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+        petra.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         for kind in ["company_registration", "proof_of_address", "director_id"] {
             Form::document(kind, "paper.pdf", &pdf(kind)).post(&petra, "/me/kyb/documents").await.expect(201);
         }
@@ -42,9 +42,9 @@ both! {
         assert_eq!(petra.get("/me/waitlist").await.ok()["position"], json!(null));
 
         // The mail's link signs it in.
-        let letters = world.letters().await;
-        let letter = letters.iter().find(|letter| letter.text.contains("Looks good.")).unwrap();
-        let tokens = world.anyone().post("/auth/magic-link/redeem", json!({"token": letter.token()})).await.ok();
+        let mails = world.mails().await;
+        let mail = mails.iter().find(|mail| mail.text.contains("Looks good.")).unwrap();
+        let tokens = world.anyone().post("/auth/magic-link/redeem", json!({"token": mail.token()})).await.ok();
         let petra = world.session(&tokens);
         assert_eq!(petra.get("/me").await.ok()["account"]["onboarding_status"], "under_review");
 

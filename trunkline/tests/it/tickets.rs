@@ -6,15 +6,15 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use values::Role;
 
-use crate::coverage::team::ticket;
-use crate::numbers::told;
-use crate::switch::Scene;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::notifications::notification_codes;
+use crate::world::fixtures::switch::Scene;
+use crate::world::fixtures::tickets::ticket_body;
 
 async fn opened(customer: &Client) -> String {
-    let made = customer.post("/tickets", ticket()).await.expect(201);
+    let made = customer.post("/tickets", ticket_body()).await.expect(201);
     assert_eq!((&made["status"], &made["priority"]), (&json!("open"), &json!("normal")));
     format!("/tickets/{}", made["id"].as_str().unwrap())
 }
@@ -55,11 +55,11 @@ both! {
         let authors: Vec<&str> = shown["messages"].as_array().unwrap().iter().map(|said| said["author_kind"].as_str().unwrap()).collect();
         assert_eq!(authors, ["customer", "team", "customer", "customer"]);
         assert_eq!(shown["messages"][1]["author_name"], "Cora Customer");
-        assert_eq!(told(&cora).await, ["ticket.reply"]);
-        let letters = world.letters().await;
-        let [letter] = &letters[..] else { panic!("{letters:?}") };
-        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
-        assert!(letter.html.contains("&#60;b&#62;looking") && letter.text.contains("Calls to Belgium fail"));
+        assert_eq!(notification_codes(&cora).await, ["ticket.reply"]);
+        let mails = world.mails().await;
+        let [mail] = &mails[..] else { panic!("{mails:?}") };
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
+        assert!(mail.html.contains("&#60;b&#62;looking") && mail.text.contains("Calls to Belgium fail"));
         world.end().await;
     }
 
@@ -92,9 +92,9 @@ both! {
     async fn a_ticket_refers_only_to_the_customers_own_calls(db) {
         let scene = Scene::start(db, 1000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
-        scene.tell(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
+        scene.send_events(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
         let stranger = scene.world.minted(Role::Customer).await;
-        let mut body = ticket();
+        let mut body = ticket_body();
         (body["cdr_ids"], body["request_id"]) = (json!([token]), json!("019a85d0c1b87cc2a7a05b0c4f6ad7c1"));
         let made = scene.customer.post("/tickets", body.clone()).await.expect(201);
         assert_eq!((&made["cdr_ids"], &made["request_id"]), (&body["cdr_ids"], &body["request_id"]));

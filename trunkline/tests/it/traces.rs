@@ -19,10 +19,10 @@ use tokio::net::TcpListener;
 use values::Role;
 use voice::decks;
 
-use crate::metrics::Scrape;
-use crate::switch::call;
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::fixtures::switch::call_request;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -109,7 +109,7 @@ both! {
         caller.header("traceparent", "hunter2").get("/trunks/0198c0de-0000-7000-8000-00000000cafe").await.expect(404);
         caller.get("/nothing/hunter2?hunter2=hunter2").await.expect(404);
         caller.post("/tickets", json!({"subject": "hunter2"})).await.expect(422);
-        world.operations().post("/switch/authorize", call(json!({"calling": "hunter2"}))).await.expect(200);
+        world.operations().post("/switch/authorize", call_request(json!({"calling": "hunter2"}))).await.expect(200);
         let now = app.clock.now();
         let job = NewJob { id: app.entropy.uuid(now), kind: decks::PULL_DUE, payload: json!({}), run_at: now };
         let id = job.id.to_string();

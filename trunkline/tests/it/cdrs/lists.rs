@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::{call_ids, line, moment, take_in, vain};
-use crate::switch::{Scene, trunk};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both, postgres_client};
+use crate::world::fixtures::cdrs::{call_ids, cdr_line, import_cdrs, rfc3339, unanswered_line};
+use crate::world::fixtures::switch::{Scene, trunk_with_source};
 
 /// The Call-IDs of every page of a list, and how many pages there were.
 async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
@@ -29,16 +29,16 @@ async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
 both! {
     async fn cdrs_are_listed_newest_first_and_filtered(db) {
         let scene = Scene::start(db, 10_000).await;
-        let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        let other = trunk_with_source(&scene.customer, json!({}), "8.8.4.9").await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_600_000;
         let at = |seconds: i64| began + seconds * 1000;
-        take_in(&scene.world, &[
-            line(&scene, "dutch", at(0), 60, json!({})),
-            line(&scene, "british", at(1), 60, json!({"called": "+442071234567", "trunk_id": other})),
-            vain(&scene, "busy", at(2), json!({"calling": "anonymous"})),
-            line(&scene, "mobile", at(3), 61, json!({"called": "+31612345678", "calling": "+4930123456"})),
-            line(&scene, "inbound", at(4), 30, json!({"leg": "origination", "calling": "=cmd()"})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "dutch", at(0), 60, json!({})),
+            cdr_line(&scene, "british", at(1), 60, json!({"called": "+442071234567", "trunk_id": other})),
+            unanswered_line(&scene, "busy", at(2), json!({"calling": "anonymous"})),
+            cdr_line(&scene, "mobile", at(3), 61, json!({"called": "+31612345678", "calling": "+4930123456"})),
+            cdr_line(&scene, "inbound", at(4), 30, json!({"leg": "origination", "calling": "=cmd()"})),
         ]).await;
         let customer = scene.world.sign_in("cora@customer.example").await;
         let found = async |query: &str| {
@@ -48,7 +48,7 @@ both! {
         };
         assert_eq!(found("").await, "inbound mobile busy british dutch");
         for (query, expected) in [
-            (format!("from={}&to={}", moment(at(1)), moment(at(3))), "busy british"),
+            (format!("from={}&to={}", rfc3339(at(1)), rfc3339(at(3))), "busy british"),
             (format!("trunk_id={other}"), "british"),
             (format!("trunk_id={other}&status=busy"), ""),
             ("status=answered".into(), "inbound mobile british dutch"),
@@ -79,7 +79,7 @@ both! {
         for query in ["limit=1001", "from=yesterday", "status=lost", "country=nl", "colour=red"] {
             assert_eq!(customer.get(&format!("/cdrs?{query}")).await.invalid().len(), 1, "{query}");
         }
-        let turned = format!("/cdrs?from={}&to={}", moment(at(3)), moment(at(1)));
+        let turned = format!("/cdrs?from={}&to={}", rfc3339(at(3)), rfc3339(at(1)));
         assert_eq!(customer.get(&turned).await.invalid(), ["to"]);
         assert_eq!(customer.get("/cdrs?limit=1000").await.status, 200);
         let stranger = scene.world.minted(Role::Customer).await;
@@ -93,10 +93,10 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 500_000;
-        take_in(&scene.world, &[
-            line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
-            vain(&scene, "two", began + 1, json!({})),
-            line(&scene, "three", began + 2, 10, json!({"leg": "origination"})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
+            unanswered_line(&scene, "two", began + 1, json!({})),
+            cdr_line(&scene, "three", began + 2, 10, json!({"leg": "origination"})),
         ]).await;
         let team = scene.world.minted(Role::Support).await;
         let page = team.get("/admin/cdrs").await.ok();
@@ -114,8 +114,8 @@ both! {
             ("leg=origination".into(), "three"),
             ("country=NL&called=31".into(), "two one"),
             ("country=GB".into(), ""),
-            (format!("to={}", moment(began + 1)), "one"),
-            (format!("from={}&calling=3120", moment(began + 2)), "three"),
+            (format!("to={}", rfc3339(began + 1)), "one"),
+            (format!("from={}&calling=3120", rfc3339(began + 2)), "three"),
         ] {
             assert_eq!(call_ids(&team.get(&format!("/admin/cdrs?{query}")).await.ok()).join(" "), expected, "{query}");
         }
@@ -126,9 +126,9 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
-        let mut lines = vec![line(&scene, "rare", began - 1, 60, json!({"called": "+442071234567"}))];
-        lines.extend((0..10_500).map(|number| vain(&scene, &format!("c{number}"), began + number / 3, json!({}))));
-        take_in(&scene.world, &lines).await;
+        let mut lines = vec![cdr_line(&scene, "rare", began - 1, 60, json!({"called": "+442071234567"}))];
+        lines.extend((0..10_500).map(|number| unanswered_line(&scene, &format!("c{number}"), began + number / 3, json!({}))));
+        import_cdrs(&scene.world, &lines).await;
         let customer = scene.world.sign_in("cora@customer.example").await;
 
         let (all, _) = walk(&customer, "/cdrs?limit=1000").await;

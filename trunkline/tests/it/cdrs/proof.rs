@@ -7,12 +7,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::{AccountId, Currency, Role};
 
-use super::{call_ids, line, take_in, vain};
-use crate::coverage::examples::key;
-use crate::decks::{import, upstream};
-use crate::switch::Scene;
-use crate::upstreams::{change, wanted};
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::{call_ids, cdr_line, import_cdrs, unanswered_line};
+use crate::world::fixtures::key;
+use crate::world::fixtures::rates::import_deck;
+use crate::world::fixtures::switch::Scene;
+use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
 const GERMANY: &str =
     "prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,minimum_seconds
@@ -24,23 +24,23 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         let rates = json!({"base": "EUR", "date": "2026-01-02", "rates": {"USD": "1.25"}});
         scene.admin.with_key(key()).call(Method::PUT, "/admin/fx-rates", Some(rates)).await.ok();
-        let mut body = wanted();
+        let mut body = upstream_body();
         (body["markup_percent"], body["base_currency"]) = (json!(25), json!("USD"));
-        let german = upstream(&scene.admin, body).await;
-        assert_eq!(import(&scene.world, &scene.admin, &german, "", GERMANY).await["status"], "completed");
+        let german = create_upstream(&scene.admin, body).await;
+        assert_eq!(import_deck(&scene.world, &scene.admin, &german, "", GERMANY).await["status"], "completed");
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
         let lines = [
-            line(&scene, "charged", began, 31, json!({"called": "+4930123456", "upstream_id": german})),
-            vain(&scene, "free", began + 1, json!({"called": "+4930123456"})),
-            line(&scene, "inbound", began + 2, 5, json!({"leg": "origination"})),
+            cdr_line(&scene, "charged", began, 31, json!({"called": "+4930123456", "upstream_id": german})),
+            unanswered_line(&scene, "free", began + 1, json!({"called": "+4930123456"})),
+            cdr_line(&scene, "inbound", began + 2, 5, json!({"leg": "origination"})),
         ];
-        take_in(&scene.world, &lines).await;
+        import_cdrs(&scene.world, &lines).await;
         // Afterwards nothing is as it was.
         let admin = scene.world.minted(Role::Admin).await;
-        change(&admin, &german, json!({"markup_percent": 90})).await.ok();
+        update_upstream(&admin, &german, json!({"markup_percent": 90})).await.ok();
         let dearer = GERMANY.replace("0.02", "0.5");
-        assert_eq!(import(&scene.world, &admin, &german, "", &dearer).await["status"], "completed");
+        assert_eq!(import_deck(&scene.world, &admin, &german, "", &dearer).await["status"], "completed");
         let rates = json!({"base": "EUR", "date": "2026-01-03", "rates": {"USD": "2"}});
         admin.with_key(key()).call(Method::PUT, "/admin/fx-rates", Some(rates)).await.ok();
 
@@ -83,16 +83,16 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
-        take_in(&scene.world, &[
-            line(&scene, "a", began, 90, json!({})),
-            line(&scene, "b", began + 1, 7, json!({})),
-            line(&scene, "c", began + 2, 61, json!({"called": "+31612345678"})),
-            vain(&scene, "d", began + 3, json!({"called": "+442071234567"})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "a", began, 90, json!({})),
+            cdr_line(&scene, "b", began + 1, 7, json!({})),
+            cdr_line(&scene, "c", began + 2, 61, json!({"called": "+31612345678"})),
+            unanswered_line(&scene, "d", began + 3, json!({"called": "+442071234567"})),
         ]).await;
         let token = scene.allowed(json!({"called": "+31612345678"})).await["call_token"].clone();
         let now = scene.now();
         let ended = json!({"answered_at": now - 3000, "at": now});
-        scene.tell(json!([scene.event("ended", &token, 0, ended)])).await;
+        scene.send_events(json!([scene.event("ended", &token, 0, ended)])).await;
         let (app, now) = (scene.world.node.app.clone(), scene.world.node.app.clock.now());
         let account: AccountId = scene.customer.account_id.parse().unwrap();
         let order = Order { app: app.clone(), account, currency: Currency::EUR, month: Month::of(now), now };

@@ -7,10 +7,10 @@ use db::params;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{line, moment, take_in, vain};
-use crate::switch::{Scene, trunk};
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339, unanswered_line};
+use crate::world::fixtures::switch::{Scene, trunk_with_source};
 
 async fn signed_in(scene: &Scene) -> Client {
     scene.world.sign_in("cora@customer.example").await.into_client()
@@ -19,21 +19,21 @@ async fn signed_in(scene: &Scene) -> Client {
 both! {
     async fn rollups_are_by_destination_per_day_and_by_trunk_per_period(db) {
         let scene = Scene::start(db, 10_000).await;
-        let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        let other = trunk_with_source(&scene.customer, json!({}), "8.8.4.9").await;
         scene.world.advance_to_next(86_400).await;
         scene.world.advance(7200).await;
         let midnight = scene.now() / 86_400_000 * 86_400_000;
-        take_in(&scene.world, &[
-            line(&scene, "a", midnight, 90, json!({})),
-            line(&scene, "b", midnight + 60_000, 31, json!({})),
-            vain(&scene, "c", midnight + 1, json!({"trunk_id": other})),
-            line(&scene, "d", midnight + 2, 60, json!({"called": "+442071234567", "trunk_id": other})),
-            line(&scene, "e", midnight + 3, 30, json!({"leg": "origination"})),
-            line(&scene, "yesterday", midnight - 1, 60, json!({})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "a", midnight, 90, json!({})),
+            cdr_line(&scene, "b", midnight + 60_000, 31, json!({})),
+            unanswered_line(&scene, "c", midnight + 1, json!({"trunk_id": other})),
+            cdr_line(&scene, "d", midnight + 2, 60, json!({"called": "+442071234567", "trunk_id": other})),
+            cdr_line(&scene, "e", midnight + 3, 30, json!({"leg": "origination"})),
+            cdr_line(&scene, "yesterday", midnight - 1, 60, json!({})),
         ]).await;
         let customer = signed_in(&scene).await;
         let today = customer.get("/cdrs/summary").await.ok();
-        assert_eq!(today["date"], json!(moment(midnight)[..10]));
+        assert_eq!(today["date"], json!(rfc3339(midnight)[..10]));
         let shown: Vec<String> = today["rows"].as_array().unwrap().iter().chain([&today["totals"]]).map(|row| {
             let name = row.get("destination_name").and_then(Value::as_str).unwrap_or("-");
             format!("{name} {} {} {} {}", row["attempts"], row["answered"], row["minutes"], row["charge"]["amount"])
@@ -44,7 +44,7 @@ both! {
             "Netherlands 3 2 2.0166666666666666 \"0.121\"",
             "- 5 4 3.5166666666666666 \"0.721\"",
         ]);
-        let before = customer.get(&format!("/cdrs/summary?date={}", &moment(midnight - 1)[..10])).await.ok();
+        let before = customer.get(&format!("/cdrs/summary?date={}", &rfc3339(midnight - 1)[..10])).await.ok();
         assert_eq!((&before["totals"]["attempts"], &before["rows"][0]["country"]), (&json!(1), &json!("NL")));
         assert_eq!(customer.get("/cdrs/summary?date=2001-02-03").await.ok()["rows"], json!([]));
 
@@ -74,7 +74,7 @@ both! {
             tokens.push(scene.allowed(json!({"zone": zone})).await["call_token"].clone());
         }
         let ended: Vec<Value> = tokens.iter().take(2).map(|token| scene.event("failed", token, 0, json!({}))).collect();
-        scene.tell(json!(ended)).await;
+        scene.send_events(json!(ended)).await;
         let customer = signed_in(&scene).await;
         let quotas = customer.get("/quotas").await.ok();
         assert_eq!(quotas, json!({"data": [
@@ -85,7 +85,7 @@ both! {
         let week = customer.get("/capacity").await.ok();
         let points = week["points"].as_array().unwrap();
         assert_eq!((points.len(), &week["period"]), (168, &json!("week")));
-        assert_eq!(points[167], json!({"bucket_start": moment(hour * 3_600_000), "peak_concurrent": 4}));
+        assert_eq!(points[167], json!({"bucket_start": rfc3339(hour * 3_600_000), "peak_concurrent": 4}));
         assert_eq!(points[166]["peak_concurrent"], 0);
 
         // Within the hour after, nothing changes but the hour.
@@ -97,7 +97,7 @@ both! {
         let month = customer.get("/capacity?period=month").await.ok();
         let points = month["points"].as_array().unwrap();
         assert_eq!((points.len(), &points[28]["peak_concurrent"]), (30, &json!(4)));
-        assert_eq!(points[28]["bucket_start"], json!(moment(hour * 3_600_000)));
+        assert_eq!(points[28]["bucket_start"], json!(rfc3339(hour * 3_600_000)));
         assert_eq!(customer.get("/quotas").await.ok()["data"][0]["peak_today"], 0);
         scene.end().await;
     }
@@ -114,11 +114,11 @@ both! {
             Ok::<_, DbError>(())
         }));
         crowd.await.unwrap();
-        take_in(&scene.world, &[line(&scene, "a", scene.now() - 3_600_000, 40, json!({}))]).await;
+        import_cdrs(&scene.world, &[cdr_line(&scene, "a", scene.now() - 3_600_000, 40, json!({}))]).await;
         scene.world.advance(60).await;
         assert_eq!(signed_in(&scene).await.get("/capacity").await.ok()["points"][166]["peak_concurrent"], 1);
         scene.world.advance(3600).await;
-        assert_eq!(scene.number("SELECT COUNT(*) FROM peaks_due").await, 0);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM peaks_due").await, 0);
         scene.end().await;
     }
 
@@ -131,7 +131,7 @@ both! {
                 let token = scene.allowed(json!({"zone": zone})).await["call_token"].clone();
                 ended.push(scene.event("failed", &token, 0, json!({})));
             }
-            scene.tell(json!(ended)).await;
+            scene.send_events(json!(ended)).await;
         }
         let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
         assert_eq!(points[167]["peak_concurrent"], 3);
@@ -147,18 +147,18 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance_to_next(86_400).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
-        scene.tell(json!([scene.event("failed", &token, 60_000, json!({}))])).await;
+        scene.send_events(json!([scene.event("failed", &token, 60_000, json!({}))])).await;
         scene.world.advance_to_next(3600).await;
         scene.world.advance(1200).await;
         let hour = scene.now() / 3_600_000 * 3_600_000;
         let before = hour - 3_600_000;
         // Two overlap the call of ours, one follows when another ends, and one reaches into this hour.
         for (id, began, seconds) in [("a", before + 10_000, 40), ("b", before + 30_000, 20), ("c", before + 50_000, 60)] {
-            take_in(&scene.world, &[line(&scene, id, began, seconds, json!({}))]).await;
+            import_cdrs(&scene.world, &[cdr_line(&scene, id, began, seconds, json!({}))]).await;
         }
-        take_in(&scene.world, &[
-            line(&scene, "d", hour - 60_000, 120, json!({})),
-            line(&scene, "e", hour + 60_000, 60, json!({})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "d", hour - 60_000, 120, json!({})),
+            cdr_line(&scene, "e", hour + 60_000, 60, json!({})),
         ]).await;
         scene.world.advance(60).await;
         let peaks = async || {
@@ -169,13 +169,13 @@ both! {
         // Calls that go on count with those that are told of, until the hour is over.
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let now = scene.now();
-        take_in(&scene.world, &[line(&scene, "f", now, 0, json!({"ended_at": now + 30_000}))]).await;
+        import_cdrs(&scene.world, &[cdr_line(&scene, "f", now, 0, json!({"ended_at": now + 30_000}))]).await;
         scene.world.advance(60).await;
         assert_eq!(peaks().await, (json!(3), json!(2)));
-        scene.tell(json!([scene.event("failed", &token, 0, json!({}))])).await;
+        scene.send_events(json!([scene.event("failed", &token, 0, json!({}))])).await;
         scene.world.advance_to_next(3600).await;
         scene.world.advance(60).await;
-        assert_eq!(scene.number("SELECT COUNT(*) FROM peaks_due").await, 0);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM peaks_due").await, 0);
         scene.end().await;
     }
 
@@ -184,12 +184,12 @@ both! {
         scene.world.advance_to_next(86_400).await;
         let began = scene.now();
         let token = scene.allowed(json!({})).await["call_token"].clone();
-        scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
+        scene.send_events(json!([scene.event("answered", &token, 0, json!({}))])).await;
         while scene.now() < began + 2 * 3_600_000 {
             scene.world.advance(240).await;
-            scene.tell(json!([scene.event("keepalive", &token, 0, json!({}))])).await;
+            scene.send_events(json!([scene.event("keepalive", &token, 0, json!({}))])).await;
         }
-        scene.tell(json!([scene.event("ended", &token, 0, json!({"answered_at": began}))])).await;
+        scene.send_events(json!([scene.event("ended", &token, 0, json!({"answered_at": began}))])).await;
         let points = signed_in(&scene).await.get("/capacity").await.ok()["points"].clone();
         let peaks: Vec<&Value> = (164..168).map(|place| &points[place]["peak_concurrent"]).collect();
         assert_eq!(peaks, [0, 1, 1, 1]);

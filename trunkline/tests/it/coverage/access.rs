@@ -7,11 +7,12 @@ use api::endpoint::Endpoint;
 use server::routes;
 use values::Role;
 
-use super::examples::{Request, example, key, keyed, needs_example, prepared, send, stranger};
+use super::examples::{Request, example, keyed, needs_example, prepared, send, stranger};
 use super::{name, rates, unfounded};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 both! {
     async fn every_endpoint_that_is_not_public_needs_a_token(db) {

@@ -6,8 +6,8 @@ use serde_json::json;
 use values::Role;
 
 use super::examples::{Preparation, Request, Stranger, bodiless, request};
-use crate::invoices::invoiced;
 use crate::world::World;
+use crate::world::fixtures::invoices::customer_with_invoice;
 use crate::world::form::{Form, pdf};
 
 #[rustfmt::skip]
@@ -23,11 +23,11 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         Request { form: Some(form), ..bodiless(caller, "/account/vat/proof-documents") }
     })),
     ("GET", "/invoices/{id}", |world| Box::pin(async move {
-        let (customer, invoice) = invoiced(world, true).await;
+        let (customer, invoice) = customer_with_invoice(world, true).await;
         bodiless(customer, &format!("/invoices/{invoice}"))
     })),
     ("GET", "/invoices/{id}/pdf", |world| Box::pin(async move {
-        let (customer, invoice) = invoiced(world, true).await;
+        let (customer, invoice) = customer_with_invoice(world, true).await;
         bodiless(customer, &format!("/invoices/{invoice}/pdf"))
     })),
     ("POST", "/admin/invoices/{id}/void", |world| Box::pin(async move {
@@ -41,15 +41,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
 #[rustfmt::skip]
 pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/invoices/{id}", |world| Box::pin(async move {
-        format!("/invoices/{}", invoiced(world, true).await.1)
+        format!("/invoices/{}", customer_with_invoice(world, true).await.1)
     })),
     ("/invoices/{id}/pdf", |world| Box::pin(async move {
-        format!("/invoices/{}/pdf", invoiced(world, true).await.1)
+        format!("/invoices/{}/pdf", customer_with_invoice(world, true).await.1)
     })),
 ];
 
 async fn taking_back(world: &World, what: &str) -> Request {
-    let (_, invoice) = invoiced(world, false).await;
+    let (_, invoice) = customer_with_invoice(world, false).await;
     let path = format!("/admin/invoices/{invoice}/{what}");
     request(world.minted(Role::Admin).await, &path, json!({"reason": "wrong customer"}))
 }

@@ -9,11 +9,12 @@ use hyper::Method;
 use server::routes;
 use values::Role;
 
-use super::examples::{Request, example, key, needs_example, send};
+use super::examples::{Request, example, needs_example, send};
 use super::{name, unfounded};
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 const METHODS: [Method; 6] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::TRACE];
 

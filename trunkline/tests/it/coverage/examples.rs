@@ -18,7 +18,8 @@ use values::Role;
 
 use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
-use crate::world::engines::uuid;
+use crate::world::fixtures::fresh_email;
+pub use crate::world::fixtures::key;
 use crate::world::{PASSWORD, World, form};
 
 /// A request that is ready to be sent.
@@ -66,8 +67,8 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let email = fresh_email();
         world.user(&email, Role::Customer).await;
         world.anyone().post("/auth/forgot-password", json!({"email": email})).await.expect(202);
-        let letter = world.letters().await.into_iter().rfind(|letter| letter.to == email).unwrap();
-        let body = json!({"token": letter.token(), "new_password": "another long password"});
+        let mail = world.mails().await.into_iter().rfind(|mail| mail.to == email).unwrap();
+        let body = json!({"token": mail.token(), "new_password": "another long password"});
         request(world.anyone(), "/auth/reset-password", body)
     })),
     ("POST", "/auth/first-login", |world| Box::pin(async move {
@@ -207,15 +208,6 @@ pub async fn send(request: &Request, method: &hyper::Method) -> Answer {
         return request.caller.send(sent.body(table.clone())).await;
     }
     request.caller.call(method.clone(), &request.path, request.body.clone()).await
-}
-
-/// A key as clients make them.
-pub fn key() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(platform::entropy::Entropy.bytes()).into_uuid()
-}
-
-pub fn fresh_email() -> String {
-    format!("{}@example.com", uuid().simple())
 }
 
 pub fn request(caller: Client, path: &str, body: Value) -> Request {

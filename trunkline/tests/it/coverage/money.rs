@@ -5,10 +5,11 @@
 use serde_json::json;
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
-use crate::notifications::tell;
+use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Session;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::notifications::notify;
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -62,7 +63,7 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
 /// A customer with a notification, and the path on which it is marked as read.
 async fn told(world: &World) -> (Session, String) {
     let session = world.customer(&fresh_email()).await;
-    tell(world, &session.account_id, "NL123456789B01").await;
+    notify(world, &session.account_id, "NL123456789B01").await;
     let id = session.get("/notifications").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
     (session, format!("/notifications/{id}/read"))
 }

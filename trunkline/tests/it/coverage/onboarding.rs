@@ -7,10 +7,11 @@ use reqwest::Method;
 use serde_json::json;
 use values::Role;
 
-use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
-use crate::onboarding::{beta_signup, profile, prospect};
+use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::{Client, Session};
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::onboarding::{sign_up, signup_body, traffic_profile};
 use crate::world::form::{self, Form, pdf};
 use crate::world::payer::set_up_card;
 
@@ -21,17 +22,17 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(world.anyone(), "/signup", body)
     })),
     ("POST", "/beta/signup", |world| Box::pin(async move {
-        request(world.anyone(), "/beta/signup", beta_signup(&fresh_email()))
+        request(world.anyone(), "/beta/signup", signup_body(&fresh_email()))
     })),
     ("PATCH", "/me/account", |world| Box::pin(async move {
         request(newcomer(world).await.into_client(), "/me/account", json!({"contact_name": "Paul Prospect"}))
     })),
     ("PUT", "/me/traffic-profile", |world| Box::pin(async move {
-        request(newcomer(world).await.into_client(), "/me/traffic-profile", profile())
+        request(newcomer(world).await.into_client(), "/me/traffic-profile", traffic_profile())
     })),
     ("GET", "/me/traffic-profile", |world| Box::pin(async move {
         let session = newcomer(world).await;
-        session.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+        session.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         bodiless(session.into_client(), "/me/traffic-profile")
     })),
     ("GET", "/me/payment-method", |world| Box::pin(async move {
@@ -151,7 +152,7 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
 ];
 
 async fn newcomer(world: &World) -> Session {
-    prospect(world, &fresh_email()).await
+    sign_up(world, &fresh_email()).await
 }
 
 /// The id of the customer's business verification, opened by looking at it.

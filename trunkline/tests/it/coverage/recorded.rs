@@ -10,10 +10,11 @@ use server::routes;
 use values::{AccountId, Role, UserId};
 
 use super::document::{COMMON_HEADERS, described_headers, description};
-use super::examples::{example, key, needs_example, send};
+use super::examples::{example, needs_example, send};
 use super::name;
 use crate::world::World;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 both! {
     async fn every_example_succeeds_with_its_documented_status(db) {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{DECK, count, large_deck, upstream};
-use crate::coverage::examples::key;
-use crate::upstreams::wanted;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::rates::{DECK, large_deck};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process::Process;
 use crate::world::{ADMIN_EMAIL, BOOTSTRAP_TOKEN, PASSWORD};
 
@@ -45,7 +45,7 @@ both! {
         let anyone = node.anyone().header("X-Bootstrap-Token", BOOTSTRAP_TOKEN);
         anyone.post("/admin/bootstrap", admin).await.expect(201);
         let admin = sign_in(&node).await;
-        let upstream = upstream(&admin, wanted()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
         hand_in(&admin, &upstream, DECK.to_owned()).await;
         node.advance(0).await;
         let before = routes(&admin).await;

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{DECK, counts, import, price, report, upstream};
-use crate::coverage::examples::key;
-use crate::upstreams::wanted;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::rates::{DECK, import_counts, import_deck, import_report, price};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
 const LAB: [(&str, &str); 1] = [("TRUNKLINE_ALLOW_PRIVATE_IPS", "on")];
 
@@ -77,11 +77,11 @@ async fn pull(world: &World, admin: &Client, upstream: &str) -> Value {
     let path = format!("/admin/upstreams/{upstream}/rates/import");
     let accepted = admin.with_key(key()).call(Method::POST, &path, None).await.expect(202);
     world.settle().await;
-    report(admin, upstream, &accepted).await
+    import_report(admin, upstream, &accepted).await
 }
 
 fn pulling_from(url: &str) -> Value {
-    let mut body = wanted();
+    let mut body = upstream_body();
     body["rate_import_url"] = json!(url);
     body
 }
@@ -92,18 +92,18 @@ both! {
         let admin = world.admin().await;
         for etag in [None, Some("\"v1\"")] {
             let carrier = Carrier::start(etag);
-            let upstream = upstream(&admin, pulling_from(&carrier.url)).await;
+            let upstream = create_upstream(&admin, pulling_from(&carrier.url)).await;
             let first = pull(&world, &admin, &upstream).await;
-            assert_eq!((&first["status"], counts(&first)), (&json!("completed"), [3, 0, 0, 0]), "{first}");
+            assert_eq!((&first["status"], import_counts(&first)), (&json!("completed"), [3, 0, 0, 0]), "{first}");
             assert_eq!((&first["unchanged"], &first["rows_total"]), (&json!(false), &json!(3)));
             let again = pull(&world, &admin, &upstream).await;
             assert_eq!((&again["status"], &again["unchanged"]), (&json!("completed"), &json!(true)));
             assert_eq!(carrier.sent(), if etag.is_some() { 1 } else { 2 });
             carrier.set(&DECK.replace("0.0045", "0.0044"), etag.map(|_| "\"v2\""));
-            assert_eq!(counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
+            assert_eq!(import_counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
             // What was handed in meanwhile is no longer what was pulled.
-            import(&world, &admin, &upstream, "", DECK).await;
-            assert_eq!(counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
+            import_deck(&world, &admin, &upstream, "", DECK).await;
+            assert_eq!(import_counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
         }
         world.end().await;
     }
@@ -114,7 +114,7 @@ both! {
         let carrier = Carrier::start(None);
         let mut body = pulling_from(&carrier.url);
         body["rate_import_schedule"] = json!("30 * * * *");
-        let upstream = upstream(&admin, body).await;
+        let upstream = create_upstream(&admin, body).await;
         world.advance_to_next(3600).await;
         let sent = carrier.sent();
         world.advance(31 * 60).await;
@@ -130,7 +130,7 @@ both! {
         let world = World::start(db).await;
         let admin = world.admin().await;
         for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "169.254.169.254"] {
-            let inward = upstream(&admin, pulling_from(&format!("https://{host}/rates.csv"))).await;
+            let inward = create_upstream(&admin, pulling_from(&format!("https://{host}/rates.csv"))).await;
             let refused = pull(&world, &admin, &inward).await;
             assert_eq!(refused["status"], "failed");
             assert_eq!(refused["reason"], "the address does not lead to the public internet", "{host}");
@@ -142,8 +142,8 @@ both! {
         let world = World::with(db, &LAB).await;
         let admin = world.admin().await;
         let carrier = Carrier::start(None);
-        let moved = upstream(&admin, pulling_from(&carrier.url.replace("/rates.csv", "/moved"))).await;
-        import(&world, &admin, &moved, "", DECK).await;
+        let moved = create_upstream(&admin, pulling_from(&carrier.url.replace("/rates.csv", "/moved"))).await;
+        import_deck(&world, &admin, &moved, "", DECK).await;
         let refused = pull(&world, &admin, &moved).await;
         assert_eq!(refused["reason"], "the server answered 302, and redirects are not followed");
         assert_eq!(carrier.sent(), 0);

@@ -2,8 +2,8 @@
 
 use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
-use crate::decks::count;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
 
 both! {
     async fn the_sip_result_the_cdr_and_the_charge_agree(db) {
@@ -38,7 +38,7 @@ both! {
             lab.agrees_with(phone, NANOS_PER_CENT / 10).await;
         }
         let charged: i64 = records.iter().map(|record| record.3).sum();
-        assert_eq!(lab.purse().await, (1000 * NANOS_PER_CENT - charged, 0));
+        assert_eq!(lab.balance_and_held().await, (1000 * NANOS_PER_CENT - charged, 0));
         lab.end().await;
     }
 
@@ -56,7 +56,7 @@ both! {
         assert!(seconds >= 2, "{seconds}");
         lab.agrees_with(&heard, 0).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE leg = 'origination'").await, 1);
-        assert_eq!(lab.purse().await, (800 * NANOS_PER_CENT, 0));
+        assert_eq!(lab.balance_and_held().await, (800 * NANOS_PER_CENT, 0));
         lab.end().await;
     }
 

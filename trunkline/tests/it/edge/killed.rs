@@ -2,8 +2,8 @@
 
 use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
-use crate::decks::count;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
 
 /// How many talk when something is killed.
 const LIVE: usize = 100;
@@ -70,7 +70,7 @@ both! {
         assert_eq!(count(db, answered).await, talked);
         assert_eq!(count(db, "SELECT COUNT(*) - COUNT(DISTINCT call_id) FROM cdrs").await, 0, "no call has two");
         let charged = count(db, "SELECT CAST(SUM(charge) AS BIGINT) FROM cdrs").await;
-        assert_eq!(lab.purse().await, (CENTS * NANOS_PER_CENT - charged, 0));
+        assert_eq!(lab.balance_and_held().await, (CENTS * NANOS_PER_CENT - charged, 0));
         lab.end().await;
     }
 
@@ -99,7 +99,7 @@ both! {
             lab.live_calls().await == 0
         })
         .await;
-        assert_eq!(lab.purse().await.1, 0, "money is still held");
+        assert_eq!(lab.balance_and_held().await.1, 0, "money is still held");
         assert_eq!(count(db, kept).await, 100);
         assert_eq!(count(db, "SELECT COUNT(*) - COUNT(DISTINCT call_id) FROM cdrs").await, 0, "no call has two");
         let rang = "SELECT COUNT(*) FROM cdrs WHERE called = '+31201230180' AND duration_seconds = 0 AND charge = 0";

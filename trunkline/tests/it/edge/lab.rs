@@ -14,13 +14,13 @@ use voice::calls;
 
 use super::messages::Message;
 use super::programs::{Heard, Kamailio, Sipp};
-use crate::coverage::examples::key;
-use crate::decks::{count, hand_in, upstream};
-use crate::numbers;
-use crate::switch::trunk;
-use crate::upstreams::wanted;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, uuid};
+use crate::world::fixtures::numbers::{inventory_csv, inventory_groups, order_number, upload_inventory};
+use crate::world::fixtures::rates::upload_deck;
+use crate::world::fixtures::switch::trunk_with_source;
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::people;
 use crate::world::process::Process;
 
@@ -128,7 +128,7 @@ impl<'a> Lab<'a> {
         let (account, customer) = (customer.account, service.sign_in(&customer.email).await);
         let inbound_uri = format!("sip:{}:5060", net.office());
         let wanted = json!({"channel_cap": channels, "inbound_uri": inbound_uri});
-        let trunk = trunk(&customer, wanted, &net.customer()).await;
+        let trunk = trunk_with_source(&customer, wanted, &net.customer()).await;
         let upstreams = vec![
             Sipp::upstream(folder.path(), "reject_503", &net.first_upstream()),
             Sipp::upstream(folder.path(), "callee", &net.second_upstream()),
@@ -259,7 +259,7 @@ impl<'a> Lab<'a> {
     }
 
     /// What the customer has, and what of it is held; in nanos.
-    pub async fn purse(&self) -> (i64, i64) {
+    pub async fn balance_and_held(&self) -> (i64, i64) {
         let mut conn = self.db.read().await.unwrap();
         let balance = ledger::balance(&mut conn, self.account, Currency::EUR).await.unwrap();
         (balance.current.nanos(), balance.held.nanos())
@@ -278,12 +278,10 @@ impl<'a> Lab<'a> {
     /// Lets the customer have a number, which costs two euros at first.
     pub async fn let_number(&self) -> String {
         let terms = "NL,local,Amsterdam,3120,voice,1.00,1.00,api";
-        numbers::hand_in(&self.admin, &self.first_upstream, &numbers::sheet(31_201_000_000, 1, terms))
-            .await
-            .expect(202);
+        upload_inventory(&self.admin, &self.first_upstream, &inventory_csv(31_201_000_000, 1, terms)).await.expect(202);
         self.service.advance(0).await;
-        let group = numbers::groups(&self.customer, "").await[0]["id"].as_str().unwrap().to_owned();
-        let order = numbers::order(&self.customer, &group, &self.trunk).await.expect(201);
+        let group = inventory_groups(&self.customer, "").await[0]["id"].as_str().unwrap().to_owned();
+        let order = order_number(&self.customer, &group, &self.trunk).await.expect(201);
         order["did"].as_str().unwrap().to_owned()
     }
 
@@ -320,7 +318,7 @@ impl<'a> Lab<'a> {
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
         let verified = self.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
-        assert_eq!(self.purse().await.1, 0, "money is still held");
+        assert_eq!(self.balance_and_held().await.1, 0, "money is still held");
         let complaints = self.kamailio.complaints();
         assert!(complaints.is_empty(), "Kamailio complains: {complaints:#?}");
     }
@@ -355,11 +353,11 @@ fn serve(db: &TestDb, net: &Net, folder: &TempDir) -> Process {
 }
 
 async fn add_upstream(admin: &Client, address: &str, group: i64, deck: &str) -> String {
-    let mut body: Value = wanted();
+    let mut body: Value = upstream_body();
     (body["markup_percent"], body["dispatcher_group_id"]) = (json!(20), json!(group));
     body["gateways"] = json!([format!("sip:{address}:5060")]);
     body["signaling_ips"] = json!([address]);
-    let id = upstream(&admin.with_key(key()), body).await;
-    hand_in(admin, &id, "", deck).await.expect(202);
+    let id = create_upstream(&admin.with_key(key()), body).await;
+    upload_deck(admin, &id, "", deck).await.expect(202);
     id
 }

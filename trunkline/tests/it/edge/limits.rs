@@ -2,7 +2,7 @@
 //! keepalives, here every second.
 
 use super::lab::{Lab, NANOS_PER_CENT};
-use crate::decks::count;
+use crate::world::fixtures::count;
 
 /// What a second to the United Kingdom costs.
 const A_SECOND: i64 = NANOS_PER_CENT / 2;
@@ -17,7 +17,7 @@ on_sqlite! {
         let record = lab.records(1).await.remove(0);
         assert!((1..=4).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
-        assert_eq!(lab.purse().await, (2 * NANOS_PER_CENT - record.3, 0));
+        assert_eq!(lab.balance_and_held().await, (2 * NANOS_PER_CENT - record.3, 0));
         lab.end().await;
     }
 
@@ -36,7 +36,7 @@ on_sqlite! {
         let record = lab.records(1).await.remove(0);
         assert!((7..=12).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
-        assert_eq!(lab.purse().await, (6 * NANOS_PER_CENT - record.3, 0));
+        assert_eq!(lab.balance_and_held().await, (6 * NANOS_PER_CENT - record.3, 0));
         lab.end().await;
     }
 

@@ -4,8 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::lab::{Lab, NANOS_PER_CENT};
-use crate::coverage::examples::key;
-use crate::decks::count;
+use crate::world::fixtures::{count, key};
 
 const A_SECOND: i64 = NANOS_PER_CENT / 10;
 

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::lab::Lab;
 use super::programs::Helper;
-use crate::coverage::examples::key;
-use crate::switch::trunk;
+use crate::world::fixtures::key;
+use crate::world::fixtures::switch::trunk_with_source;
 use crate::world::process;
 
 /// Waits until Kamailio knows this address, or does not; a few turns are enough on a busy machine.
@@ -30,7 +30,7 @@ on_sqlite! {
         // The edge remembers for a while who is a stranger; an address that is allowed is none.
         let (address, other) = (lab.net.stranger(), lab.net.host(4));
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403);
-        let second = trunk(&lab.customer, json!({"name": "Second"}), &address).await;
+        let second = trunk_with_source(&lab.customer, json!({"name": "Second"}), &address).await;
         follows(&lab, &address, true).await;
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 200);
 
@@ -38,7 +38,7 @@ on_sqlite! {
 
         // A change while Kamailio is gone is there when it is back.
         lab.kamailio.kill();
-        trunk(&lab.customer, json!({"name": "Third"}), &other).await;
+        trunk_with_source(&lab.customer, json!({"name": "Third"}), &other).await;
         lab.carry_again().await;
         follows(&lab, &other, true).await;
         assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);

@@ -7,10 +7,13 @@ use platform::ledger::{Book, Entry, Kind};
 use serde_json::{Value, json};
 use values::Role;
 
-use super::{account, call, eur, euros, invoiced, issue, last_month, now, post, topup};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::engines::{TestDb, both, uuid};
+use crate::world::fixtures::invoices::{
+    call_charge, create_account, customer_with_invoice, eur, euros, issue_invoice, last_month, now, post_entry,
+    topup_entry,
+};
+use crate::world::fixtures::key;
 
 const HASH: &str = "SELECT content_hash FROM invoices";
 
@@ -24,7 +27,7 @@ async fn facts(db: &TestDb, invoice: InvoiceId) -> Value {
 both! {
     async fn an_invoice_pdf_is_fetched_by_an_expiring_renewable_link(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, true).await;
+        let (customer, invoice) = customer_with_invoice(&world, true).await;
         let shown = customer.get(&format!("/invoices/{invoice}")).await.ok();
         let link = shown["pdf_url"].as_str().unwrap().to_owned();
         let file = world.anyone().get(&link).await;
@@ -45,7 +48,7 @@ both! {
 
     async fn an_invoice_pdf_rendered_again_is_identical(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, false).await;
+        let (customer, invoice) = customer_with_invoice(&world, false).await;
         let hash = async || db.read().await.unwrap().one::<(Option<Vec<u8>>,)>(HASH, &[]).await.unwrap().0;
         let first = hash().await.unwrap();
         let forget = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE invoices SET content_hash = NULL", &[])));
@@ -73,17 +76,17 @@ both! {
             // What is owed from before is not for this invoice.
             (euros(0), euros(30), 0, 12_100),
         ] {
-            let account = account(&world).await;
+            let account = create_account(&world).await;
             let at = last_month(&world);
             if paid_in.is_positive() {
-                post(&world, topup(account, paid_in), at).await;
+                post_entry(&world, topup_entry(account, paid_in), at).await;
             }
             if lent.is_positive() {
                 let taken = Entry::charge(account, Kind::Correction, uuid().to_string(), &[(Book::Credits, lent)]).unwrap();
-                post(&world, taken, at).await;
+                post_entry(&world, taken, at).await;
             }
-            post(&world, call(account, euros(100)), at).await;
-            let invoice = issue(&world, account).await.unwrap();
+            post_entry(&world, call_charge(account, euros(100)), at).await;
+            let invoice = issue_invoice(&world, account).await.unwrap();
             let facts = facts(db, invoice).await;
             let total = facts["net"].as_i64().unwrap() + facts["vat"].as_i64().unwrap();
             assert_eq!((facts["paid"].as_i64().unwrap(), total - facts["paid"].as_i64().unwrap()), (paid, due));
@@ -93,7 +96,7 @@ both! {
 
     async fn the_pdf_of_a_void_invoice_says_so_and_asks_for_no_payment(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, false).await;
+        let (customer, invoice) = customer_with_invoice(&world, false).await;
         let link = async || customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
         let title = async || String::from_utf8_lossy(&world.anyone().get(&link().await).await.bytes).contains("Void invoice");
         assert!(!title().await);
@@ -109,7 +112,7 @@ both! {
 
     async fn the_orphan_cleanup_keeps_invoice_pdfs(db) {
         let world = World::start(db).await;
-        let (_, _) = invoiced(&world, true).await;
+        let (_, _) = customer_with_invoice(&world, true).await;
         let file = async || {
             let (hash,): (Vec<u8>,) = db.read().await.unwrap().one(HASH, &[]).await.unwrap();
             let hash = platform::outside::files::ContentHash::new(hash.try_into().unwrap());

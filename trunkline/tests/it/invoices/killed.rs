@@ -10,9 +10,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use values::Time;
 
-use super::{INVOICE_NUMBERS, assert_gapless, call, euros};
-use crate::coverage::examples::fresh_email;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::invoices::{INVOICE_NUMBERS, assert_gapless, call_charge, euros};
 use crate::world::people;
 use crate::world::process::Process;
 
@@ -24,7 +24,7 @@ async fn customers_with_use(db: &Db, now: Time) {
         let used = db.tx((units, now), |conn, (units, now)| {
             Box::pin(async move {
                 let account = people::live_account(conn, &fresh_email(), *now).await?;
-                ledger::debit_unguarded(conn, Entropy, &call(account, euros(*units)), *now).await?;
+                ledger::debit_unguarded(conn, Entropy, &call_charge(account, euros(*units)), *now).await?;
                 Ok::<_, LedgerError>(())
             })
         });

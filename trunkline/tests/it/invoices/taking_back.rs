@@ -4,10 +4,12 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use values::{Role, Time};
 
-use super::{balance, eur, euros, invoiced, numbers, owner, reasons};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::invoices::{
+    balance, customer_with_invoice, dunning_reasons, eur, euros, invoice_numbers, invoice_owner,
+};
+use crate::world::fixtures::key;
 
 const NOTE_NUMBERS: &str = "SELECT number FROM credit_notes ORDER BY number";
 
@@ -30,10 +32,10 @@ async fn ten_at_once(world: &World, paths: &[String]) -> usize {
 both! {
     async fn a_void_invoice_keeps_its_number_and_gives_the_vat_back(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, false).await;
-        let account = owner(&world, invoice).await;
+        let (customer, invoice) = customer_with_invoice(&world, false).await;
+        let account = invoice_owner(&world, invoice).await;
         assert_eq!(balance(&world, account).await, euros(-121));
-        assert!(reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
+        assert!(dunning_reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         let before = customer.get(&format!("/invoices/{invoice}")).await.ok();
         let admin = world.minted(Role::Admin).await;
         let path = format!("/admin/invoices/{invoice}/void");
@@ -43,7 +45,7 @@ both! {
         assert_eq!((&void["status"], &void["number"]), (&json!("void"), &before["number"]));
         assert_eq!((&void["reason"], &void["credit_note"]), (&json!("wrong customer"), &json!(null)));
         assert_eq!(balance(&world, account).await, euros(-100));
-        assert!(!reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
+        assert!(!dunning_reasons(&world, account).await.contains(&"unpaid_invoice".to_owned()));
         let credit = format!("/admin/invoices/{invoice}/credit");
         let refused = admin.with_key(key()).post(&credit, json!({"reason": "once more"})).await;
         let problem = refused.problem(409, "state.conflict");
@@ -53,8 +55,8 @@ both! {
 
     async fn a_paid_invoice_cannot_be_voided_but_gets_a_credit_note(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, true).await;
-        let account = owner(&world, invoice).await;
+        let (customer, invoice) = customer_with_invoice(&world, true).await;
+        let account = invoice_owner(&world, invoice).await;
         assert_eq!(balance(&world, account).await, euros(879));
         let admin = world.minted(Role::Admin).await;
         let void = format!("/admin/invoices/{invoice}/void");
@@ -77,18 +79,18 @@ both! {
 
     async fn one_of_ten_concurrent_voids_succeeds(db) {
         let world = World::unlimited(db).await;
-        let (_, invoice) = invoiced(&world, false).await;
+        let (_, invoice) = customer_with_invoice(&world, false).await;
         assert_eq!(ten_at_once(&world, &[format!("/admin/invoices/{invoice}/void")]).await, 1);
-        assert_eq!(balance(&world, owner(&world, invoice).await).await, euros(-100));
+        assert_eq!(balance(&world, invoice_owner(&world, invoice).await).await, euros(-100));
         world.end().await;
     }
 
     async fn one_of_ten_concurrent_credit_notes_succeeds(db) {
         let world = World::unlimited(db).await;
-        let (_, invoice) = invoiced(&world, true).await;
+        let (_, invoice) = customer_with_invoice(&world, true).await;
         assert_eq!(ten_at_once(&world, &[format!("/admin/invoices/{invoice}/credit")]).await, 1);
-        assert_eq!(balance(&world, owner(&world, invoice).await).await, euros(1000));
-        assert_eq!(numbers(&world, NOTE_NUMBERS).await.len(), 1);
+        assert_eq!(balance(&world, invoice_owner(&world, invoice).await).await, euros(1000));
+        assert_eq!(invoice_numbers(&world, NOTE_NUMBERS).await.len(), 1);
         world.end().await;
     }
 
@@ -96,30 +98,30 @@ both! {
         let world = World::unlimited(db).await;
         let mut credited = 0;
         for _ in 0..4 {
-            let (_, invoice) = invoiced(&world, false).await;
+            let (_, invoice) = customer_with_invoice(&world, false).await;
             let paths = ["void", "credit"].map(|what| format!("/admin/invoices/{invoice}/{what}"));
             assert_eq!(ten_at_once(&world, &paths).await, 1);
-            let is_credited = numbers(&world, NOTE_NUMBERS).await.len() > credited;
+            let is_credited = invoice_numbers(&world, NOTE_NUMBERS).await.len() > credited;
             credited += usize::from(is_credited);
             let left = if is_credited { eur(0) } else { euros(-100) };
-            assert_eq!(balance(&world, owner(&world, invoice).await).await, left);
+            assert_eq!(balance(&world, invoice_owner(&world, invoice).await).await, left);
         }
         let year = values::Date::from(Time::from_seconds(world.seconds())).civil().year();
         let expected: Vec<String> = (1..=credited).map(|number| format!("CN-{year}-{number:06}")).collect();
-        assert_eq!(numbers(&world, NOTE_NUMBERS).await, expected);
+        assert_eq!(invoice_numbers(&world, NOTE_NUMBERS).await, expected);
         world.end().await;
     }
 
     async fn a_repeated_credit_is_answered_alike_and_happens_once(db) {
         let world = World::start(db).await;
-        let (_, invoice) = invoiced(&world, true).await;
+        let (_, invoice) = customer_with_invoice(&world, true).await;
         let admin = world.minted(Role::Admin).await.with_key(key());
         let path = format!("/admin/invoices/{invoice}/credit");
         let first = admin.post(&path, json!({"reason": "twice"})).await;
         let again = admin.post(&path, json!({"reason": "twice"})).await;
         assert_eq!((first.status, &first.bytes), (200, &again.bytes));
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
-        assert_eq!(balance(&world, owner(&world, invoice).await).await, euros(1000));
+        assert_eq!(balance(&world, invoice_owner(&world, invoice).await).await, euros(1000));
         world.end().await;
     }
 }

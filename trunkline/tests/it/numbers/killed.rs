@@ -11,13 +11,14 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::{AccountId, Currency, Money, Role, Time};
 
-use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
-use crate::coverage::examples::key;
-use crate::decks::upstream;
-use crate::upstreams::wanted;
 use crate::world::carrier::{CarrierServer, Says};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::numbers::{
+    AMSTERDAM, count_transactions, free_numbers, inventory_csv, inventory_groups, new_trunk_id, upload_inventory,
+};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process::{self, Process};
 use crate::world::{PASSWORD, people};
 
@@ -37,14 +38,14 @@ both! {
         let emails = people_with_money(db).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let admin = sign_in(&node, ADMIN).await;
-        let upstream = upstream(&admin, wanted()).await;
-        hand_in(&admin, &upstream, &sheet(31_201_000_000, 2_000, AMSTERDAM)).await.expect(202);
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        upload_inventory(&admin, &upstream, &inventory_csv(31_201_000_000, 2_000, AMSTERDAM)).await.expect(202);
         node.advance(1).await;
         let mut callers = Vec::new();
         for email in &emails {
-            callers.push((email.clone(), trunk_of(&sign_in(&node, email).await).await));
+            callers.push((email.clone(), new_trunk_id(&sign_in(&node, email).await).await));
         }
-        let group = groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
+        let group = inventory_groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
         let mut unanswered = Vec::new();
         for _ in 0..ROUNDS {
             let mut load = JoinSet::new();
@@ -76,9 +77,9 @@ both! {
         let failed = count(db, "SELECT COUNT(*) FROM number_orders WHERE status = 'failed'").await;
         assert!(active > 0 && failed > 0);
         assert_eq!(active + failed, orders);
-        assert_eq!((posted(db, "number_order").await, posted(db, "number_refund").await), (orders, failed));
+        assert_eq!((count_transactions(db, "number_order").await, count_transactions(db, "number_refund").await), (orders, failed));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
-        assert_eq!(free(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
+        assert_eq!(free_numbers(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
         drop(node);
         for what in ["ledger", "audit"] {
             let verified = process::run(db, folder.path(), &[], &[what, "verify"]);

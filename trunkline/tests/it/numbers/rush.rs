@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use values::Role;
 
-use super::{AMSTERDAM, count, free, offered, posted, trunk_of};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::numbers::{AMSTERDAM, count_transactions, create_group, free_numbers, new_trunk_id};
+use crate::world::fixtures::{count, key};
 
 const CUSTOMERS: usize = 50;
 const ORDERS_EACH: usize = 20;
@@ -20,13 +20,13 @@ both! {
     async fn a_thousand_concurrent_orders_rent_out_ten_numbers_once_each(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let group = offered(&world, &admin, 10, AMSTERDAM).await;
+        let group = create_group(&world, &admin, 10, AMSTERDAM).await;
         let mut load = JoinSet::new();
         for _ in 0..CUSTOMERS {
             let customer = world.minted(Role::Customer).await;
             let account = customer.get("/account").await.ok()["id"].as_str().unwrap().to_owned();
             world.top_up(&account, 100_000).await;
-            let body = json!({"inventory_id": group, "trunk_id": trunk_of(&customer).await});
+            let body = json!({"inventory_id": group, "trunk_id": new_trunk_id(&customer).await});
             for _ in 0..ORDERS_EACH {
                 let (caller, body) = (customer.with_key(key()), body.clone());
                 load.spawn(async move {
@@ -52,8 +52,8 @@ both! {
         }).collect();
         assert_eq!(sold.len(), 10);
         let db = &world.node.app.db;
-        assert_eq!(free(db).await, 0);
-        assert_eq!((posted(db, "number_order").await, posted(db, "number_refund").await), (10, 0));
+        assert_eq!(free_numbers(db).await, 0);
+        assert_eq!((count_transactions(db, "number_order").await, count_transactions(db, "number_refund").await), (10, 0));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, 10);
         world.end().await;
     }

@@ -6,10 +6,10 @@ use futures_util::future::join_all;
 use platform::entropy::Entropy;
 use serde_json::json;
 
-use super::{VISA, balance, begin_topup, posted, topup};
-use crate::cards::{audited, call_back};
 use crate::world::World;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::audit::audit_rows;
+use crate::world::fixtures::payments::{VISA, begin_topup, count_topups, get_topup, ledger_cents, send_webhook};
 use crate::world::payer::Payer;
 
 async fn world(db: &TestDb, callbacks: &str) -> World {
@@ -34,12 +34,12 @@ both! {
         let mut events = vec!["order_completed"; 100];
         events.extend(siblings.iter().cycle().take(20));
         let (here, order, now) = (&world, payer.order_id(), world.node.app.clock.now());
-        let told = shuffled(events).into_iter().map(|event| async move { call_back(here, order, event, now).await.ok() });
+        let told = shuffled(events).into_iter().map(|event| async move { send_webhook(here, order, event, now).await.ok() });
         assert_eq!(join_all(told).await, vec![json!({"ok": true}); 120]);
         world.settle().await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (2_500, 1));
-        assert_eq!(topup(&cora, &opened).await["status"], "completed");
-        assert_eq!(audited(db, "topup.settle").await.len(), 1);
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (2_500, 1));
+        assert_eq!(get_topup(&cora, &opened).await["status"], "completed");
+        assert_eq!(audit_rows(db, "topup.settle").await.len(), 1);
         world.end().await;
     }
 
@@ -48,11 +48,11 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
         Payer::at(&opened).pay(&world, VISA).await;
-        assert_eq!(balance(db, &cora).await, 0);
+        assert_eq!(ledger_cents(db, &cora).await, 0);
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (2_500, 1));
-        assert_eq!(topup(&cora, &opened).await["status"], "completed");
-        assert_eq!(audited(db, "topup.settle").await, [(Some("system".to_owned()), "success".to_owned())]);
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (2_500, 1));
+        assert_eq!(get_topup(&cora, &opened).await["status"], "completed");
+        assert_eq!(audit_rows(db, "topup.settle").await, [(Some("system".to_owned()), "success".to_owned())]);
         world.end().await;
     }
 
@@ -66,9 +66,9 @@ both! {
         for _ in 0..4 {
             world.advance(200).await;
         }
-        assert_eq!((balance(db, &cora).await, posted(db).await), (2_500, 1));
-        assert_eq!(audited(db, "payment.callback").await.len(), 8);
-        assert_eq!(audited(db, "topup.settle").await.len(), 2);
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (2_500, 1));
+        assert_eq!(audit_rows(db, "payment.callback").await.len(), 8);
+        assert_eq!(audit_rows(db, "topup.settle").await.len(), 2);
         world.end().await;
     }
 }

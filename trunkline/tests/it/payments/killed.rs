@@ -8,9 +8,10 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::Role;
 
-use super::{count, euros, posted};
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::payments::{amount_body, count_topups};
 use crate::world::payer::fresh_key;
 use crate::world::people::{self, Person};
 use crate::world::process::{self, Process};
@@ -60,7 +61,7 @@ both! {
         let node = Process::serve(db, folder.path(), &SETTINGS);
         for (email, key) in &done.unanswered {
             let again = node.sign_in(email).await.with_key(*key);
-            again.post("/payments/topups", euros(1_000)).await.expect(201);
+            again.post("/payments/topups", amount_body(1_000)).await.expect(201);
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, done.asked);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, done.asked);
@@ -70,7 +71,7 @@ both! {
         }
         let completed = count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE state = 'completed'").await;
         assert!(usize::try_from(completed).unwrap() >= done.paid.len());
-        assert_eq!(posted(db).await, completed);
+        assert_eq!(count_topups(db).await, completed);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'completed'").await, completed);
         for order in &done.paid {
             let sql = "SELECT COUNT(*) FROM payments WHERE status = 'completed' AND provider_order_id = $1";
@@ -92,7 +93,7 @@ async fn top_up_again_and_again(caller: &Client, email: String) -> Done {
     loop {
         let key = fresh_key();
         done.asked += 1;
-        let request = caller.with_key(key).request(reqwest::Method::POST, "/payments/topups").json(&euros(1_000));
+        let request = caller.with_key(key).request(reqwest::Method::POST, "/payments/topups").json(&amount_body(1_000));
         let answered = match request.send().await {
             Ok(answer) => answer.json::<Value>().await.ok(),
             Err(_) => None,

@@ -6,11 +6,12 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{VISA, count, save_card};
-use crate::onboarding::{happens, prospect};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::onboarding::{apply_event, sign_up};
+use crate::world::fixtures::payments::{VISA, save_card};
 use crate::world::payer::{Payer, fresh_key, set_up_card};
 
 const AMEX: &str = "378282246310005";
@@ -53,7 +54,7 @@ both! {
 
     async fn a_verified_card_is_saved_too(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         Payer::at(&set_up_card(&petra).await).choose(&world, &[("action", "decline")]).await;
         assert_eq!(digits(&petra).await, []);
         Payer::at(&set_up_card(&petra).await).pay(&world, MASTERCARD).await;
@@ -127,7 +128,7 @@ both! {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let visa = save_card(&world, &cora, VISA).await;
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         let keyed = || cora.with_key(fresh_key());
         let return_url = format!("http://{}/", world.node.public);
         keyed().post("/payments/methods", json!({"return_url": return_url})).await.problem(403, "account.not_active");

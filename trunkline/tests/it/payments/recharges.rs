@@ -6,11 +6,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::revolut::save_card;
-use super::{balance, count, euros};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::payments::{amount_body, ledger_cents, save_revolut_card};
 use crate::world::payer::fresh_key;
 use crate::world::revolut::RevolutServer;
 
@@ -21,9 +21,9 @@ const OPEN_ATTEMPTS: &str = "SELECT COUNT(*) FROM recharge_attempts WHERE status
 /// A customer whose balance refills itself by 50 euros below 20, from a card that nobody can charge now.
 async fn unheard(world: &World, revolut: &RevolutServer) -> Session {
     let cora = world.customer(CORA).await;
-    let card = save_card(world, revolut, &cora).await;
+    let card = save_revolut_card(world, revolut, &cora).await;
     revolut.goes_away();
-    let wanted = json!({"enabled": true, "threshold": euros(2_000), "recharge_amount": euros(5_000),
+    let wanted = json!({"enabled": true, "threshold": amount_body(2_000), "recharge_amount": amount_body(5_000),
                         "payment_method_id": card["id"]});
     cora.with_key(fresh_key()).call(Method::PUT, "/account/auto-recharge", Some(wanted)).await.ok();
     world.settle().await;
@@ -64,7 +64,7 @@ both! {
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
         // The card rests for an hour, and is tried again.
         world.advance(3_601).await;
-        assert_eq!((balance(db, &cora).await, charges(&revolut), count(db, RECHARGES).await), (5_000, 2, 2));
+        assert_eq!((ledger_cents(db, &cora).await, charges(&revolut), count(db, RECHARGES).await), (5_000, 2, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
         world.end().await;
     }
@@ -76,7 +76,7 @@ both! {
         world.use_up(&cora.account_id, 7_000).await;
         revolut.comes_back();
         world.advance(1_800).await;
-        assert_eq!((balance(db, &cora).await, count(db, RECHARGES).await), (3_000, 2));
+        assert_eq!((ledger_cents(db, &cora).await, count(db, RECHARGES).await), (3_000, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
         assert!(failures(&world).await.is_empty());
         world.end().await;
@@ -94,7 +94,7 @@ both! {
         assert_eq!((count(db, RECHARGES).await, count(db, OPEN_ATTEMPTS).await), (1, 0));
         assert_eq!((charges(&revolut), failures(&world).await.len()), (0, 1));
         make(&world, &cora, "approved").await;
-        assert_eq!((balance(db, &cora).await, charges(&revolut)), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, charges(&revolut)), (5_000, 1));
         world.end().await;
     }
 }

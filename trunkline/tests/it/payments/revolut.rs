@@ -8,24 +8,15 @@ use billing::payments::{self, NewCharge, PaymentStatus};
 use serde_json::{Value, json};
 use values::{Currency, Money};
 
-use super::{balance, begin_topup, count, euros, posted, topup};
+use crate::world::ADMIN_EMAIL;
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::count;
+use crate::world::fixtures::payments::{
+    amount_body, begin_topup, count_topups, get_topup, ledger_cents, save_revolut_card,
+};
 use crate::world::payer::fresh_key;
 use crate::world::revolut::{RevolutServer, Trouble};
-use crate::world::{ADMIN_EMAIL, World};
-
-/// Saves a card at the hosted checkout and answers it.
-pub async fn save_card(world: &World, revolut: &RevolutServer, session: &Session) -> Value {
-    let return_url = format!("http://{}/", world.node.public);
-    let opened =
-        session.with_key(fresh_key()).post("/payments/methods", json!({"return_url": return_url})).await.expect(201);
-    let order = opened["order_id"].as_str().unwrap();
-    revolut.pay(order);
-    revolut.tell(world, "ORDER_COMPLETED", order, world.node.app.clock.now()).await.ok();
-    world.settle().await;
-    session.get("/payments/methods").await.ok()["data"][0].clone()
-}
 
 fn charge(session: &Session, method: &Value) -> NewCharge {
     NewCharge {
@@ -46,24 +37,24 @@ both! {
         assert!(opened["checkout_url"].as_str().unwrap().starts_with(&format!("{}/payment-link/", revolut.url)));
         let order = revolut.order(id);
         assert_eq!((&order["amount"], &order["currency"], &order["capture_mode"]), (&json!(2500), &json!("EUR"), &json!("automatic")));
-        assert_eq!(order["merchant_order_data"]["reference"], topup(&cora, &opened).await["id"]);
+        assert_eq!(order["merchant_order_data"]["reference"], get_topup(&cora, &opened).await["id"]);
         for state in ["processing", "authorised"] {
             revolut.set_state(id, state);
             revolut.tell(&world, "ORDER_AUTHORISED", id, world.node.app.clock.now()).await.ok();
             world.settle().await;
-            assert_eq!(topup(&cora, &opened).await["status"], "pending");
+            assert_eq!(get_topup(&cora, &opened).await["status"], "pending");
         }
         revolut.pay(id);
         for _ in 0..3 {
             revolut.tell(&world, "ORDER_COMPLETED", id, world.node.app.clock.now()).await.ok();
         }
         world.settle().await;
-        assert_eq!(topup(&cora, &opened).await["balance_after_minor"], 2_500);
+        assert_eq!(get_topup(&cora, &opened).await["balance_after_minor"], 2_500);
 
         let silent = begin_topup(&cora, 1_000).await;
         revolut.pay(silent["topup_id"].as_str().unwrap());
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (3_500, 2));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (3_500, 2));
         world.end().await;
     }
 
@@ -91,8 +82,8 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
         revolut.trouble(Trouble::LosesAnswer);
-        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
-        let opened = keyed.post("/payments/topups", euros(2_500)).await.expect(201);
+        keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
+        let opened = keyed.post("/payments/topups", amount_body(2_500)).await.expect(201);
         let orders = revolut.orders("payment");
         assert_eq!((orders.len(), &orders[0]["id"]), (1, &opened["topup_id"]));
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 1);
@@ -105,12 +96,12 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
         revolut.trouble(Trouble::AsksToWait(30));
-        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
+        keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
         let heard = revolut.requests();
-        keyed.post("/payments/topups", euros(2_500)).await.problem(503, "service.unavailable");
+        keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
         assert_eq!(revolut.requests(), heard);
         world.advance(31).await;
-        keyed.post("/payments/topups", euros(2_500)).await.expect(201);
+        keyed.post("/payments/topups", amount_body(2_500)).await.expect(201);
         world.end().await;
     }
 
@@ -118,14 +109,14 @@ both! {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let method = save_card(&world, &revolut, &cora).await;
+        let method = save_revolut_card(&world, &revolut, &cora).await;
         assert_eq!((&method["brand"], &method["last4"], &method["exp_year"]), (&json!("mastercard"), &json!("4444"), &json!(2031)));
         let app = &world.node.app;
         let paid = charge(&cora, &method);
         for _ in 0..3 {
             assert_eq!(payments::charge(app, paid.clone()).await.unwrap().status, PaymentStatus::Completed);
         }
-        assert_eq!((balance(db, &cora).await, revolut.orders("payment").len()), (5_000, 2));
+        assert_eq!((ledger_cents(db, &cora).await, revolut.orders("payment").len()), (5_000, 2));
 
         let refusals = [
             ("declined", Some("insufficient_funds"), "insufficient_funds"),
@@ -138,7 +129,7 @@ both! {
             assert_eq!((charged.status, charged.decline.as_deref()), (PaymentStatus::Failed, Some(decline)));
         }
         let cancelled = revolut.orders("payment").iter().filter(|order| order["state"] == "cancelled").count();
-        assert_eq!((balance(db, &cora).await, cancelled), (5_000, 3));
+        assert_eq!((ledger_cents(db, &cora).await, cancelled), (5_000, 3));
         world.end().await;
     }
 
@@ -146,7 +137,7 @@ both! {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let method = save_card(&world, &revolut, &cora).await;
+        let method = save_revolut_card(&world, &revolut, &cora).await;
         // SQLite has one node, which polls beside its own charge.
         let other = if db.is_shared() { Some(world.another_node().await) } else { None };
         let held_back = revolut.hold_back();
@@ -157,7 +148,7 @@ both! {
         held_back.let_go();
         assert_eq!(charging.await.unwrap().unwrap().status, PaymentStatus::Completed);
         let paid = revolut.orders("payment").iter().filter(|order| order["amount"] == 5_000).count();
-        assert_eq!((paid, balance(db, &cora).await, posted(db).await), (1, 5_000, 1));
+        assert_eq!((paid, ledger_cents(db, &cora).await, count_topups(db).await), (1, 5_000, 1));
         if let Some(other) = other {
             other.end().await;
         }
@@ -168,14 +159,14 @@ both! {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let method = save_card(&world, &revolut, &cora).await;
+        let method = save_revolut_card(&world, &revolut, &cora).await;
         let app = &world.node.app;
         // The order's answer is lost, then the payment's; then the bank takes its time.
         revolut.trouble(Trouble::LosesAnswer);
         let unheard = payments::charge(app, charge(&cora, &method)).await.unwrap();
         assert_eq!(unheard.status, PaymentStatus::Pending);
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         revolut.next_charge("authorisation_started", None);
         let slow = payments::charge(app, charge(&cora, &method)).await.unwrap();
         assert_eq!(slow.status, PaymentStatus::Pending);
@@ -183,7 +174,7 @@ both! {
             revolut.set_state(order["id"].as_str().unwrap(), "completed");
         }
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (10_000, 2));
         assert_eq!(revolut.orders("payment").len(), 3);
         world.end().await;
     }
@@ -192,7 +183,7 @@ both! {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let method = save_card(&world, &revolut, &cora).await;
+        let method = save_revolut_card(&world, &revolut, &cora).await;
         // The holder is asked, and says yes before the order is cancelled.
         revolut.is_firm();
         revolut.next_charge("authentication_challenge", None);
@@ -202,7 +193,7 @@ both! {
             revolut.set_state(order["id"].as_str().unwrap(), "completed");
         }
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         world.end().await;
     }
 
@@ -210,7 +201,7 @@ both! {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let method = save_card(&world, &revolut, &cora).await;
+        let method = save_revolut_card(&world, &revolut, &cora).await;
         // The order and its payment are made; then it cannot be cancelled for a while.
         for trouble in [Trouble::Passes, Trouble::Passes, Trouble::AsksToWait(5)] {
             revolut.trouble(trouble);
@@ -221,7 +212,7 @@ both! {
         let listed = cora.get("/payments/topups").await.ok();
         assert_eq!(listed["data"][0]["status"], "failed");
         let cancelled = revolut.orders("payment").iter().filter(|order| order["state"] == "cancelled").count();
-        assert_eq!((cancelled, balance(db, &cora).await), (1, 0));
+        assert_eq!((cancelled, ledger_cents(db, &cora).await), (1, 0));
         world.end().await;
     }
 
@@ -233,7 +224,7 @@ both! {
         let order = opened["topup_id"].as_str().unwrap();
         revolut.pay(order);
         world.advance(120).await;
-        let path = format!("/admin/payments/{}/refund", topup(&cora, &opened).await["id"].as_str().unwrap());
+        let path = format!("/admin/payments/{}/refund", get_topup(&cora, &opened).await["id"].as_str().unwrap());
         let (key, body) = (fresh_key(), json!({"reason": "goodwill"}));
         revolut.set_state(order, "processing");
         admin.with_key(key).post(&path, body.clone()).await.problem(409, "state.conflict");
@@ -241,10 +232,10 @@ both! {
         world.advance(25 * 3600).await;
         let admin = world.sign_in(ADMIN_EMAIL).await;
         admin.with_key(key).post(&path, body.clone()).await.problem(409, "state.conflict");
-        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (0, 10_000));
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (0, 10_000));
         // Whoever wants it all the same asks anew.
         assert_eq!(admin.with_key(fresh_key()).post(&path, body).await.ok()["status"], "refunded");
-        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (1, 0));
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (1, 0));
         world.end().await;
     }
 
@@ -255,25 +246,25 @@ both! {
         let opened = begin_topup(&cora, 10_000).await;
         revolut.pay(opened["topup_id"].as_str().unwrap());
         world.advance(120).await;
-        let path = format!("/admin/payments/{}/refund", topup(&cora, &opened).await["id"].as_str().unwrap());
+        let path = format!("/admin/payments/{}/refund", get_topup(&cora, &opened).await["id"].as_str().unwrap());
         let part = |cents: i64| json!({"reason": "goodwill", "amount": {"amount_minor": cents, "currency": "EUR"}});
         let keyed = admin.with_key(fresh_key());
         revolut.trouble(Trouble::LosesAnswer);
         keyed.post(&path, part(4_000)).await.problem(503, "service.unavailable");
         assert_eq!(keyed.post(&path, part(4_000)).await.ok()["refunded"]["amount_minor"], 4_000);
-        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (1, 6_000));
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (1, 6_000));
         revolut.trouble(Trouble::LosesAnswer);
         admin.with_key(fresh_key()).post(&path, part(1_000)).await.problem(503, "service.unavailable");
         world.advance(120).await;
-        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await), (2, 5_000));
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (2, 5_000));
         // Claimed, and never heard of: the money is held until the poller asks again.
         revolut.trouble(Trouble::AsksToWait(5));
         let admin = world.sign_in(ADMIN_EMAIL).await;
         admin.with_key(fresh_key()).post(&path, part(500)).await.problem(503, "service.unavailable");
         let held = "SELECT CAST(SUM(held) AS BIGINT) FROM ledger_balances";
-        assert_eq!((balance(db, &cora).await, count(db, held).await), (5_000, 5_000_000_000));
+        assert_eq!((ledger_cents(db, &cora).await, count(db, held).await), (5_000, 5_000_000_000));
         world.advance(120).await;
-        assert_eq!((revolut.orders("refund").len(), balance(db, &cora).await, count(db, held).await), (3, 4_500, 0));
+        assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await, count(db, held).await), (3, 4_500, 0));
         world.end().await;
     }
 }

@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use super::probes::{ARRIVED, RELEASE, caller, marks, world};
-use crate::coverage::examples::key;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 both! {
     async fn a_panicking_handler_is_an_internal_error_and_the_service_continues(db) {

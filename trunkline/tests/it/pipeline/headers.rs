@@ -6,10 +6,10 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::probes::{caller, world, world_with};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const ORIGIN: &str = "https://portal.example";
 

@@ -7,9 +7,9 @@ use serde_json::json;
 use values::Role;
 
 use super::probes::{caller, marks, world, world_with};
-use crate::coverage::examples::key;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 both! {
     async fn a_repeated_key_replays_the_stored_response(db) {

@@ -7,10 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::probes::{caller, world};
-use crate::coverage::examples::key;
-use crate::metrics::Scrape;
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::metrics::Scrape;
 
 const REFUSED: &str = "trunkline_requests_total{method=\"POST\",path=\"/marks\",status=\"401\"}";
 

@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::probes::{caller, marks, world};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const LIMIT_BYTES: usize = 64 * 1024;
 

@@ -2,21 +2,20 @@
 
 use values::Role;
 
-use super::selling;
-use crate::decks::{import, price};
 use crate::world::World;
 use crate::world::engines::postgres;
+use crate::world::fixtures::rates::{DECK_HEADER, import_deck, price, upstream_with_deck};
 
 postgres! {
     async fn a_deck_imported_on_one_node_prices_calls_on_the_other(db) {
         let first = World::unlimited(db).await;
         let second = first.another_node().await;
         let admin = first.admin().await;
-        let id = selling(&first, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
+        let id = upstream_with_deck(&first, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
         // Whoever asks for a price waits for it.
         assert_eq!(price(&second, "31201234567").await.as_deref(), Some("0.01"));
-        let deck = format!("{}31,Netherlands,NL,0.02\n", super::HEADER);
-        import(&first, &admin, &id, "", &deck).await;
+        let deck = format!("{}31,Netherlands,NL,0.02\n", DECK_HEADER);
+        import_deck(&first, &admin, &id, "", &deck).await;
         // And whoever does not ask has it soon.
         let known = || {
             let tariff = second.node.app.tariff.latest()?;

@@ -4,9 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::Scene;
-use super::lines::{line, send, written};
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
+use crate::world::fixtures::switch::{Scene, merged};
 
 const DAY: u64 = 24 * 3600;
 
@@ -19,7 +19,7 @@ async fn told(scene: &Scene, code: &str) -> Vec<Value> {
 }
 
 async fn keep(scene: &Scene, lines: &[Value]) {
-    let answer = send(scene, &written(lines)).await.ok();
+    let answer = send_cdrs(scene, &ndjson(lines)).await.ok();
     assert_eq!(answer["accepted"], json!(lines.len()), "{answer}");
 }
 
@@ -30,7 +30,7 @@ both! {
         scene.world.advance_to_next(86_400).await;
         scene.world.advance(9 * 3600 + 600).await;
         let now = scene.now();
-        let premium = |id: &str, began: i64, minutes: i64| line(&scene, id, began, minutes * 60, json!({"called": "+19001234567"}));
+        let premium = |id: &str, began: i64, minutes: i64| cdr_line(&scene, id, began, minutes * 60, json!({"called": "+19001234567"}));
         // Two euros an hour on average: 168 minutes at two euros each.
         keep(&scene, &[premium("before", now - 3 * 86_400_000, 168), premium("dear", now - 590_000, 9)]).await;
         scene.world.advance(300).await;
@@ -54,14 +54,14 @@ both! {
         let failed = json!({"status": "failed", "answered_at": null});
         let mut lines = Vec::new();
         for number in 0..50 {
-            let mut mobile = line(&scene, &format!("m{number}"), began + number, 6, json!({"called": "+31612345678"}));
-            let mut landline = line(&scene, &format!("l{number}"), began + number, 6, json!({}));
+            let mut mobile = cdr_line(&scene, &format!("m{number}"), began + number, 6, json!({"called": "+31612345678"}));
+            let mut landline = cdr_line(&scene, &format!("l{number}"), began + number, 6, json!({}));
             // One mobile call in fifty is answered, and one in five to other numbers.
             if number > 0 {
-                mobile = super::merged(mobile, failed.clone());
+                mobile = merged(mobile, failed.clone());
             }
             if number % 5 > 0 {
-                landline = super::merged(landline, failed.clone());
+                landline = merged(landline, failed.clone());
             }
             lines.extend([mobile, landline]);
         }
@@ -88,20 +88,20 @@ both! {
         let first = scene.now();
         // Many of them began in the same moment, and not all fit into one batch.
         let of_old: Vec<Value> =
-            (0..2_100).map(|number| line(&scene, &format!("o{number}"), first + number / 1_500, 0, json!({}))).collect();
+            (0..2_100).map(|number| cdr_line(&scene, &format!("o{number}"), first + number / 1_500, 0, json!({}))).collect();
         keep(&scene, &of_old).await;
         scene.world.advance(399 * DAY).await;
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdrs WHERE called = 'anonymised'").await, 0);
-        keep(&scene, &[line(&scene, "fresh", scene.now(), 0, json!({}))]).await;
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE called = 'anonymised'").await, 0);
+        keep(&scene, &[cdr_line(&scene, "fresh", scene.now(), 0, json!({}))]).await;
         scene.world.advance(2 * DAY).await;
         let forgotten = "SELECT COUNT(*) FROM cdrs WHERE called = 'anonymised' AND calling = 'anonymised' AND country = 'NL'
                              AND destination_name = 'Netherlands' AND charge = 1000000";
-        assert_eq!(scene.number(forgotten).await, 2_100);
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdrs WHERE called = '+31201234567'").await, 1);
+        assert_eq!(scene.count(forgotten).await, 2_100);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE called = '+31201234567'").await, 1);
         // What arrives too late has no numbers from the start, and is still known.
-        keep(&scene, &[line(&scene, "late", first + 2, 0, json!({}))]).await;
-        assert_eq!(scene.number(forgotten).await, 2_101);
-        let again = send(&scene, &written(&[line(&scene, "late", first + 2, 0, json!({}))])).await.ok();
+        keep(&scene, &[cdr_line(&scene, "late", first + 2, 0, json!({}))]).await;
+        assert_eq!(scene.count(forgotten).await, 2_101);
+        let again = send_cdrs(&scene, &ndjson(&[cdr_line(&scene, "late", first + 2, 0, json!({}))])).await.ok();
         assert_eq!(again["duplicates"], 1);
         scene.end().await;
     }

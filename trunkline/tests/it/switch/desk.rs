@@ -7,13 +7,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::{AccountId, Role};
 
-use super::Scene;
-use super::authorize::reason;
-use super::inbound::{inbound, scene};
-use crate::coverage::examples::key;
-use crate::onboarding::happens;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::onboarding::apply_event;
+use crate::world::fixtures::switch::{Scene, deny_reason, origination_call, scene_with_did};
 
 async fn listed(scene: &Scene, query: &str) -> Vec<Value> {
     scene.admin.get(&format!("/admin/calls{query}")).await.ok()["data"].as_array().unwrap().clone()
@@ -40,11 +38,11 @@ async fn set_quotas(scene: &Scene, account: &str, quotas: Value) -> Answer {
 
 both! {
     async fn the_team_lists_live_calls(db) {
-        let scene = scene(db, 10_000).await;
+        let scene = scene_with_did(db, 10_000).await;
         let out = scene.allowed(json!({})).await["call_token"].clone();
         scene.world.advance(1).await;
-        let into = scene.allowed(inbound()).await["call_token"].clone();
-        scene.tell(json!([scene.event("answered", &out, 0, json!({"upstream_id": scene.upstream}))])).await;
+        let into = scene.allowed(origination_call()).await["call_token"].clone();
+        scene.send_events(json!([scene.event("answered", &out, 0, json!({"upstream_id": scene.upstream}))])).await;
         scene.world.advance(60).await;
         let all = listed(&scene, "").await;
         let ids = |calls: &[Value]| calls.iter().map(|call| call["id"].clone()).collect::<Vec<_>>();
@@ -88,14 +86,14 @@ both! {
         assert_eq!(hang_up(&scene, &one).await.ok()["hang_up"], true);
         // The switch hears of it when it speaks of something else, or of nothing; another switch does not.
         let alive = json!([scene.event("keepalive", &other, 0, json!({}))]);
-        assert_eq!(scene.tell(alive).await["hang_up"], json!([one]));
+        assert_eq!(scene.send_events(alive).await["hang_up"], json!([one]));
         let both = json!([scene.event("keepalive", &other, 0, json!({})), scene.event("keepalive", &one, 0, json!({}))]);
-        assert_eq!(scene.tell(both).await["hang_up"], json!([one]));
+        assert_eq!(scene.send_events(both).await["hang_up"], json!([one]));
         assert_eq!(to_end(&scene, "edge-1").await, json!([one]));
         assert_eq!(to_end(&scene, "edge-2").await, json!([]));
         assert_eq!(hang_up(&scene, &one).await.ok()["hang_up"], true);
 
-        let ended = scene.tell(json!([scene.event("ended", &one, 0, json!({}))])).await;
+        let ended = scene.send_events(json!([scene.event("ended", &one, 0, json!({}))])).await;
         assert_eq!(ended["hang_up"], json!([]));
         hang_up(&scene, &one).await.problem(409, "state.conflict");
         hang_up(&scene, &json!(key().to_string())).await.problem(404, "not_found");
@@ -103,20 +101,20 @@ both! {
         assert_eq!(support.get("/admin/calls").await.ok()["data"].as_array().unwrap().len(), 1);
         let path = format!("/admin/calls/{}/hangup", other.as_str().unwrap());
         support.with_key(key()).call(Method::POST, &path, None).await.problem(403, "auth.forbidden");
-        assert!(scene.number("SELECT COUNT(*) FROM audit_log WHERE action = 'call.hang_up'").await >= 2);
+        assert!(scene.count("SELECT COUNT(*) FROM audit_log WHERE action = 'call.hang_up'").await >= 2);
         scene.end().await;
     }
 
     async fn all_live_calls_of_a_suspended_account_are_named_to_the_switch(db) {
         let scene = Scene::start(db, 10_000).await;
         let [one, other] = [scene.allowed(json!({})).await, scene.allowed(json!({})).await].map(|it| it["call_token"].clone());
-        happens(&scene.world, &scene.customer, Event::Suspended).await;
+        apply_event(&scene.world, &scene.customer, Event::Suspended).await;
         let mut expected = [one.clone(), other];
         expected.sort_by_key(|token| token.as_str().unwrap().to_owned());
         assert_eq!(to_end(&scene, "edge-1").await, json!(expected));
         let alive = json!([scene.event("keepalive", &one, 0, json!({}))]);
-        assert_eq!(scene.tell(alive).await["hang_up"], json!(expected));
-        happens(&scene.world, &scene.customer, Event::Reinstated).await;
+        assert_eq!(scene.send_events(alive).await["hang_up"], json!(expected));
+        apply_event(&scene.world, &scene.customer, Event::Reinstated).await;
         assert_eq!(to_end(&scene, "edge-1").await, json!([]));
         scene.end().await;
     }
@@ -133,12 +131,12 @@ both! {
         assert_eq!(set["data"][0], json!({"zone": "eu-west", "limit": 1}));
         assert_eq!(set["data"][1], usual[1]);
         scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({})).await, reason("zone_quota", 503));
+        assert_eq!(scene.denied(json!({})).await, deny_reason("zone_quota", 503));
         // Another zone has room of its own.
         scene.allowed(json!({"zone": "us-east"})).await;
         set_quotas(&scene, &account, json!([{"zone": "us-east", "limit": 0}])).await.ok();
         scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({"zone": "us-east"})).await, reason("zone_quota", 503));
+        assert_eq!(scene.denied(json!({"zone": "us-east"})).await, deny_reason("zone_quota", 503));
 
         let twice = json!([{"zone": "eu-west", "limit": 1}, {"zone": "moon", "limit": 1}, {"zone": "eu-west", "limit": 2}]);
         assert_eq!(set_quotas(&scene, &account, twice).await.invalid(), ["data.1.zone", "data.2.zone"]);

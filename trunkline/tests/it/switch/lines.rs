@@ -2,43 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::fmt::Write;
-
 use db::params;
 use futures_util::future::join_all;
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{DECK, Scene, merged};
-use crate::decks::{import, upstream};
-use crate::upstreams::wanted;
 use crate::world::ADMIN_EMAIL;
-use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::{cdr_line, ndjson, send_cdrs};
+use crate::world::fixtures::rates::import_deck;
+use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, merged};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::process;
-
-pub async fn send(scene: &Scene, lines: &str) -> Answer {
-    let ops = scene.world.operations();
-    let request = ops.request(Method::POST, "/switch/cdrs").header("content-type", "application/x-ndjson");
-    ops.send(request.body(lines.to_owned())).await
-}
-
-pub fn line(scene: &Scene, call_id: &str, began: i64, seconds: i64, changes: Value) -> Value {
-    let base = json!({
-        "call_id": call_id, "leg": "termination", "trunk_id": scene.trunk, "calling": "+31201111111",
-        "called": "+31201234567", "started_at": began, "answered_at": began, "ended_at": began + seconds * 1000,
-        "status": "answered",
-    });
-    merged(base, changes)
-}
-
-pub fn written(lines: &[Value]) -> String {
-    let mut text = String::new();
-    for line in lines {
-        writeln!(text, "{line}").unwrap();
-    }
-    text
-}
 
 /// Puts things into an order that looks like none, the same every time.
 fn shuffle<T>(things: &mut [T], seed: u64) {
@@ -55,7 +29,7 @@ both! {
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
         let mut lines: Vec<String> = (0..10_000_i64)
-            .map(|number| line(&scene, &format!("c{number}"), began + number % 1000, number % 300, json!({})).to_string() + "\n")
+            .map(|number| cdr_line(&scene, &format!("c{number}"), began + number % 1000, number % 300, json!({})).to_string() + "\n")
             .collect();
         let total: i64 = (0..10_000_i64).map(|number| (number % 300).max(1) * 1_000_000).sum();
         let (mut accepted, mut duplicates) = (0, 0);
@@ -64,7 +38,7 @@ both! {
             let text = lines.concat();
             // The cut goes through a line, of which neither half is one.
             let (head, tail) = text.split_at(text[..text.len() / 2].rfind('\n').unwrap() + 20);
-            for answer in join_all([head, tail].map(|part| send(&scene, part))).await {
+            for answer in join_all([head, tail].map(|part| send_cdrs(&scene, part))).await {
                 let answer = answer.ok();
                 assert_eq!(answer["rejected"].as_array().unwrap().len(), 1, "{answer}");
                 accepted += answer["accepted"].as_i64().unwrap();
@@ -73,9 +47,9 @@ both! {
         }
         // A line is cut through in each round; that of the first came whole in a later one.
         assert_eq!((accepted, accepted + duplicates), (10_000, 10 * 9_999));
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdrs").await, 10_000);
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdr_arrivals").await, 0);
-        assert_eq!(scene.purse().await, (100_000_000_000_000 - total, 0));
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs").await, 10_000);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdr_arrivals").await, 0);
+        assert_eq!(scene.balance_and_held().await, (100_000_000_000_000 - total, 0));
         scene.end().await;
     }
 
@@ -83,7 +57,7 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
-        let good = |id: &str| line(&scene, id, began, 60, json!({}));
+        let good = |id: &str| cdr_line(&scene, id, began, 60, json!({}));
         let bad = [
             (json!({"trunk_id": null}), "trunk_id or source_ip is missing"),
             (json!({"trunk_id": null, "source_ip": "8.8.4.9"}), "no trunk calls from this source_ip"),
@@ -100,10 +74,10 @@ both! {
         ];
         let mut lines = vec![good("first")];
         lines.extend(bad.iter().map(|(changes, _)| merged(good("bad"), changes.clone())));
-        let mut text = written(&lines);
+        let mut text = ndjson(&lines);
         text.push_str("\nthis is no JSON\n{\"call_id\": \"x\"}\n");
         text.push_str(&good("last").to_string());
-        let answer = send(&scene, &text).await.ok();
+        let answer = send_cdrs(&scene, &text).await.ok();
         assert_eq!((&answer["accepted"], &answer["duplicates"]), (&json!(2), &json!(0)), "{answer}");
         let rejected = answer["rejected"].as_array().unwrap();
         for (place, (_, reason)) in bad.iter().enumerate() {
@@ -113,26 +87,26 @@ both! {
         assert_eq!((torn["line"].as_u64(), poor["line"].as_u64()), (Some(15), Some(16)));
         assert!(torn["reason"].as_str().unwrap().starts_with("it is not JSON"));
         assert!(poor["reason"].as_str().unwrap().contains("called"));
-        assert_eq!(scene.purse().await.0, 100_000_000_000 - 120_000_000);
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 120_000_000);
         scene.end().await;
     }
 
     async fn a_cdr_of_unknown_cost_is_imported_and_flagged(db) {
         let scene = Scene::start(db, 10_000).await;
-        let silent = upstream(&scene.admin, wanted()).await;
+        let silent = create_upstream(&scene.admin, upstream_body()).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
         // An upstream that is down now may have carried calls then.
-        scene.tell(json!([{"event_id": "d", "type": "upstream_down", "at": scene.now(), "upstream_id": scene.upstream}])).await;
+        scene.send_events(json!([{"event_id": "d", "type": "upstream_down", "at": scene.now(), "upstream_id": scene.upstream}])).await;
         let vain = json!({"upstream_id": silent, "answered_at": null, "status": "busy"});
         let lines = [
-            line(&scene, "named", began, 60, json!({"upstream_id": scene.upstream})),
-            line(&scene, "guessed", began, 60, json!({})),
-            line(&scene, "silent", began, 60, json!({"upstream_id": silent})),
-            line(&scene, "vain", began, 60, vain),
-            line(&scene, "inbound", began, 60, json!({"leg": "origination", "upstream_id": silent})),
+            cdr_line(&scene, "named", began, 60, json!({"upstream_id": scene.upstream})),
+            cdr_line(&scene, "guessed", began, 60, json!({})),
+            cdr_line(&scene, "silent", began, 60, json!({"upstream_id": silent})),
+            cdr_line(&scene, "vain", began, 60, vain),
+            cdr_line(&scene, "inbound", began, 60, json!({"leg": "origination", "upstream_id": silent})),
         ];
-        assert_eq!(send(&scene, &written(&lines)).await.ok()["accepted"], 5);
+        assert_eq!(send_cdrs(&scene, &ndjson(&lines)).await.ok()["accepted"], 5);
         let mut conn = scene.world.node.app.db.read().await.unwrap();
         let kept: Vec<(String, i64, i64, bool)> =
             conn.all("SELECT call_id, charge, cost, review FROM cdrs ORDER BY call_id", params![]).await.unwrap();
@@ -152,14 +126,14 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 300_000;
-        let one = line(&scene, "same", began, 60, json!({}));
-        let by_source = merged(one.clone(), json!({"trunk_id": null, "source_ip": super::SOURCE, "ended_at": began + 90_000}));
+        let one = cdr_line(&scene, "same", began, 60, json!({}));
+        let by_source = merged(one.clone(), json!({"trunk_id": null, "source_ip": SOURCE_IP, "ended_at": began + 90_000}));
         let other_leg = merged(one.clone(), json!({"leg": "origination"}));
         let later = merged(one.clone(), json!({"started_at": began + 1, "answered_at": began + 1, "ended_at": began + 1001}));
-        let answer = send(&scene, &written(&[one.clone(), one, by_source, other_leg, later])).await.ok();
+        let answer = send_cdrs(&scene, &ndjson(&[one.clone(), one, by_source, other_leg, later])).await.ok();
         assert_eq!((&answer["accepted"], &answer["duplicates"]), (&json!(3), &json!(2)), "{answer}");
         // A call to one of our numbers costs nothing.
-        assert_eq!(scene.purse().await.0, 100_000_000_000 - 61_000_000);
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 61_000_000);
         scene.end().await;
     }
 
@@ -168,17 +142,17 @@ both! {
         scene.world.advance(1000).await;
         let cheap = scene.now() - 500_000;
         for rate in ["0.12", "0.24"] {
-            let deck = DECK.replace("31,Netherlands,NL,0.06,", &format!("31,Netherlands,NL,{rate},"));
+            let deck = CALL_DECK.replace("31,Netherlands,NL,0.06,", &format!("31,Netherlands,NL,{rate},"));
             let admin = scene.world.sign_in(ADMIN_EMAIL).await;
-            assert_eq!(import(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
+            assert_eq!(import_deck(&scene.world, &admin, &scene.upstream, "", &deck).await["status"], "completed");
             scene.world.advance(1000).await;
         }
         let now = scene.now();
         let lines = [(cheap, "one"), (now - 1_500_000, "two"), (now - 500_000, "three"), (cheap + 1, "four")]
-            .map(|(began, id)| line(&scene, id, began, 60, json!({})));
-        let answer = send(&scene, &written(&lines)).await.ok();
+            .map(|(began, id)| cdr_line(&scene, id, began, 60, json!({})));
+        let answer = send_cdrs(&scene, &ndjson(&lines)).await.ok();
         assert_eq!(answer["accepted"], 4, "{answer}");
-        let charge = |sql| scene.number(sql);
+        let charge = |sql| scene.count(sql);
         assert_eq!(charge("SELECT charge FROM cdrs WHERE call_id = 'one'").await, 60_000_000);
         assert_eq!(charge("SELECT charge FROM cdrs WHERE call_id = 'two'").await, 120_000_000);
         assert_eq!(charge("SELECT charge FROM cdrs WHERE call_id = 'three'").await, 240_000_000);
@@ -189,9 +163,9 @@ both! {
     async fn a_cdr_file_is_imported_and_verified_on_the_command_line(db) {
         let scene = Scene::start(db, 10_000).await;
         // The program has a clock of its own, which is not ahead.
-        let lines = [line(&scene, "a", scene.now(), 0, json!({})), json!({"call_id": "b"})];
+        let lines = [cdr_line(&scene, "a", scene.now(), 0, json!({})), json!({"call_id": "b"})];
         let file = scene.world.data_folder().join("calls.jsonl");
-        std::fs::write(&file, written(&lines)).unwrap();
+        std::fs::write(&file, ndjson(&lines)).unwrap();
         let settings = [("TRUNKLINE_MASTER_SECRET", crate::world::MASTER_SECRET)];
         let run = |arguments: &[&str]| {
             let output = process::run(db, scene.world.data_folder(), &settings, arguments);

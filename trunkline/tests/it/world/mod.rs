@@ -17,6 +17,7 @@ pub mod authenticator;
 pub mod carrier;
 pub mod client;
 pub mod engines;
+pub mod fixtures;
 pub mod form;
 mod minted;
 pub mod outbox;
@@ -131,6 +132,11 @@ impl World {
         Client::new(self.client.clone(), format!("http://{}", self.node.ops), Some(SWITCH_SECRET.to_owned()))
     }
 
+    /// A caller of the operations port without the switch secret.
+    pub fn anyone_at_operations(&self) -> Client {
+        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
+    }
+
     pub async fn bootstrap(&self, email: &str) -> client::Answer {
         self.anyone()
             .header("X-Bootstrap-Token", BOOTSTRAP_TOKEN)
@@ -195,8 +201,8 @@ impl World {
         self.folder.path()
     }
 
-    /// Every letter sent so far, oldest first.
-    pub async fn letters(&self) -> Vec<outbox::Letter> {
+    /// Every mail sent so far, oldest first.
+    pub async fn mails(&self) -> Vec<outbox::Mail> {
         self.settle().await;
         outbox::read(&self.folder.path().join("outbox"))
     }

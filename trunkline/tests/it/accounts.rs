@@ -1,4 +1,4 @@
-//! The account as its users see and change it.
+//! The account as its users read and update it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! The networks that trunks take calls from, and what switches hear of them.
+//! Allow-lists of trunks, and the copy that switches read.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ async fn listed(customer: &Client, trunk: &str) -> Vec<Value> {
     page["data"].as_array().unwrap().clone()
 }
 
-/// The networks that a switch hears of, with their trunks.
+/// The networks that a switch reads, with their trunks.
 async fn switch_sees(world: &World) -> Vec<(String, String)> {
     let config = world.operations().get("/switch/config").await.ok();
     assert_eq!(config["dispatcher"], json!([]));

@@ -1,4 +1,4 @@
-//! The audit log is a chain, and whoever tampers with it is found out by `trunkline audit verify`.
+//! The audit chain: `trunkline audit verify` finds every altered, deleted or inserted row.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

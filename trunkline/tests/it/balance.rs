@@ -1,4 +1,4 @@
-//! The balance, its lines, and what the team does to them.
+//! The balance, its transactions, and credits by the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

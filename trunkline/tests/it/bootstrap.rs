@@ -1,4 +1,4 @@
-//! The first admin.
+//! Creating the first admin.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -45,7 +45,7 @@ both! {
         for token in ["", "x", short, &long, &upper] {
             let caller = caller.header("X-Bootstrap-Token", token);
             caller.post("/admin/bootstrap", body.clone()).await.problem(403, "auth.forbidden");
-            // Nor is anything told about the body.
+            // The body is not validated either.
             caller.post("/admin/bootstrap", json!({})).await.problem(403, "auth.forbidden");
         }
         world.bootstrap(ADMIN_EMAIL).await.expect(201);

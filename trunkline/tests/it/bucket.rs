@@ -1,4 +1,4 @@
-//! A bucket in trouble: the wrong key, no bucket, a server that fails or is away, and two who want opposite things.
+//! Object storage under fault: wrong key, missing bucket, outages, and concurrent storing and deleting.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -110,7 +110,7 @@ async fn storage_works_again_after_an_outage() {
     for error in [put(&files, "meanwhile").await.err(), files.open_read(&before.hash).await.err()] {
         assert!(is_passing(error.as_ref().unwrap()), "{error:?}");
     }
-    server.come_back().await;
+    server.restart().await;
     assert_eq!(content(&files, &before.hash).await, Some(b"before".to_vec()));
     let after = put(&files, "meanwhile").await.unwrap();
     assert_eq!(content(&files, &after.hash).await, Some(b"meanwhile".to_vec()));
@@ -232,7 +232,7 @@ both! {
         assert!(refused.header("retry-after").is_some());
         refused.problem(503, "service.unavailable");
         assert_eq!(cora.get("/me/kyb").await.ok()["uploaded_docs"], json!([]));
-        server.come_back().await;
+        server.restart().await;
         form().await.expect(201);
         world.end().await;
     }

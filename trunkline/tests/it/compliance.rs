@@ -1,4 +1,4 @@
-//! Intakes in general: the documents of a number order, and the same rows that business verification has.
+//! Compliance intakes: the documents of a number order, and KYB intakes under the same endpoints.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use crate::world::fixtures::documents::upload_document;
 use crate::world::form::{Form, pdf};
 use crate::world::{PASSWORD, World};
 
-/// What a number order does when its country demands papers.
+/// Opens the intake of a number order that needs documents.
 async fn open(world: &World, session: &Session, order: Uuid) -> String {
     let app = world.node.app.clone();
     let account: AccountId = session.account_id.parse().unwrap();

@@ -1,4 +1,4 @@
-//! What was acknowledged survives `kill -9`.
+//! Committed rows survive `kill -9`.
 //!
 //! The test starts its own binary again as a writer, which prints an id after each commit, and kills it mid-way.
 

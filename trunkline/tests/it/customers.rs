@@ -1,4 +1,4 @@
-//! Customers as the team finds, sees, suspends and keeps notes about them.
+//! Customers as the team finds, suspends and annotates them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -61,7 +61,7 @@ both! {
         for q in ["nobody", "müller prospect", "8.8.5.1", "+31209999999", "ustomer", "%", "acc_1"] {
             assert_eq!(found(&admin, &[("q", q)]).await, Vec::<String>::new(), "{q}");
         }
-        // What a name was before, nobody is found by.
+        // A former name finds nothing.
         assert_eq!(found(&admin, &[("q", "customer gmbh cora"), ("onboarding_status", "suspended")]).await, Vec::<String>::new());
         assert_eq!(found(&admin, &[("q", &other.account_id), ("onboarding_status", "approved")]).await, Vec::<String>::new());
         assert_eq!(found(&admin, &[("onboarding_status", "signup_pending")]).await, ["paul@prospect.example"]);
@@ -101,7 +101,7 @@ both! {
         world.customer("d@example.com").await;
         let next = format!("/admin/customers?limit=2&cursor={}", first["meta"]["next_cursor"].as_str().unwrap());
         let second = admin.get(&next).await.ok();
-        // The carrier itself is nobody's customer.
+        // The operator's own account is not a customer.
         assert_eq!((emails(&second), &second["meta"]["next_cursor"]), (vec!["a@example.com"], &Value::Null));
         let customer = admin.get(&path(&accounts[0])).await.ok();
         assert_eq!((&customer["balance"]["amount_minor"], &customer["monthly_spend_30d"]["amount_minor"]), (&json!(750), &json!(250)));

@@ -1,4 +1,4 @@
-//! What the team sees at a glance.
+//! The dashboards of the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

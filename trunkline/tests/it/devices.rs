@@ -1,4 +1,4 @@
-//! The devices a user is signed in on.
+//! A user's sessions, one per device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Files behind signed links.
+//! Downloads by signed links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

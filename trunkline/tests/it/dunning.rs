@@ -1,4 +1,4 @@
-//! The customers to speak to about money.
+//! The dunning list.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What holds for one engine only, and what is true of the schema on both.
+//! Behaviour of one database only, and the schema on both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What calls may cost an account at most.
+//! Fraud caps.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ async fn put(customer: &Client, body: Value) -> Answer {
     customer.call(Method::PUT, PATH, Some(body)).await
 }
 
-/// What the audit log tells beside the last change.
+/// The details in the audit row of the last change.
 async fn noted(db: &TestDb) -> Value {
     let sql = "SELECT meta FROM audit_log WHERE action = 'fraud_caps.update' ORDER BY seq DESC LIMIT 1";
     let (meta,): (String,) = db.read().await.unwrap().one(sql, params![]).await.unwrap();

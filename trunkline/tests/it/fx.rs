@@ -1,4 +1,4 @@
-//! Exchange rates, set by the team, imported and fetched.
+//! Exchange rates: set by the team, imported and fetched.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

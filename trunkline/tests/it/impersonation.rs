@@ -1,4 +1,4 @@
-//! An admin reads as a customer, and leaves traces.
+//! Impersonation: an admin reads as a customer, and every read is audited.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,7 +33,7 @@ both! {
         for path in ["/account", "/me/account", "/account/balance", "/me/kyb", "/compliance/intakes", "/tickets"] {
             let (seen, own) = (eyes.get(path).await.ok(), cora.get(path).await.ok());
             assert_eq!(seen, own, "{path}");
-            // Of papers one hears, but nobody gets at them this way.
+            // Documents are listed, but cannot be downloaded.
             assert!(!seen.to_string().contains("/v1/files/"), "{path}");
         }
         eyes.post("/tickets", ticket_body()).await.problem(403, "auth.forbidden");

@@ -1,4 +1,4 @@
-//! Business verification: a company's papers from the first upload to the verdict.
+//! KYB: documents from the first upload to the decision.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ async fn upload(session: &Session, kind: &str, file_name: &str, content: &[u8]) 
     Form::document(kind, file_name, content).post(session, UPLOAD).await.expect(201)
 }
 
-/// Everything that is asked for, handed in.
+/// Uploads all required documents and submits the intake.
 async fn submitted(session: &Session) -> String {
     for kind in KINDS {
         upload(session, kind, "scan.pdf", &pdf(&format!("/{kind} 1"))).await;
@@ -231,7 +231,7 @@ both! {
         }
         assert_eq!(onboarding_status(&petra).await, "under_review");
         judge("director_id", json!({"status": "accepted"})).await;
-        // What nobody asked for need not stand.
+        // A document that is not required need not be accepted.
         admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
         assert_eq!(onboarding_status(&petra).await, "approved");
         world.end().await;

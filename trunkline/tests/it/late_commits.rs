@@ -1,6 +1,6 @@
-//! What somebody else's transaction has done but not committed yet: it is waited for, and what it opens ends too.
+//! Revocations wait for concurrent uncommitted transactions, and revoke what those open.
 //!
-//! Only PostgreSQL lets transactions run side by side. The other one is played by the test, which so decides when it
+//! Only PostgreSQL runs write transactions concurrently. The test itself runs the other one and decides when it
 //! commits.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

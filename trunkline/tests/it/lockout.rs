@@ -1,4 +1,4 @@
-//! Guessing passwords: waits, limits, deactivated users, and what the audit log keeps of it.
+//! Password guessing: lockouts, limits, deactivated users, and their audit rows.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -179,7 +179,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_password_reset_lifts_the_lockout(db) {
+    async fn a_password_reset_lifts_the_lockout_of_its_own_address(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         for ip in ["203.0.113.1", "203.0.113.2"] {
@@ -194,7 +194,7 @@ both! {
         let token = world.mails().await.pop().unwrap().token();
         let new = "an entirely new secret";
         owner.post("/auth/reset-password", json!({"token": token, "new_password": new})).await.expect(204);
-        // A slip makes whoever guessed from elsewhere wait, and its owner not.
+        // After one more wrong password the guessing address is locked out, and the owner's is not.
         for ip in ["203.0.113.1", "203.0.113.2"] {
             sign_in_from(&world, ip, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
         }
@@ -234,7 +234,7 @@ both! {
         for row in &rows {
             assert_eq!(row.ip.as_deref(), Some("203.0.113.7"));
             assert_eq!(row.user_agent.as_deref(), Some("Browser/2"));
-            // Whoever tries an address that nobody has is nobody we know.
+            // An attempt with an unknown email has no user in the audit log.
             assert_eq!(row.actor.as_deref(), row.user_id.map(|_| "customer"));
         }
         world.end().await;

@@ -1,4 +1,4 @@
-//! Letters, delivered to a folder and to a real mail server.
+//! Mail delivery to the outbox folder and to a real mail server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is counted, seen as Prometheus sees it: something happens, and its counter has moved by exactly that.
+//! Metrics as Prometheus scrapes them: each event moves its counter by the exact amount.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -165,7 +165,7 @@ both! {
             return;
         }
 
-        // Who loses a race begins again, and what it counted the first time is forgotten.
+        // A conflict is retried, and the counters of the first attempt are discarded.
         static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
         let raced = db.tx((), |conn, ()| Box::pin(async move {
             count(conn).await?;
@@ -180,7 +180,7 @@ postgres! {
     async fn metrics_are_served_without_the_database(db) {
         let world = World::unlimited(db).await;
         world.operations().post("/switch/authorize", call_request(json!({}))).await.expect(200);
-        db.take_away().await;
+        db.stop_accepting().await;
         let scrape = Scrape::of(&world).await;
         assert_eq!(scrape.value(r#"trunkline_calls_refused_total{reason="source_not_allowed"}"#), 1.0);
         assert!(scrape.0.contains("\ntrunkline_db_waiting "));

@@ -1,6 +1,6 @@
-//! Several nodes on one database act as one service, and a node that dies takes nothing with it.
+//! Several nodes on one database act as one service, and nothing is lost when a node dies.
 //!
-//! SQLite has one node: there the same tests prove the same of it alone.
+//! SQLite has one node: there the same tests run on it alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use values::{Role, Time};
 
+use crate::world::accounts;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::{fresh_email, key};
-use crate::world::people;
 use crate::world::process::{self, Process};
 use crate::world::{PASSWORD, World, outbox};
 
@@ -105,7 +105,7 @@ both! {
 
     async fn a_job_runs_once_whichever_node_enqueued_it(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
-        let emails = people(db, 40).await;
+        let emails = insert_users(db, 40).await;
         let callers: Vec<Client> = nodes.0.iter().cycle().take(40).map(World::anyone).collect();
         let asked = callers.iter().zip(&emails);
         let asked = asked.map(|(caller, email)| caller.post("/auth/forgot-password", json!({"email": email})));
@@ -126,7 +126,7 @@ both! {
     async fn nothing_acknowledged_is_lost_when_a_node_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
-        let emails = people(db, 400).await;
+        let emails = insert_users(db, 400).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let (mut asked, mut sessions) = (JoinSet::new(), JoinSet::new());
         for batch in emails.chunks(50) {
@@ -205,16 +205,16 @@ async fn sign_in_again_and_again(caller: &Client, email: &str) -> Vec<String> {
 }
 
 /// Users of one account; the first two know the usual password.
-async fn people(db: &Db, count: usize) -> Vec<String> {
+async fn insert_users(db: &Db, count: usize) -> Vec<String> {
     let emails: Vec<String> = (0..count).map(|_| fresh_email()).collect();
     let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let start = Time::from_millis(0);
-            let account = people::live_account(conn, &emails[0], start).await?;
+            let account = accounts::live_account(conn, &emails[0], start).await?;
             for (number, email) in emails.iter().enumerate() {
                 let hash = (number < 2).then(|| hash.clone());
-                people::user_of(conn, account, email, Role::Customer, hash, start).await?;
+                accounts::user_of(conn, account, email, Role::Customer, hash, start).await?;
             }
             Ok::<_, DbError>(())
         })

@@ -1,4 +1,4 @@
-//! What the carrier announces, and what clients can know of notifications.
+//! Notices of the operator, and the catalogue of notifications.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

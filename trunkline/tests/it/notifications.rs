@@ -1,4 +1,4 @@
-//! Notifications, as everybody of an account reads them.
+//! Notifications of an account.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

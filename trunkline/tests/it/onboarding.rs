@@ -1,4 +1,4 @@
-//! From a stranger's signup to a place in the beta.
+//! Onboarding: from signup to approval in the beta.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -59,7 +59,7 @@ both! {
         let meta: Value = serde_json::from_str(log["rows"][0]["meta"].as_str().unwrap()).unwrap();
         assert_eq!(meta["country"], json!({"from": "ZZ", "to": "DE"}));
 
-        // Where a company is can be put right until its papers are handed in.
+        // The country can be changed until the KYB intake is submitted.
         petra.patch("/me/account", json!({"country": "NL"})).await.ok();
         petra.get("/me/kyb").await.ok();
         apply_event(&world, &petra, Event::KybSubmitted).await;

@@ -1,4 +1,4 @@
-//! The operations port: health, readiness, metrics, and the clock of tests.
+//! The operations port: health, readiness, metrics, and the test clock.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -70,15 +70,15 @@ both! {
     }
 
     async fn a_service_is_not_ready_while_jobs_are_overdue(db) {
-        // Whoever asks it for exchange rates waits for as long as it likes.
+        // A server for exchange rates that never answers.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
         let world = World::with(db, &[("TRUNKLINE_FX_URL", &url), ("TRUNKLINE_JOB_LAG_SECONDS", "600")]).await;
         let (app, ops) = (&world.node.app, world.anyone_at_operations());
-        // Schedules tick for the first time after they were seen for the first time.
+        // A schedule first fires after it was first seen.
         world.settle().await;
 
-        // One more than a node runs at once.
+        // One more than a node runs concurrently.
         let jobs: Vec<NewJob> = std::iter::repeat_with(|| {
             let (id, run_at) = (app.entropy.uuid(app.clock.now()), app.clock.now());
             NewJob { id, kind: fx::FETCH, payload: json!({}), run_at }
@@ -197,7 +197,7 @@ postgres! {
         let ops = world.anyone_at_operations();
         caller.get("/account").await.expect(200);
 
-        db.take_away().await;
+        db.stop_accepting().await;
         for _ in 0..5 {
             for answer in [
                 caller.get("/account").await,
@@ -211,7 +211,7 @@ postgres! {
             ops.get("/healthz").await.expect(200);
         }
 
-        db.bring_back().await;
+        db.accept_again().await;
         assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
         caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
         ops.get("/readyz").await.expect(200);

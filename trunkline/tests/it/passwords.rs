@@ -1,4 +1,4 @@
-//! Forgotten passwords and links that sign in.
+//! Password resets and magic links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

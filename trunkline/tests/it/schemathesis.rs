@@ -11,7 +11,7 @@ use std::process::Command;
 use crate::world::engines::TestDb;
 use crate::world::process::{Process, run};
 
-/// Lets schemathesis speak to a demonstration as somebody, and demands that it finds nothing.
+/// Runs schemathesis against demo data with this role; it must find nothing.
 async fn fuzz(db: &TestDb, who: &str, surface: [&str; 2]) {
     let (folder, root) = (tempfile::tempdir().unwrap(), Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let filled = run(db, folder.path(), &[], &["demo", "--days", "7", "--calls", "500"]);

@@ -1,4 +1,4 @@
-//! Reading and writing mean the same on both engines.
+//! Reads and writes behave alike on both databases.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -324,7 +324,7 @@ both! {
             }
             Ok(())
         })).await;
-        // SQLite writes one transaction at a time, so there nobody can be faster.
+        // SQLite runs one write transaction at a time, so there is no conflict.
         let tried = attempts.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!((outcome.is_ok(), tried, count(db).await), if db.is_shared() { (true, 2, 1) } else { (false, 1, 0) });
     }

@@ -1,4 +1,4 @@
-//! What an account can still do while it is suspended: look.
+//! A suspended account can only read.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

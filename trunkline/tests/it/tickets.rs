@@ -1,4 +1,4 @@
-//! Conversations between customers and the team.
+//! Support tickets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

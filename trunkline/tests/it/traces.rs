@@ -1,4 +1,4 @@
-//! Spans, as a collector of OpenTelemetry gets them.
+//! Spans as an OpenTelemetry collector receives them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Trunks, and which of them is the default.
+//! Trunks and the default trunk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -185,7 +185,7 @@ both! {
         let recovery = &app.recovery_codes[0];
         world.verify(&waiting, recovery).await.problem(409, "state.conflict");
 
-        // Enrolled anew, the old codes stay void.
+        // After another enrolment the old codes stay invalid.
         let again = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
         world.verify(&world.tmp_token(CORA).await, recovery).await.problem(401, "auth.invalid_credentials");
         world.verify(&world.tmp_token(CORA).await, &again.fresh(&world).await).await.ok();

@@ -1,4 +1,4 @@
-//! Forms with a file, right and wrong.
+//! Multipart forms with a file, valid and invalid.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

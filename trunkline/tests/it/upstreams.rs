@@ -1,4 +1,4 @@
-//! Carriers that take our calls.
+//! Upstreams as the team manages them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

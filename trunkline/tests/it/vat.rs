@@ -1,4 +1,4 @@
-//! What is known of a VAT id, and how it comes to be known.
+//! VAT ids: checks by VIES, VAT evidence, and decisions of the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Records of calls as files.
+//! CDR exports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Lists of calls.
+//! Lists of CDRs and their filters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -137,7 +137,7 @@ both! {
         // A wish that ten thousand calls do not meet makes an empty page, and the next has the rest.
         let (answered, pages) = walk(&customer, "/cdrs?status=answered").await;
         assert_eq!((answered.as_slice(), pages), (["rare".to_owned()].as_slice(), 2));
-        // A number is found at once, however far back its call is.
+        // A number is found without a scan, however old its call is.
         assert_eq!(walk(&customer, "/cdrs?called=44").await, (vec!["rare".to_owned()], 1));
         // One that nearly all calls go to is met on the way.
         let (common, _) = walk(&customer, "/cdrs?limit=1000&called=3120").await;

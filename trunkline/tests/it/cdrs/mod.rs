@@ -1,6 +1,6 @@
-//! What customers and the team see of calls that are over.
+//! CDRs as customers and the team read them.
 
 mod exports;
 mod lists;
-mod proof;
-mod sums;
+mod pricing;
+mod rollups;

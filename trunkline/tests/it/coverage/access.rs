@@ -1,4 +1,4 @@
-//! Who may call what, and see whose.
+//! Tokens, roles and ownership on every endpoint.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

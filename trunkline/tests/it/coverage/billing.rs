@@ -1,4 +1,4 @@
-//! Examples of the rows about VAT and invoices.
+//! Examples of the endpoints for VAT and invoices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -31,10 +31,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(customer, &format!("/invoices/{invoice}/pdf"))
     })),
     ("POST", "/admin/invoices/{id}/void", |world| Box::pin(async move {
-        taking_back(world, "void").await
+        cancelling(world, "void").await
     })),
     ("POST", "/admin/invoices/{id}/credit", |world| Box::pin(async move {
-        taking_back(world, "credit").await
+        cancelling(world, "credit").await
     })),
 ];
 
@@ -48,7 +48,7 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
     })),
 ];
 
-async fn taking_back(world: &World, what: &str) -> Request {
+async fn cancelling(world: &World, what: &str) -> Request {
     let (_, invoice) = customer_with_invoice(world, false).await;
     let path = format!("/admin/invoices/{invoice}/{what}");
     request(world.minted(Role::Admin).await, &path, json!({"reason": "wrong customer"}))

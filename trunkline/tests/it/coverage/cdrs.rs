@@ -1,4 +1,4 @@
-//! Examples of the rows about calls that are over.
+//! Examples of the endpoints for CDRs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

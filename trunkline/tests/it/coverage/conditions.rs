@@ -1,4 +1,4 @@
-//! Methods, entity tags and preconditions, on every path.
+//! Methods, ETags and preconditions on every path.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

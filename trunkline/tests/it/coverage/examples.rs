@@ -1,7 +1,7 @@
-//! One request per row that the row answers with success, and one that asks for what is somebody else's.
+//! One successful request per endpoint, and one path to a resource of another account.
 //!
-//! A new endpoint needs a line here: in `EXAMPLES` when it changes something or has a value in its path, and in
-//! `STRANGERS` when it has a value in its path. The tests of this folder say so when a line is missing.
+//! A new endpoint needs a line here: in `EXAMPLES` if it changes something or has a parameter in its path, and in
+//! `STRANGERS` if it has a parameter in its path. The tests of this folder fail with a hint if a line is missing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -123,14 +123,14 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
 ];
 
-/// For each path with a value in it: the path of something that exists and belongs to another tenant.
+/// For each path with a parameter: the path of a resource of another account.
 #[rustfmt::skip]
 const STRANGERS: &[(&str, Stranger)] = &[
     ("/me/sessions/{id}", |world| Box::pin(async move {
         let stranger = world.customer(&fresh_email()).await;
         format!("/me/sessions/{}", first_device(&stranger).await)
     })),
-    // A link is a permission in itself and has no owner: another one is an altered one.
+    // A signed link has no owner: the stranger is an altered link.
     ("/files/{token}", |world| Box::pin(async move {
         let token = signed_link(world).await;
         let (first, rest) = token.split_at(1);
@@ -138,7 +138,7 @@ const STRANGERS: &[(&str, Stranger)] = &[
     })),
 ];
 
-/// Changes, values in the path, and what is not there until its owner makes it.
+/// True for changes, for paths with a parameter, and for reads of what must be created first.
 pub fn needs_example(endpoint: &Endpoint) -> bool {
     let read = |(method, path, _): &&(&str, &str, Preparation)| (*method, *path) == ("GET", endpoint.path);
     endpoint.changes()
@@ -172,7 +172,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
     prepare(world).await
 }
 
-/// Gives the request a key of its own where the row wants one.
+/// Adds an idempotency key if the endpoint requires one.
 pub fn keyed(endpoint: &Endpoint, mut request: Request) -> Request {
     if endpoint.idempotency == Idempotency::Required {
         request.caller = request.caller.with_key(key());
@@ -180,7 +180,7 @@ pub fn keyed(endpoint: &Endpoint, mut request: Request) -> Request {
     request
 }
 
-/// The path of something that the row's caller must not see.
+/// The path of a resource that the endpoint's caller must not see.
 pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
     let found = STRANGERS
         .iter()
@@ -252,7 +252,7 @@ async fn signed_link(world: &World) -> String {
     })
 }
 
-/// Sets a second factor up and answers a recovery code.
+/// Sets up a second factor and returns a recovery code.
 async fn enrolled(world: &World, caller: &Client, at: &str) -> String {
     let code = first_code(world, caller, at).await;
     let codes = caller.post(&format!("{at}/confirm"), json!({"code": code})).await.ok();

@@ -1,4 +1,4 @@
-//! Examples of the rows about numbers, orders of them and the stock.
+//! Examples of the endpoints for numbers, number orders and inventory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,12 +35,12 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(customer, &format!("/trunks/{trunk}/dids"))
     })),
     ("GET", "/numbers/inventory/{id}", |world| Box::pin(async move {
-        let group = offered(world, AMSTERDAM).await;
+        let group = new_group(world, AMSTERDAM).await;
         bodiless(world.minted(Role::Customer).await, &format!("/numbers/inventory/{group}"))
     })),
     ("POST", "/numbers/orders", |world| Box::pin(async move {
-        let group = offered(world, AMSTERDAM).await;
-        let (customer, trunk) = buyer(world).await;
+        let group = new_group(world, AMSTERDAM).await;
+        let (customer, trunk) = new_customer(world).await;
         request(customer, "/numbers/orders", json!({"inventory_id": group, "trunk_id": trunk}))
     })),
     ("GET", "/numbers/orders/{id}", |world| Box::pin(async move {
@@ -52,8 +52,8 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(customer, &format!("{}/cancel", path_of(&order)))
     })),
     ("POST", "/numbers/order", |world| Box::pin(async move {
-        offered(world, AMSTERDAM).await;
-        let (customer, _) = buyer(world).await;
+        new_group(world, AMSTERDAM).await;
+        let (customer, _) = new_customer(world).await;
         request(customer, "/numbers/order", json!({"country": "NL", "type": "geographic", "area_code": "20"}))
     })),
     ("POST", "/admin/did-inventory/import", |world| Box::pin(async move {
@@ -69,7 +69,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(admin, &format!("/admin/did-inventory/imports/{}", report["id"].as_str().unwrap()))
     })),
     ("PATCH", "/admin/did-inventory/{id}", |world| Box::pin(async move {
-        offered(world, AMSTERDAM).await;
+        new_group(world, AMSTERDAM).await;
         let admin = world.minted(Role::Admin).await;
         let listed = admin.get("/admin/did-inventory?limit=1").await.ok();
         let path = format!("/admin/did-inventory/{}", listed["data"][0]["id"].as_str().unwrap());
@@ -96,7 +96,7 @@ fn path_of(order: &Value) -> String {
 }
 
 /// A fresh number on these terms, and the group it is ordered from.
-async fn offered(world: &World, terms: &str) -> String {
+async fn new_group(world: &World, terms: &str) -> String {
     let admin = world.minted(Role::Admin).await;
     let upstream = create_upstream(&admin, upstream_body()).await;
     let prefix = if terms == DOCUMENTS_REQUIRED { 3130 } else { 3120 };
@@ -106,7 +106,7 @@ async fn offered(world: &World, terms: &str) -> String {
     groups["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
-async fn buyer(world: &World) -> (Client, String) {
+async fn new_customer(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
     let account = customer.get("/account").await.ok()["id"].as_str().unwrap().to_owned();
     world.top_up(&account, 10_000).await;
@@ -115,8 +115,8 @@ async fn buyer(world: &World) -> (Client, String) {
 }
 
 async fn with_order(world: &World, terms: &str) -> (Client, Value) {
-    let group = offered(world, terms).await;
-    let (customer, trunk) = buyer(world).await;
+    let group = new_group(world, terms).await;
+    let (customer, trunk) = new_customer(world).await;
     let ordered = order_number(&customer, &group, &trunk).await.expect(201);
     (customer, ordered)
 }

@@ -1,4 +1,4 @@
-//! Examples of the rows that move money: top-ups, saved cards and refunds.
+//! Examples of the endpoints for top-ups, saved cards and refunds.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Examples of the rows about upstreams, their decks, and rates.
+//! Examples of the endpoints for upstreams, decks and rates.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Every change succeeds as its example says, leaves its audit row, and minds its idempotency key.
+//! Every change succeeds as its example says, leaves its audit row, and respects its idempotency key.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -123,7 +123,7 @@ both! {
     }
 }
 
-/// What the team does here is about the carrier's own affairs.
+/// Endpoints of the team that do not change a customer.
 const OF_NO_CUSTOMER: [&str; 8] = [
     "/admin/account-managers",
     "/admin/notices",

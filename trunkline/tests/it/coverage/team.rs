@@ -1,4 +1,4 @@
-//! Examples of the rows about support and the team.
+//! Examples of the endpoints for support and the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Examples of the rows about trunks, what they take calls from, and calls.
+//! Examples of the endpoints for trunks, allow-lists and live calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! A service that is killed in the middle of an import.
+//! A service that is killed during a deck import.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ async fn sign_in(node: &Process) -> Client {
     node.bearing(session["access_token"].as_str().unwrap())
 }
 
-async fn hand_in(admin: &Client, upstream: &str, deck: String) -> String {
+async fn upload(admin: &Client, upstream: &str, deck: String) -> String {
     let path = format!("/admin/upstreams/{upstream}/rates/import");
     let request = admin.with_key(key()).request(reqwest::Method::POST, &path);
     let accepted = admin.send(request.header("content-type", "text/csv").body(deck)).await.expect(202);
@@ -46,13 +46,13 @@ both! {
         anyone.post("/admin/bootstrap", admin).await.expect(201);
         let admin = sign_in(&node).await;
         let upstream = create_upstream(&admin, upstream_body()).await;
-        hand_in(&admin, &upstream, DECK.to_owned()).await;
+        upload(&admin, &upstream, DECK.to_owned()).await;
         node.advance(0).await;
         let before = routes(&admin).await;
         assert_eq!(before["prefix"], "31");
 
         // The last prefixes of a deck come late enough for its first leaves to be seen.
-        let import = hand_in(&admin, &upstream, large_deck(200_000, "0.01")).await;
+        let import = upload(&admin, &upstream, large_deck(200_000, "0.01")).await;
         while count(db, LEAVES).await < 2 {
             assert!(node.is_running());
             tokio::task::yield_now().await;
@@ -74,7 +74,7 @@ both! {
         assert_eq!(routes(&admin).await, before);
 
         // And the next one goes through.
-        let again = hand_in(&admin, &upstream, large_deck(2_000, "0.01")).await;
+        let again = upload(&admin, &upstream, large_deck(2_000, "0.01")).await;
         node.advance(0).await;
         assert_eq!(admin.get(&again).await.ok()["status"], "completed");
     }

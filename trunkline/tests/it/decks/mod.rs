@@ -1,9 +1,9 @@
-//! Rate decks, imported from files.
+//! Importing rate decks from files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod killed;
-mod pulling;
+mod pull;
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The switch's files follow the service, and the switch follows its files.
+//! The switch's files follow the service, and the switch reloads its files.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ on_sqlite! {
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
         let carried = "SELECT COUNT(*) FROM cdrs JOIN upstreams ON upstreams.id = cdrs.upstream_id
             WHERE dispatcher_group_id = 10";
-        lab.records(2).await;
+        lab.cdrs(2).await;
         assert_eq!(count(db, carried).await, 1);
 
         // The command does the same, and without the service the files stay as they are.

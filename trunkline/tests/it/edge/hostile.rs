@@ -1,4 +1,4 @@
-//! Whoever can send us a packet: it is data, and nothing in it is obeyed.
+//! Hostile SIP: forged headers, malformed packets and floods have no effect.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -63,7 +63,7 @@ impl Rogue {
             if text.starts_with("SIP/2.0 200") {
                 let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
                 let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
-                return (format!(";tag={tag}"), header("Record-Route: "));
+                return (format!(";tag={tag}"), header("CdrRow-Route: "));
             }
         }
     }
@@ -113,7 +113,7 @@ on_sqlite! {
             stranger.say(method, busy, b"+31201111111", ";tag=made-up", &call_id, ours.as_bytes());
             assert_eq!(stranger.hears(method, &call_id), 481, "{method}");
         }
-        let records = lab.records(8).await;
+        let records = lab.cdrs(8).await;
         assert!(records.iter().all(|record| record.1 == "busy"), "{records:?}");
         lab.end().await;
     }
@@ -131,7 +131,7 @@ on_sqlite! {
         let received = || std::fs::read_to_string(&kept).unwrap_or_default();
         lab.until("the upstream was called", async || received().contains("X-Mine: harmless")).await;
         assert!(!received().contains("31209999999"), "{}", received());
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.end().await;
     }
 
@@ -178,12 +178,12 @@ on_sqlite! {
         assert_eq!(twin_hears(), 482);
         lab.until("the first goes on", async || lab.answered_calls().await == 1).await;
         assert_eq!(twin_hears(), 482);
-        lab.until("the goodbye is taken", async || {
+        lab.until("the BYE is accepted", async || {
             rogue.say("BYE", b"x", b"+31201111111", &tag, call_id, way.as_bytes());
             rogue.hears("BYE", call_id) == 200
         })
         .await;
-        assert_eq!(lab.records(1).await[0].1, "answered");
+        assert_eq!(lab.cdrs(1).await[0].1, "answered");
         let kept: (String,) = lab.db.read().await.unwrap().one("SELECT call_id FROM cdrs", &[]).await.unwrap();
         assert_eq!(kept.0, call_id);
         lab.end().await;
@@ -201,7 +201,7 @@ on_sqlite! {
             assert_eq!(stranger.hears("BYE", &call_id.0), 481);
         }
         let heard = lab.heard(talking).await;
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.agrees_with(&heard, NANOS_PER_CENT / 10).await;
         lab.end().await;
     }
@@ -219,12 +219,12 @@ on_sqlite! {
             rogue.hears("INVITE", &call_id) == 403
         })
         .await;
-        lab.until("the goodbye is taken", async || {
+        lab.until("the BYE is accepted", async || {
             rogue.say("BYE", b"x", b"+31201111111", &tag, &call_id, steered.as_bytes());
             rogue.hears("BYE", &call_id) == 200
         })
         .await;
-        assert_eq!(lab.records(1).await[0].1, "answered");
+        assert_eq!(lab.cdrs(1).await[0].1, "answered");
         assert!(elsewhere.recv(&mut [0; 1]).is_err(), "nothing went where the caller pointed");
         lab.end().await;
     }

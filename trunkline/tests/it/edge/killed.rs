@@ -1,4 +1,4 @@
-//! What is killed amid a hundred calls: every finished call has one record after recovery, and no money stays held.
+//! Kills during a hundred calls: each finished call has one CDR after recovery, and no hold remains.
 
 use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
@@ -7,7 +7,7 @@ use crate::world::fixtures::count;
 
 /// How many talk when something is killed.
 const LIVE: usize = 100;
-/// Long enough for all of them to be on the line at once on a busy machine.
+/// Long enough for all of them to be live at the same time on a busy machine.
 const TALK_MILLIS: u64 = 15_000;
 /// What a second to the Netherlands costs.
 const A_SECOND: i64 = NANOS_PER_CENT / 10;
@@ -42,7 +42,7 @@ both! {
             lab.healthz().await == Some(503)
         })
         .await;
-        let hung_up = || phones.messages().iter().filter(|message| message.is_sent && message.is_goodbye()).count();
+        let hung_up = || phones.messages().iter().filter(|message| message.is_sent && message.is_bye()).count();
         lab.until("half have hung up", async || hung_up() >= LIVE / 2).await;
         lab.serve_again();
         let heard = lab.heard(phones).await;
@@ -61,7 +61,7 @@ both! {
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
 
-        // A service that dies after a decision and before its answer leaves a call of which nobody ever speaks.
+        // A service that dies between decision and response leaves a live call without any event.
         lab.until("the unspoken are closed", async || {
             lab.service.advance(600).await;
             lab.live_calls().await == 0
@@ -77,7 +77,7 @@ both! {
     async fn calls_survive_an_edge_restart_and_lost_ones_are_closed(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
-        // Heard of again after their answer: they are written down.
+        // PhoneResult of again after their answer: they are written down.
         let seen = "SELECT COUNT(*) FROM live_calls WHERE seen_at > answered_at";
         lab.until("they are kept alive", async || count(db, seen).await == 100).await;
         let ringing = lab.dial("wait_for_bye", "+31201230180", 0);
@@ -92,7 +92,7 @@ both! {
         lab.agrees_with(&heard, A_SECOND).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
 
-        // The one that rang, and those the edge had not written down yet, nobody speaks of any more.
+        // The ringing call, and those the edge had not stored yet, get no more events.
         drop((ringing, late));
         lab.until("the forgotten are closed", async || {
             lab.service.advance(600).await;

@@ -1,4 +1,4 @@
-//! A carrier in a nutshell: two upstreams, a customer with a trunk and some money, the service, and the edge.
+//! The lab of edge tests: two upstreams, a customer with a trunk and a balance, the service, and the edge.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -13,7 +13,8 @@ use values::{AccountId, Currency, Money, Role, Time};
 use voice::calls;
 
 use super::messages::Message;
-use super::programs::{Heard, Kamailio, Sipp};
+use super::programs::{Kamailio, PhoneResult, Sipp};
+use crate::world::accounts;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, uuid};
 use crate::world::fixtures::numbers::{inventory_csv, inventory_groups, order_number, upload_inventory};
@@ -21,7 +22,6 @@ use crate::world::fixtures::rates::upload_deck;
 use crate::world::fixtures::switch::trunk_with_source;
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::fixtures::{count, key};
-use crate::world::people;
 use crate::world::process::Process;
 
 /// The deck of the upstream that is asked first. A second to the Netherlands is sold at a tenth of a cent, to the United
@@ -42,7 +42,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// One where nobody listens; tests run in processes of their own.
+    /// Addresses of this test process, which no other test uses.
     pub fn of_this_process() -> Net {
         let first = std::process::id();
         (first..first + 500)
@@ -76,7 +76,7 @@ impl Net {
         self.host(3)
     }
 
-    /// An address nobody knows.
+    /// An address on no allow-list.
     pub fn stranger(&self) -> String {
         self.host(9)
     }
@@ -107,20 +107,20 @@ pub struct Lab<'a> {
     ports: AtomicU16,
 }
 
-/// How far a record may lie from what the phone saw. The edge hears the answer before the phone does and the goodbye after
-/// it: as much later as two messages take on a busy machine.
-const ON_THE_WAY_MILLIS: i64 = 1000;
+/// Tolerance between a CDR and what the phone saw. The edge gets the answer before the phone and the BYE after it, by
+/// the time that two messages take on a busy machine.
+const TOLERANCE_MILLIS: i64 = 1000;
 
-/// A record: the number called, the status, seconds, and the charge in nanos.
-pub type Record = (String, String, i64, i64);
+/// A CDR: the called number, the status, the seconds, and the charge in nanos.
+pub type CdrRow = (String, String, i64, i64);
 
 impl<'a> Lab<'a> {
     /// The customer has so many cents, and its trunk this many channels.
     pub async fn start(db: &'a TestDb, cents: i64, channels: i64) -> Lab<'a> {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
         let service = serve(db, &net, &folder);
-        let admin = people::insert(db, Role::Admin, 1).await.remove(0);
-        let customer = people::insert(db, Role::Customer, 1).await.remove(0);
+        let admin = accounts::insert(db, Role::Admin, 1).await.remove(0);
+        let customer = accounts::insert(db, Role::Customer, 1).await.remove(0);
         let admin = service.sign_in(&admin.email).await;
         let first_upstream = add_upstream(&admin, &net.first_upstream(), 10, FIRST_DECK).await;
         add_upstream(&admin, &net.second_upstream(), 20, SECOND_DECK).await;
@@ -189,61 +189,61 @@ impl<'a> Lab<'a> {
         Sipp::phones(folder, &edge, scenario, (&address, port), number, talk_millis, calls)
     }
 
-    /// A call to its end; what the caller heard.
+    /// Makes a call and returns what the caller saw.
     pub async fn call(&self, scenario: &str, number: &str, talk_millis: u64) -> u16 {
         self.heard(self.dial(scenario, number, talk_millis)).await.code()
     }
 
-    /// What a phone heard whose calls went as they should.
-    pub async fn heard(&self, phone: Sipp) -> Heard {
+    /// What a phone saw, if its calls followed the scenario.
+    pub async fn heard(&self, phone: Sipp) -> PhoneResult {
         let heard = phone.over().await;
         assert!(heard.is_complete, "{heard:?}; {:#?}", self.kamailio.complaints());
         heard
     }
 
-    /// What a caller at another address hears.
-    pub async fn call_from(&self, address: &str, number: &str) -> Heard {
+    /// Makes a call from another address.
+    pub async fn call_from(&self, address: &str, number: &str) -> PhoneResult {
         self.dial_from(address, "caller", number, 100).over().await
     }
 
-    /// Every record, in the order of the calls, once there are so many and nobody talks any more.
-    pub async fn records(&self, number: i64) -> Vec<Record> {
+    /// All CDRs in call order, once there are this many and no call is live.
+    pub async fn cdrs(&self, number: i64) -> Vec<CdrRow> {
         let live = async || count(self.db, "SELECT COUNT(*) FROM live_calls").await;
         let kept = async || count(self.db, "SELECT COUNT(*) FROM cdrs").await;
-        self.until(&format!("{number} records"), async || live().await == 0 && kept().await >= number).await;
+        self.until(&format!("{number} CDRs"), async || live().await == 0 && kept().await >= number).await;
         let mut conn = self.db.read().await.unwrap();
         let sql = "SELECT called, status, duration_seconds, charge FROM cdrs ORDER BY started_at, id";
-        let records: Vec<Record> = conn.all(sql, &[]).await.unwrap();
+        let records: Vec<CdrRow> = conn.all(sql, &[]).await.unwrap();
         assert_eq!(records.len(), usize::try_from(number).unwrap(), "{records:?}");
         records
     }
 
-    /// Holds the records against what a phone saw: every call that it talked in has one record, which lasts as long, in
-    /// seconds that have begun, and costs that many times this.
-    pub async fn agrees_with(&self, heard: &Heard, nanos_per_second: i64) {
+    /// Compares CDRs with what a phone saw: every answered call has one CDR of the same length, rounded up to seconds
+    /// and charged per second.
+    pub async fn agrees_with(&self, heard: &PhoneResult, nanos_per_second: i64) {
         let mut conn = self.db.read().await.unwrap();
         let sql = "SELECT call_id, answered_at, ended_at, duration_seconds, charge FROM cdrs WHERE status = 'answered'";
         let records: Vec<(String, i64, i64, i64, i64)> = conn.all(sql, &[]).await.unwrap();
         for talk in &heard.talks {
             let mut of_call = records.iter().filter(|record| record.0 == talk.call_id);
             let (Some((_, answered, ended, seconds, charge)), None) = (of_call.next(), of_call.next()) else {
-                panic!("{talk:?} has not one record: {records:?}");
+                panic!("{talk:?} does not have one CDR: {records:?}");
             };
             let kept = ended - answered;
-            assert!((kept - talk.millis).abs() <= ON_THE_WAY_MILLIS, "{talk:?} is recorded with {kept} ms");
+            assert!((kept - talk.millis).abs() <= TOLERANCE_MILLIS, "{talk:?} has a CDR of {kept} ms");
             assert_eq!((*seconds, *charge), ((kept + 999) / 1000, seconds * nanos_per_second), "{talk:?}");
         }
     }
 
-    /// Holds that both sides of a call were told of its end, which was neither's.
-    pub async fn both_heard_goodbye(&self, heard: &Heard) {
+    /// Asserts that both sides of a call got a BYE that neither had sent.
+    pub async fn both_got_bye(&self, heard: &PhoneResult) {
         let [talk] = &heard.talks[..] else { panic!("not one call: {heard:?}") };
         let callee = self.upstreams.last().unwrap();
-        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_goodbye() && !message.is_sent;
-        self.until("the callee hears it", async || callee.messages().iter().any(is_told)).await;
+        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_bye() && !message.is_sent;
+        self.until("the callee gets the BYE", async || callee.messages().iter().any(is_told)).await;
     }
 
-    /// The calls that go on and were answered, as the team sees them.
+    /// Answered live calls as the team lists them.
     pub async fn talking(&self) -> Vec<Value> {
         let mut calls = self.admin.get("/admin/calls?limit=200").await.ok()["data"].as_array().unwrap().clone();
         calls.retain(|call| call["answered_at"].is_string());
@@ -276,7 +276,7 @@ impl<'a> Lab<'a> {
     }
 
     /// Lets the customer have a number, which costs two euros at first.
-    pub async fn let_number(&self) -> String {
+    pub async fn rent_number(&self) -> String {
         let terms = "NL,local,Amsterdam,3120,voice,1.00,1.00,api";
         upload_inventory(&self.admin, &self.first_upstream, &inventory_csv(31_201_000_000, 1, terms)).await.expect(202);
         self.service.advance(0).await;

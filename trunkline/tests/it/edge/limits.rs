@@ -1,4 +1,4 @@
-//! Calls end when their money does, and go on when there is more. The edge renews what is set aside for a call by its
+//! Calls end when the balance is used up, and continue when there is more. The edge renews a call's reservation with
 //! keepalives, here every second.
 
 use super::lab::{Lab, NANOS_PER_CENT};
@@ -13,8 +13,8 @@ on_sqlite! {
         // Four seconds at half a cent.
         let heard = lab.heard(lab.dial("wait_for_bye", "+442012345678", 0)).await;
         assert_eq!(heard.code(), 200);
-        lab.both_heard_goodbye(&heard).await;
-        let record = lab.records(1).await.remove(0);
+        lab.both_got_bye(&heard).await;
+        let record = lab.cdrs(1).await.remove(0);
         assert!((1..=4).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
         assert_eq!(lab.balance_and_held().await, (2 * NANOS_PER_CENT - record.3, 0));
@@ -32,8 +32,8 @@ on_sqlite! {
         })
         .await;
         let heard = lab.heard(talking).await;
-        lab.both_heard_goodbye(&heard).await;
-        let record = lab.records(1).await.remove(0);
+        lab.both_got_bye(&heard).await;
+        let record = lab.cdrs(1).await.remove(0);
         assert!((7..=12).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
         assert_eq!(lab.balance_and_held().await, (6 * NANOS_PER_CENT - record.3, 0));
@@ -47,7 +47,7 @@ on_sqlite! {
         lab.top_up(1000).await;
         let heard = lab.heard(talking).await;
         assert!(heard.talks[0].millis >= 7900, "{heard:?}");
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.agrees_with(&heard, A_SECOND).await;
         lab.end().await;
     }

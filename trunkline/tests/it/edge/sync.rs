@@ -1,4 +1,4 @@
-//! `trunkline switch sync`, while it runs beside Kamailio.
+//! `trunkline switch sync` beside Kamailio.
 
 use platform::edge::POLL;
 use serde_json::json;
@@ -34,7 +34,7 @@ on_sqlite! {
         follows(&lab, &address, true).await;
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 200);
 
-        lab.records(1).await;
+        lab.cdrs(1).await;
 
         // A change while Kamailio is gone is there when it is back.
         lab.kamailio.kill();
@@ -49,7 +49,7 @@ on_sqlite! {
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403, "the service knows at once");
         follows(&lab, &address, false).await;
         assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);
-        lab.records(3).await;
+        lab.cdrs(3).await;
         assert!(sync.stop());
         lab.end().await;
     }

@@ -1,4 +1,4 @@
-//! The document of an invoice: made once, the same whenever it is made again, and fetched by a signed link.
+//! The PDF of an invoice: rendered once, reproducible, and fetched by a signed link.
 
 use billing::invoices::{DOCUMENT, InvoiceId};
 use db::params;

@@ -1,4 +1,4 @@
-//! How a month becomes an invoice, once.
+//! Issuing invoices for a month, once each.
 
 use billing::invoices::{self, Month, Order};
 use db::params;

@@ -1,8 +1,8 @@
-//! Invoices over HTTP, with use put straight into the ledger.
+//! Invoices over HTTP, with usage posted straight to the ledger.
 
+mod credit_notes;
 mod documents;
 mod issuing;
 mod killed;
 mod number_refunds;
-mod taking_back;
 mod year;

@@ -1,4 +1,4 @@
-//! Number orders that come to nothing after their month was invoiced.
+//! Refunds of number orders after their month was invoiced.
 
 use serde_json::{Value, json};
 use values::{AccountId, Money, Role};

@@ -1,4 +1,4 @@
-//! A year of every kind of customer: what invoices say is what the ledger says, to the nano.
+//! A year with every VAT case: invoices and ledger agree exactly.
 
 use billing::invoices::Month;
 use billing::vat::{self, VatTreatment};

@@ -1,4 +1,4 @@
-//! Whoever alters the ledger behind its back is found out by `trunkline ledger verify`.
+//! `trunkline ledger verify` finds every alteration of the ledger.
 
 use tempfile::TempDir;
 
@@ -124,7 +124,7 @@ async fn unbind_names(db: &TestDb) {
         let sql = "ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_transactions_kind_reference_key";
         return tamper(db, sql).await;
     }
-    // SQLite keeps a constraint for as long as its table, so the table is made anew without.
+    // SQLite cannot drop a constraint, so the table is rebuilt without it.
     let rebuild = "PRAGMA legacy_alter_table = ON;
          ALTER TABLE ledger_transactions RENAME TO bound;
          CREATE TABLE ledger_transactions AS SELECT * FROM bound;

@@ -1,4 +1,4 @@
-//! Money set aside: placed, renewed, captured, released, expired.
+//! Holds: placed, renewed, captured, released, expired.
 
 use platform::ledger::{self, HoldState, Kind, LedgerError, NewHold};
 use values::{Currency, Role};
@@ -68,7 +68,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn a_capture_needs_no_hold_and_ends_an_expired_one(db) {
+    async fn a_capture_needs_no_hold_and_ends_one_that_was_charged(db) {
         let account = customer_with(db, eur(10)).await;
         act(db, Act::Capture(call(account, "c1", eur(2)))).await.unwrap();
         act(db, hold(account, "c2", eur(5))).await.unwrap();

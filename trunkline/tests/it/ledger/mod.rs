@@ -1,4 +1,4 @@
-//! The ledger, used as features use it, on both engines.
+//! The ledger API on both databases.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use platform::entropy::Entropy;
 use platform::ledger::{self, Balance, Book, Entry, Fault, Hold, Kind, LedgerError, NewHold, Posted, Verified};
 use values::{AccountId, Currency, Money, Time};
 
-use crate::world::people::live_account;
+use crate::world::accounts::live_account;
 
 /// A moment on some UTC day, far from midnight.
 const NOW: Time = Time::from_millis(20_000 * 24 * 3600 * 1000 + 12 * 3600 * 1000);

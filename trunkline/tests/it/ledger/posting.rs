@@ -1,4 +1,4 @@
-//! Charges, credits, and what can be read of them.
+//! Charges, credits, and reading them.
 
 use db::{Db, DbError};
 use platform::entropy::Entropy;

@@ -1,7 +1,7 @@
-//! Whatever is done in whatever order, the ledger adds up.
+//! Property tests: the ledger adds up after random steps.
 //!
-//! One after the other, every step is held against a model of a few lines. All at once, no model knows the order, but
-//! what must always hold still does.
+//! Sequential steps are compared with a small model. Concurrent steps have no known order, so only the invariants are
+//! checked.
 
 use std::collections::BTreeMap;
 

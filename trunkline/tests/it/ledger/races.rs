@@ -1,4 +1,4 @@
-//! Many at once: nothing is spent twice and nothing is posted twice.
+//! Concurrency: nothing is spent twice and nothing is posted twice.
 
 use db::{Db, DbOptions};
 use platform::ledger::LedgerError;

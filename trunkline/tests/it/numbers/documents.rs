@@ -29,7 +29,7 @@ async fn waiting(world: &World, admin: &Session) -> (Session, Value) {
     (customer, ordered)
 }
 
-async fn hand_in(customer: &Session, ordered: &Value) -> String {
+async fn submit_documents(customer: &Session, ordered: &Value) -> String {
     let intake = ordered["compliance_intake_id"].as_str().unwrap().to_owned();
     for kind in ["proof_of_address", "director_id"] {
         upload_document(customer, &intake, kind).await;
@@ -56,7 +56,7 @@ both! {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
-        let intake = hand_in(&customer, &ordered).await;
+        let intake = submit_documents(&customer, &ordered).await;
         admin.post(&format!("/admin/compliance/intakes/{intake}/approve"), json!({})).await.ok();
         world.settle().await;
         let shown = get_order(&customer, &ordered).await;
@@ -73,7 +73,7 @@ both! {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
-        let intake = hand_in(&customer, &ordered).await;
+        let intake = submit_documents(&customer, &ordered).await;
         let note = json!({"note": "The address is abroad."});
         admin.post(&format!("/admin/compliance/intakes/{intake}/reject"), note).await.ok();
         world.settle().await;
@@ -114,7 +114,7 @@ both! {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let (customer, ordered) = waiting(&world, &admin).await;
-        hand_in(&customer, &ordered).await;
+        submit_documents(&customer, &ordered).await;
         world.advance(40 * DAY).await;
         let customer = world.sign_in(CORA).await;
         assert_eq!(get_order(&customer, &ordered).await["status"], "pending_documents");

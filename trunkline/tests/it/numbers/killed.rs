@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while customers order numbers of a moody carrier.
+//! The real program, killed at random moments while customers order from an unreliable DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ use crate::world::fixtures::numbers::{
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::fixtures::{count, key};
 use crate::world::process::{self, Process};
-use crate::world::{PASSWORD, people};
+use crate::world::{PASSWORD, accounts};
 
 const ROUNDS: u8 = 3;
 const CUSTOMERS: usize = 4;
@@ -68,7 +68,7 @@ both! {
         for (email, key, body) in unanswered {
             sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
         }
-        // What the dead programs held is free when their leases end; a carrier is asked once an hour at least.
+        // Jobs of killed processes are free when their leases end; the DID supplier is asked at least once an hour.
         for _ in 0..4 {
             node.advance(3600).await;
         }
@@ -95,12 +95,12 @@ async fn people_with_money(db: &TestDb) -> Vec<String> {
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let now = Time::from_millis(0);
-            let carrier = people::live_account(conn, ADMIN, now).await?;
-            people::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
+            let carrier = accounts::live_account(conn, ADMIN, now).await?;
+            accounts::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
             let mut accounts = Vec::new();
             for email in emails {
-                let account = people::live_account(conn, email, now).await?;
-                people::user_of(conn, account, email, Role::Customer, Some(hash.clone()), now).await?;
+                let account = accounts::live_account(conn, email, now).await?;
+                accounts::user_of(conn, account, email, Role::Customer, Some(hash.clone()), now).await?;
                 accounts.push(account);
             }
             Ok::<_, DbError>(accounts)
@@ -129,7 +129,7 @@ async fn sign_in(node: &Process, email: &str) -> Client {
     node.bearing(session["access_token"].as_str().unwrap())
 }
 
-/// Orders one number after another until nobody answers any more; tells what was not answered.
+/// Orders numbers until the service stops answering; returns the unanswered orders.
 async fn order_again_and_again(
     caller: &Client,
     email: String,

@@ -1,9 +1,9 @@
-//! Numbers: the stock, orders from it, and the months that follow.
+//! Numbers: inventory, orders, provisioning and renewals.
 
+mod concurrency;
 mod documents;
+mod inventory;
 mod killed;
 mod orders;
 mod provisioning;
 mod renewals;
-mod rush;
-mod stock;

@@ -1,4 +1,4 @@
-//! Orders whose carrier has to be asked.
+//! Orders that wait for the DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! The months after the first.
+//! Monthly renewals.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ async fn cora(world: &World) -> Client {
     world.sign_in(CORA).await.into_client()
 }
 
-/// Lets time pass, step by step, until the customer is told of this.
+/// Advances the clock in steps until the customer has this notification.
 async fn pass_until(world: &World, step: u64, code: &str) {
     for _ in 0..100 {
         if notification_codes(&cora(world).await).await.iter().any(|known| known == code) {

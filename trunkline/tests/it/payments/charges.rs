@@ -1,4 +1,4 @@
-//! Saved cards that are charged while their holders are away.
+//! Charges to saved cards.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -99,7 +99,7 @@ both! {
                 claim.await.unwrap()
             }
         };
-        // Before the provider heard of it, and after it had charged the card.
+        // Interrupted before the provider got the request, and after it had charged the card.
         let charges = [charge(&cora, &method), charge(&cora, &method)];
         claim(charges[0].clone()).await;
         let unanswered = claim(charges[1].clone()).await;

@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while customers top up.
+//! The real program, killed at random moments while customers top up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,12 +8,12 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::Role;
 
+use crate::world::accounts::{self, Person};
 use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::count;
 use crate::world::fixtures::payments::{amount_body, count_topups};
 use crate::world::payer::fresh_key;
-use crate::world::people::{self, Person};
 use crate::world::process::{self, Process};
 
 const ROUNDS: u8 = 3;
@@ -27,14 +27,14 @@ struct Done {
     asked: i64,
     /// Requests that were not answered: who asked, under which key.
     unanswered: Vec<(String, Uuid)>,
-    /// Orders whose checkout took the money.
+    /// Orders that were paid at the checkout.
     paid: Vec<String>,
 }
 
 both! {
     async fn payments_are_credited_once_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
+        let customers = accounts::insert(db, Role::Customer, CUSTOMERS).await;
         let mut done = Done::default();
         for _ in 0..ROUNDS {
             let mut node = Process::serve(db, folder.path(), &SETTINGS);
@@ -86,7 +86,7 @@ both! {
     }
 }
 
-/// Tops up and pays, one after another, until nobody answers any more.
+/// Makes top-ups and pays them until the service stops answering.
 async fn top_up_again_and_again(caller: &Client, email: String) -> Done {
     let mut done = Done::default();
     let payer = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();

@@ -1,6 +1,5 @@
-//! Payments: topping up, saved cards, charges, refunds, and what is left of them after a crash.
+//! Payments: top-ups, saved cards, charges, refunds, and recovery after a crash.
 
-mod callbacks;
 mod charges;
 mod killed;
 mod methods;
@@ -8,3 +7,4 @@ mod recharges;
 mod refunds;
 mod revolut;
 mod topups;
+mod webhooks;

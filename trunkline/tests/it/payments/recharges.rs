@@ -1,4 +1,4 @@
-//! Balances that refill themselves through a provider that is not always there.
+//! Auto-recharge through an unreliable provider.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,11 +18,11 @@ const CORA: &str = "cora@customer.example";
 const RECHARGES: &str = "SELECT COUNT(*) FROM payments WHERE purpose = 'recharge'";
 const OPEN_ATTEMPTS: &str = "SELECT COUNT(*) FROM recharge_attempts WHERE status = 'open'";
 
-/// A customer whose balance refills itself by 50 euros below 20, from a card that nobody can charge now.
+/// A customer with auto-recharge of 50 EUR below 20 EUR, and an unreachable provider.
 async fn unheard(world: &World, revolut: &RevolutServer) -> Session {
     let cora = world.customer(CORA).await;
     let card = save_revolut_card(world, revolut, &cora).await;
-    revolut.goes_away();
+    revolut.stop();
     let wanted = json!({"enabled": true, "threshold": amount_body(2_000), "recharge_amount": amount_body(5_000),
                         "payment_method_id": card["id"]});
     cora.with_key(fresh_key()).call(Method::PUT, "/account/auto-recharge", Some(wanted)).await.ok();
@@ -30,7 +30,7 @@ async fn unheard(world: &World, revolut: &RevolutServer) -> Session {
     cora
 }
 
-/// Why recharges failed, by what the customer was told.
+/// The reasons in the customer's notifications of failed recharges.
 async fn failures(world: &World) -> Vec<Value> {
     let told = world.sign_in(CORA).await.get("/notifications").await.ok();
     let failed = told["data"].as_array().unwrap().iter().filter(|news| news["code"] == "recharge.failed");
@@ -43,7 +43,7 @@ async fn make(world: &World, cora: &Session, status: &str) {
     world.settle().await;
 }
 
-/// The charges that the provider heard of.
+/// The charges that reached the provider.
 fn charges(revolut: &RevolutServer) -> usize {
     revolut.orders("payment").iter().filter(|order| order["amount"] == 5_000).count()
 }
@@ -57,7 +57,7 @@ both! {
             world.advance(600).await;
         }
         assert_eq!((count(db, RECHARGES).await, count(db, OPEN_ATTEMPTS).await), (1, 1));
-        revolut.comes_back();
+        revolut.restart();
         revolut.next_charge("declined", Some("insufficient_funds"));
         world.advance(1_800).await;
         assert_eq!(failures(&world).await, ["insufficient_funds"]);
@@ -74,7 +74,7 @@ both! {
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
         world.use_up(&cora.account_id, 7_000).await;
-        revolut.comes_back();
+        revolut.restart();
         world.advance(1_800).await;
         assert_eq!((ledger_cents(db, &cora).await, count(db, RECHARGES).await), (3_000, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
@@ -87,7 +87,7 @@ both! {
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
         make(&world, &cora, "suspended").await;
-        revolut.comes_back();
+        revolut.restart();
         for _ in 0..6 {
             world.advance(12 * 3_600).await;
         }

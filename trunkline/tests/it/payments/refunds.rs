@@ -1,4 +1,4 @@
-//! Payments that the team sends back.
+//! Refunds by the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,7 +47,7 @@ async fn use_up(db: &TestDb, session: &Session, cents: i64) {
     charged.await.unwrap();
 }
 
-/// What is held of the customers' money.
+/// The sum of all holds.
 async fn held(db: &TestDb) -> i64 {
     count(db, "SELECT CAST(COALESCE(SUM(held), 0) AS BIGINT) FROM ledger_balances").await
 }
@@ -121,7 +121,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_credit_by_the_team_is_not_refundable_to_a_card(db) {
+    async fn a_credit_line_cannot_be_refunded_to_a_card(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
         let limits = json!({"minimum": {"amount_minor": -50_000, "currency": "EUR"},
@@ -144,7 +144,7 @@ both! {
     async fn a_refund_the_provider_refuses_is_credited_back(db) {
         let world = World::start(db).await;
         let (admin, cora, id) = paid(&world).await;
-        // Somebody sent most of it back at the provider's own desk.
+        // Most of it was refunded in the provider's own dashboard.
         execute(db, "UPDATE sandbox_orders SET refunded = 80000000000").await;
         let (keyed, path) = (admin.with_key(fresh_key()), format!("/admin/payments/{id}/refund"));
         let refused = keyed.post(&path, part(5_000)).await.problem(409, "state.conflict");

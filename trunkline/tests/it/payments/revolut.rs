@@ -1,4 +1,4 @@
-//! Paying through Revolut, against a server that speaks its API.
+//! Payments through Revolut, against a server that speaks its API.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use crate::world::fixtures::payments::{
     amount_body, begin_topup, count_topups, get_topup, ledger_cents, save_revolut_card,
 };
 use crate::world::payer::fresh_key;
-use crate::world::revolut::{RevolutServer, Trouble};
+use crate::world::revolut::{Fault, RevolutServer};
 
 fn charge(session: &Session, method: &Value) -> NewCharge {
     NewCharge {
@@ -40,13 +40,13 @@ both! {
         assert_eq!(order["merchant_order_data"]["reference"], get_topup(&cora, &opened).await["id"]);
         for state in ["processing", "authorised"] {
             revolut.set_state(id, state);
-            revolut.tell(&world, "ORDER_AUTHORISED", id, world.node.app.clock.now()).await.ok();
+            revolut.send_webhook(&world, "ORDER_AUTHORISED", id, world.node.app.clock.now()).await.ok();
             world.settle().await;
             assert_eq!(get_topup(&cora, &opened).await["status"], "pending");
         }
         revolut.pay(id);
         for _ in 0..3 {
-            revolut.tell(&world, "ORDER_COMPLETED", id, world.node.app.clock.now()).await.ok();
+            revolut.send_webhook(&world, "ORDER_COMPLETED", id, world.node.app.clock.now()).await.ok();
         }
         world.settle().await;
         assert_eq!(get_topup(&cora, &opened).await["balance_after_minor"], 2_500);
@@ -63,11 +63,11 @@ both! {
         let world = revolut.world(db).await;
         let now = world.node.app.clock.now();
         let near = now.minus(Duration::from_secs(290));
-        revolut.tell(&world, "ORDER_COMPLETED", "unheard-of", near).await.ok();
+        revolut.send_webhook(&world, "ORDER_COMPLETED", "unheard-of", near).await.ok();
         for (at, secret) in [(now, "wsk_another_secret"), (now.minus(Duration::from_secs(301)), "")] {
             let told = match secret {
-                "" => revolut.tell(&world, "ORDER_FAILED", "unheard-of", at).await,
-                secret => revolut.tell_signed(&world, "ORDER_FAILED", "unheard-of", at, secret).await,
+                "" => revolut.send_webhook(&world, "ORDER_FAILED", "unheard-of", at).await,
+                secret => revolut.send_signed_webhook(&world, "ORDER_FAILED", "unheard-of", at, secret).await,
             };
             assert_eq!(told.expect(401), json!({"ok": false}));
         }
@@ -81,7 +81,7 @@ both! {
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
-        revolut.trouble(Trouble::LosesAnswer);
+        revolut.inject_fault(Fault::LosesAnswer);
         keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
         let opened = keyed.post("/payments/topups", amount_body(2_500)).await.expect(201);
         let orders = revolut.orders("payment");
@@ -95,7 +95,7 @@ both! {
         let world = revolut.world(db).await;
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
-        revolut.trouble(Trouble::AsksToWait(30));
+        revolut.inject_fault(Fault::AsksToWait(30));
         keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
         let heard = revolut.requests();
         keyed.post("/payments/topups", amount_body(2_500)).await.problem(503, "service.unavailable");
@@ -145,7 +145,7 @@ both! {
         let charging = tokio::spawn(async move { payments::charge(&app, charge).await });
         held_back.arrived().await;
         other.as_ref().unwrap_or(&world).advance(61).await;
-        held_back.let_go();
+        held_back.release();
         assert_eq!(charging.await.unwrap().unwrap().status, PaymentStatus::Completed);
         let paid = revolut.orders("payment").iter().filter(|order| order["amount"] == 5_000).count();
         assert_eq!((paid, ledger_cents(db, &cora).await, count_topups(db).await), (1, 5_000, 1));
@@ -162,7 +162,7 @@ both! {
         let method = save_revolut_card(&world, &revolut, &cora).await;
         let app = &world.node.app;
         // The order's answer is lost, then the payment's; then the bank takes its time.
-        revolut.trouble(Trouble::LosesAnswer);
+        revolut.inject_fault(Fault::LosesAnswer);
         let unheard = payments::charge(app, charge(&cora, &method)).await.unwrap();
         assert_eq!(unheard.status, PaymentStatus::Pending);
         world.advance(120).await;
@@ -203,8 +203,8 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let method = save_revolut_card(&world, &revolut, &cora).await;
         // The order and its payment are made; then it cannot be cancelled for a while.
-        for trouble in [Trouble::Passes, Trouble::Passes, Trouble::AsksToWait(5)] {
-            revolut.trouble(trouble);
+        for trouble in [Fault::Passes, Fault::Passes, Fault::AsksToWait(5)] {
+            revolut.inject_fault(trouble);
         }
         revolut.next_charge("authentication_challenge", None);
         let _ = payments::charge(&world.node.app, charge(&cora, &method)).await;
@@ -233,7 +233,7 @@ both! {
         let admin = world.sign_in(ADMIN_EMAIL).await;
         admin.with_key(key).post(&path, body.clone()).await.problem(409, "state.conflict");
         assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (0, 10_000));
-        // Whoever wants it all the same asks anew.
+        // Another attempt needs another key.
         assert_eq!(admin.with_key(fresh_key()).post(&path, body).await.ok()["status"], "refunded");
         assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (1, 0));
         world.end().await;
@@ -249,16 +249,16 @@ both! {
         let path = format!("/admin/payments/{}/refund", get_topup(&cora, &opened).await["id"].as_str().unwrap());
         let part = |cents: i64| json!({"reason": "goodwill", "amount": {"amount_minor": cents, "currency": "EUR"}});
         let keyed = admin.with_key(fresh_key());
-        revolut.trouble(Trouble::LosesAnswer);
+        revolut.inject_fault(Fault::LosesAnswer);
         keyed.post(&path, part(4_000)).await.problem(503, "service.unavailable");
         assert_eq!(keyed.post(&path, part(4_000)).await.ok()["refunded"]["amount_minor"], 4_000);
         assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (1, 6_000));
-        revolut.trouble(Trouble::LosesAnswer);
+        revolut.inject_fault(Fault::LosesAnswer);
         admin.with_key(fresh_key()).post(&path, part(1_000)).await.problem(503, "service.unavailable");
         world.advance(120).await;
         assert_eq!((revolut.orders("refund").len(), ledger_cents(db, &cora).await), (2, 5_000));
-        // Claimed, and never heard of: the money is held until the poller asks again.
-        revolut.trouble(Trouble::AsksToWait(5));
+        // Claimed and interrupted: the money is held until the poller asks again.
+        revolut.inject_fault(Fault::AsksToWait(5));
         let admin = world.sign_in(ADMIN_EMAIL).await;
         admin.with_key(fresh_key()).post(&path, part(500)).await.problem(503, "service.unavailable");
         let held = "SELECT CAST(SUM(held) AS BIGINT) FROM ledger_balances";

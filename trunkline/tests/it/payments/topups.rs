@@ -1,4 +1,4 @@
-//! Topping up at a checkout.
+//! Top-ups at the checkout.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -200,7 +200,7 @@ both! {
         for _ in 0..50 {
             begin_topup(&cora, 100).await;
         }
-        // As two requests leave it that came at once and took the last place both.
+        // The state after two concurrent requests both took the last slot.
         let (id, key, now) = (PaymentId::new(uuid()), fresh_key(), world.node.app.clock.now());
         cut_off(db, CutOff { id, account: cora.account_id.parse().unwrap(), key, order: None, now }).await;
         let opened = cora.with_key(key).post("/payments/topups", amount_body(2_500)).await.expect(201);

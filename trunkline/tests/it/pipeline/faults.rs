@@ -1,4 +1,4 @@
-//! Handlers that panic or wait, and clients that leave: the service lives on and nothing is half done.
+//! Handlers that panic or hang, and clients that disconnect.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -29,7 +29,7 @@ both! {
         let world = world(db).await;
         let caller = caller(&world).await;
         let answer = caller.post("/waits", json!({"text": "x"})).await;
-        // SQLite has one writer, whom nobody may hold up; PostgreSQL can afford it.
+        // SQLite has one writer, which must not be blocked; on PostgreSQL it may wait.
         match db.is_shared() {
             true => drop(answer.expect(201)),
             false => drop(answer.problem(500, "internal")),

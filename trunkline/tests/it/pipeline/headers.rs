@@ -1,4 +1,4 @@
-//! Headers that every response carries, and what other origins may see.
+//! Headers of every response, and CORS.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

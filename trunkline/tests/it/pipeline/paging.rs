@@ -1,4 +1,4 @@
-//! Lists: every row once, whatever happens meanwhile, and cursors that cannot be bent.
+//! Paging: every row once despite concurrent changes, and cursors that cannot be altered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Requests that are wrong before any handler sees them: each is answered, and as a problem.
+//! Requests that are invalid before any handler runs: each is answered with a problem.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What was sold yesterday is remembered, and what will be sold tomorrow is known.
+//! Past and future rates.
 
 use identity::balance::CURRENCY;
 use platform::routing::tariff::Past;

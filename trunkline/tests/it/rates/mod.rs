@@ -1,9 +1,9 @@
-//! What customers pay, what upstreams charge, and who would carry a call.
+//! Sell rates, costs and routes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod history;
-mod shared;
+mod nodes;
 
 use serde_json::{Value, json};
 use values::{Rfc3339, Role};

@@ -1,4 +1,4 @@
-//! May this call begin?
+//! Authorization decisions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -46,7 +46,7 @@ both! {
             scene.allowed(json!({"called": called, "direction": "outbound"})).await;
         }
         apply_event(&scene.world, &scene.customer, Event::Suspended).await;
-        // The account comes before the number.
+        // The account is checked before the number.
         assert_eq!(scene.denied(json!({"called": "112"})).await, deny_reason("account_not_active", 403));
         apply_event(&scene.world, &scene.customer, Event::Reinstated).await;
         scene.allowed(json!({})).await;
@@ -114,14 +114,14 @@ both! {
         scene.end().await;
     }
 
-    async fn routes_leave_out_disabled_and_unprofitable_upstreams(db) {
+    async fn routes_leave_out_upstreams_that_are_down_or_disabled(db) {
         let scene = Scene::start(db, 10_000).await;
         let down = |kind: &str, at: i64| json!([{
             "event_id": "h", "type": kind, "upstream_id": scene.upstream, "edge_id": "edge-1", "at": scene.now() + at
         }]);
         assert_eq!(scene.send_events(down("upstream_down", 0)).await["accepted"], 1);
         assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
-        // An older word that comes late changes nothing.
+        // An older event that arrives later changes nothing.
         scene.send_events(down("upstream_up", -60_000)).await;
         assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
         scene.send_events(down("upstream_up", 1000)).await;

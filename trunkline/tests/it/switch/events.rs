@@ -1,4 +1,4 @@
-//! How calls go on and end.
+//! Events of live calls, from answer to end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -43,7 +43,7 @@ both! {
         let both = json!([first, scene.event("ended", &token, 0, ended(120_000))]);
         assert_eq!(scene.send_events(both.clone()).await["accepted"], 2);
         assert_eq!(scene.cdr(&token).await, answered_cdr(60, 60_000_000));
-        // Whatever is said afterwards is welcome and changes nothing.
+        // Later events are accepted and change nothing.
         assert_eq!(scene.send_events(both).await["accepted"], 2);
         let late = json!([
             scene.event("answered", &token, 0, json!({})), scene.event("failed", &token, 0, json!({})),
@@ -84,7 +84,7 @@ both! {
         scene.end().await;
     }
 
-    async fn events_before_the_start_of_a_call_are_clamped(db) {
+    async fn events_before_the_start_of_a_call_are_rejected(db) {
         let scene = Scene::start(db, 10_000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let began = scene.now();
@@ -100,11 +100,11 @@ both! {
         assert_eq!(refused("ended", json!({"at": long_ago})).await, "it ends before it was allowed");
         assert_eq!(refused("failed", json!({"at": long_ago})).await, "it ends before it was allowed");
         assert_eq!(refused("ended", json!({"answered_at": began, "at": began - 1})).await, "it ends before it was answered");
-        // Nobody speaks of the call any more, and nothing of what was refused keeps it from being closed.
+        // No more events come, and the rejected ones do not keep the call from being closed.
         scene.world.advance(1300).await;
         assert_eq!(scene.cdr(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
 
-        // A switch's clock may be behind ours; what it tells is shown by ours, and lasts as long.
+        // A switch's clock may be behind; its times are shifted to ours and durations are kept.
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let behind = scene.now() - 100_000;
         scene.send_events(json!([scene.event("ended", &token, 0, json!({"answered_at": behind, "at": behind + 30_000}))])).await;
@@ -207,7 +207,7 @@ both! {
         let began = scene.now();
         let told = scene.send_events(json!([scene.event("answered", &token, 0, json!({}))])).await;
         assert_eq!(told, json!({"accepted": 1, "rejected": [], "extend": [], "hang_up": []}));
-        // The money of a call that nobody answers would be free by now.
+        // The reservation of an unanswered call would have expired by now.
         scene.world.advance(280).await;
         assert_eq!(scene.balance_and_held().await, (300_000_000, 300_000_000));
         assert_eq!(scene.denied(json!({})).await, ("balance.insufficient".to_owned(), 402));
@@ -282,7 +282,7 @@ both! {
             scene.event("keepalive", &talking, 0, json!({"at": began + 42_000})),
         ])).await;
         scene.world.advance(700).await;
-        // The money is free again, and the calls wait for the switch to come back.
+        // The holds are released, and the calls wait for the switch to return.
         assert_eq!(scene.balance_and_held().await, (100_000_000_000, 0));
         assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 2);
         scene.world.advance(600).await;

@@ -1,11 +1,11 @@
-//! What switches ask and tell, and what it comes to.
+//! The API for switches: authorization, events and CDR import.
 
-mod alarms;
+mod alerts;
 mod authorize;
-mod desk;
+mod cdr_import;
 mod events;
-mod inbound;
-mod late;
-mod lines;
+mod late_events;
+mod live_calls;
+mod origination;
 mod prices;
 mod races;

@@ -1,4 +1,4 @@
-//! What calls cost, worked out by hand.
+//! Prices of calls, calculated by hand.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

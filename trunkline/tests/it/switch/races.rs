@@ -1,4 +1,4 @@
-//! Calls that begin and go on at the same moment cannot spend the same money.
+//! Concurrent authorizations and keepalives cannot spend the same money.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +11,7 @@ use crate::world::engines::{both, postgres};
 use crate::world::fixtures::key;
 use crate::world::fixtures::switch::{Scene, call_request, trunk_with_source};
 
-/// A sequence that looks like chance, the same every time.
+/// A deterministic pseudo-random sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -23,7 +23,7 @@ impl Dice {
 
 both! {
     async fn a_thousand_concurrent_calls_get_the_balance_for_a_hundred(db) {
-        // A slice is 0.30.
+        // A reservation is 0.30.
         let scene = Scene::start(db, 3000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
@@ -200,13 +200,13 @@ postgres! {
     async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
         let scene = Scene::start(db, 100_000).await;
         scene.allowed(json!({})).await;
-        db.take_away().await;
+        db.stop_accepting().await;
         let ops = scene.world.operations();
         for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call_request(json!({}))))).await {
             assert_eq!(answer.header("retry-after"), Some("1"));
             answer.problem(503, "service.unavailable");
         }
-        db.bring_back().await;
+        db.accept_again().await;
         let crowd = join_all((0..40).map(|_| scene.authorize(json!({})))).await;
         assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
         assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 41);

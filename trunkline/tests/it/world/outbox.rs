@@ -1,4 +1,4 @@
-//! The mail that went out, as its reader sees it.
+//! The mail in the outbox, parsed by Python.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ impl Mail {
     }
 }
 
-/// Read by Python's own mail parser, so that what we write is judged by somebody else.
+/// Parsed by Python's mail parser, so that the service's mail is checked by an independent implementation.
 const READER: &str = r#"
 import email, email.policy, glob, json, sys
 mails = []

@@ -1,4 +1,4 @@
-//! The program itself, as a process that can be killed.
+//! The program as a process that can be killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -74,7 +74,7 @@ impl Process {
         self.public.trim_end_matches("/v1")
     }
 
-    /// Where switches speak to it, as a setting names it.
+    /// The address of the operations port.
     pub fn ops_address(&self) -> &str {
         self.ops.trim_start_matches("http://")
     }
@@ -93,12 +93,12 @@ impl Process {
         self.bearing(session["access_token"].as_str().unwrap())
     }
 
-    /// What the operations port answers to whoever knows the switch secret.
+    /// A caller of the operations port with the switch secret.
     pub fn operations(&self) -> Client {
         Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()))
     }
 
-    /// What a switch shows to be let in.
+    /// The switch secret.
     pub fn switch_secret(&self) -> &str {
         &self.switch_secret
     }

@@ -1,4 +1,4 @@
-//! A server that speaks as much of the Revolut Merchant API as a merchant like us hears of it, with troubles on demand.
+//! A stand-in for the Revolut Merchant API as far as the service uses it, with faults on demand.
 //!
 //! Orders hold their attempts to pay; an attempt that is declined leaves its order waiting for another. Neither orders
 //! nor payments know idempotency keys, refunds do. Lists show outlines. Codes and shapes are those of version
@@ -40,22 +40,22 @@ pub struct RevolutServer {
 }
 
 /// What goes wrong with the next request that changes something.
-pub enum Trouble {
+pub enum Fault {
     /// Nothing.
     Passes,
     /// It is done, and the answer is lost.
     LosesAnswer,
     /// It is not done: too many requests.
     AsksToWait(u32),
-    /// It is not done before it is let go.
+    /// The request is held back until the test releases it.
     HoldsBack(Arc<HeldBack>),
 }
 
-/// A request that is on its way for as long as the test wants.
+/// A request that the server holds back until the test releases it.
 #[derive(Default)]
 pub struct HeldBack {
     arrived: Notify,
-    let_go: Notify,
+    release: Notify,
 }
 
 impl HeldBack {
@@ -63,8 +63,8 @@ impl HeldBack {
         self.arrived.notified().await;
     }
 
-    pub fn let_go(&self) {
-        self.let_go.notify_one();
+    pub fn release(&self) {
+        self.release.notify_one();
     }
 }
 
@@ -75,7 +75,7 @@ struct Books {
     refund_keys: BTreeMap<String, String>,
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
-    troubles: VecDeque<Trouble>,
+    troubles: VecDeque<Fault>,
     /// Nothing is answered.
     is_away: bool,
     /// Orders that the banks are at cannot be cancelled.
@@ -118,22 +118,22 @@ impl RevolutServer {
         self.books.lock().unwrap().requests
     }
 
-    pub fn trouble(&self, trouble: Trouble) {
+    pub fn inject_fault(&self, trouble: Fault) {
         self.books.lock().unwrap().troubles.push_back(trouble);
     }
 
     /// Holds back the next request that changes something.
     pub fn hold_back(&self) -> Arc<HeldBack> {
         let held_back = Arc::new(HeldBack::default());
-        self.trouble(Trouble::HoldsBack(held_back.clone()));
+        self.inject_fault(Fault::HoldsBack(held_back.clone()));
         held_back
     }
 
-    pub fn goes_away(&self) {
+    pub fn stop(&self) {
         self.books.lock().unwrap().is_away = true;
     }
 
-    pub fn comes_back(&self) {
+    pub fn restart(&self) {
         self.books.lock().unwrap().is_away = false;
     }
 
@@ -179,11 +179,18 @@ impl RevolutServer {
     }
 
     /// Tells a world of an event, signed as of a moment by the secret and, during a rotation, by its successor.
-    pub async fn tell(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
-        self.tell_signed(world, event, order_id, at, WEBHOOK_SECRET).await
+    pub async fn send_webhook(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
+        self.send_signed_webhook(world, event, order_id, at, WEBHOOK_SECRET).await
     }
 
-    pub async fn tell_signed(&self, world: &World, event: &str, order_id: &str, at: Time, secret: &str) -> Answer {
+    pub async fn send_signed_webhook(
+        &self,
+        world: &World,
+        event: &str,
+        order_id: &str,
+        at: Time,
+        secret: &str,
+    ) -> Answer {
         let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"}).to_string();
         let message = format!("v1.{}.{body}", at.millis());
         let sign = |secret: &str| {
@@ -239,11 +246,11 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
     if books.lock().unwrap().is_away {
         return Response::builder().status(503).body(Full::default()).unwrap();
     }
-    if let Some(Trouble::HoldsBack(held_back)) = &trouble {
+    if let Some(Fault::HoldsBack(held_back)) = &trouble {
         held_back.arrived.notify_one();
-        held_back.let_go.notified().await;
+        held_back.release.notified().await;
     }
-    if let Some(Trouble::AsksToWait(seconds)) = trouble {
+    if let Some(Fault::AsksToWait(seconds)) = trouble {
         let response = Response::builder().status(429).header("Retry-After", seconds);
         return response.body(Full::from(refusal(429, "too_many_requests").1.to_string())).unwrap();
     }
@@ -257,7 +264,7 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
         let query: BTreeMap<String, String> = form_urlencoded::parse(query).into_owned().collect();
         books.lock().unwrap().handle(url, &head.method, &path, &query, &body, header("idempotency-key"))
     };
-    if let Some(Trouble::LosesAnswer) = trouble {
+    if let Some(Fault::LosesAnswer) = trouble {
         (status, said) = refusal(502, "bad_gateway");
     }
     Response::builder().status(status).body(Full::from(said.to_string())).unwrap()

@@ -1,4 +1,4 @@
-//! The whole way of a prospect, as it goes it.
+//! A prospect from signup to live customer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,7 +17,7 @@ both! {
         let admin = world.admin().await;
         let petra = sign_up(&world, "petra@prospect.example").await;
 
-        // What it means to send, and its company's papers.
+        // The traffic profile, and the KYB documents.
         petra.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         for kind in ["company_registration", "proof_of_address", "director_id"] {
             Form::document(kind, "paper.pdf", &pdf(kind)).post(&petra, "/me/kyb/documents").await.expect(201);
@@ -48,7 +48,7 @@ both! {
         let petra = world.session(&tokens);
         assert_eq!(petra.get("/me").await.ok()["account"]["onboarding_status"], "under_review");
 
-        // Its papers are approved too.
+        // The KYB intake is approved too.
         let detail = admin.get(&format!("/admin/kyb/{}", intake["id"].as_str().unwrap())).await.ok();
         let link = detail["documents"][0]["download_url"].as_str().unwrap();
         assert_eq!(world.anyone().get(link).await.header("content-type"), Some("application/pdf"));

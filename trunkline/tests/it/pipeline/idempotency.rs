@@ -1,4 +1,4 @@
-//! Idempotency keys: one effect, however often it is asked for.
+//! Idempotency keys: one effect, however often a request is repeated.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -108,7 +108,7 @@ both! {
         let body = json!({"text": "one"});
         let before = caller(&world).await;
         before.with_key(key).post("/marks", body.clone()).await.expect(201);
-        // Tokens live shorter than keys, and housekeeping would tidy up: move the records instead of the clock.
+        // Tokens expire before keys, and a job would purge the rows: age the rows instead of advancing the clock.
         age_records(db).await;
         assert_eq!(before.with_key(key).post("/marks", body.clone()).await.expect(201)["total"], 2);
         assert_eq!(before.with_key(key).post("/marks", body).await.expect(201)["total"], 2);
@@ -151,7 +151,7 @@ both! {
     }
 }
 
-/// Makes every record look as if it had been written a day earlier.
+/// Makes every stored response a day older.
 async fn age_records(db: &db::Db) {
     let age = db.tx((), |conn, ()| {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Decks that are pulled from an upstream's own address.
+//! Pulling decks from an upstream's URL.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
 const LAB: [(&str, &str); 1] = [("TRUNKLINE_ALLOW_PRIVATE_IPS", "on")];
 
-/// A carrier's server: what it answers, and how often it sent the whole file.
+/// An upstream's web server: its response, and how often it sent the whole file.
 struct Carrier {
     url: String,
     state: Arc<Mutex<State>>,
@@ -101,7 +101,7 @@ both! {
             assert_eq!(carrier.sent(), if etag.is_some() { 1 } else { 2 });
             carrier.set(&DECK.replace("0.0045", "0.0044"), etag.map(|_| "\"v2\""));
             assert_eq!(import_counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
-            // What was handed in meanwhile is no longer what was pulled.
+            // A deck uploaded in between is no longer the pulled one.
             import_deck(&world, &admin, &upstream, "", DECK).await;
             assert_eq!(import_counts(&pull(&world, &admin, &upstream).await), [0, 0, 0, 1]);
         }
@@ -126,7 +126,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_pull_url_to_a_private_or_other_host_is_not_requested(db) {
+    async fn a_pull_url_to_a_private_address_is_not_requested(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         for host in ["127.0.0.1", "localhost", "[::1]", "2130706433", "169.254.169.254"] {
@@ -138,7 +138,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_redirect_or_empty_response_leaves_the_deck_unchanged(db) {
+    async fn a_redirected_pull_leaves_the_deck_unchanged(db) {
         let world = World::with(db, &LAB).await;
         let admin = world.admin().await;
         let carrier = Carrier::start(None);

@@ -1,4 +1,4 @@
-//! The edge while its service thinks: a service that answers what a test tells it to, when it tells it to.
+//! The edge with a slow service, whose answers and timing the test decides.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use super::programs::{Kamailio, Sipp};
 
 const TOKEN: &str = "0199a000-0000-7000-8000-00000000000a";
 
-/// A service that thinks until it is told to speak.
+/// A service that answers only when the test allows it.
 #[derive(Clone)]
 struct Oracle {
     /// What it says to every question, once it may.
@@ -57,10 +57,10 @@ impl Oracle {
         }
     }
 
-    /// Waits until it was told this of the call.
-    async fn hears(&self, kind: &str) -> Value {
+    /// Waits for an event of this type.
+    async fn wait_for(&self, kind: &str) -> Value {
         let find = || self.events.lock().unwrap().iter().find(|event| event["type"] == kind).cloned();
-        assert!(comes_true(async || find().is_some()).await, "nobody told {kind}");
+        assert!(comes_true(async || find().is_some()).await, "no {kind} event");
         find().unwrap()
     }
 
@@ -124,7 +124,7 @@ async fn a_caller_can_hang_up_during_authorization() {
         "neither the INVITE nor the CANCEL waited for a decision"
     );
     edge.oracle.speaks.send_replace(true);
-    assert_eq!(edge.oracle.hears("failed").await["call_token"], TOKEN, "what was set aside is given back");
+    assert_eq!(edge.oracle.wait_for("failed").await["call_token"], TOKEN, "what was set aside is given back");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,7 +133,7 @@ async fn a_late_decision_is_requested_again_and_released() {
     edge.oracle.speaks.send_replace(false);
     assert_eq!(edge.dial("caller", 0).over().await.code(), 503);
     edge.oracle.speaks.send_replace(true);
-    let failed = edge.oracle.hears("failed").await;
+    let failed = edge.oracle.wait_for("failed").await;
     assert_eq!((&failed["call_token"], &failed["sip_code"]), (&json!(TOKEN), &json!(503)));
     let questions = edge.oracle.questions();
     assert!(questions.len() >= 2 && questions.iter().all(|question| *question == questions[0]), "{questions:?}");
@@ -149,7 +149,7 @@ async fn a_call_to_a_did_goes_to_its_trunks_uri() {
     .await;
     let _customer = Sipp::upstream(edge.folder.path(), "callee", &edge.net.host(3));
     let heard = edge.dial("wait_for_bye", 0);
-    edge.oracle.hears("answered").await;
+    edge.oracle.wait_for("answered").await;
     drop(heard);
     assert_eq!(edge.oracle.questions()[0]["called"], "+31201234567");
 }

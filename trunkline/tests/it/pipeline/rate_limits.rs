@@ -1,4 +1,4 @@
-//! Rate limits: how often, for whom, and until when.
+//! Rate limits: per user, per address, per window.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

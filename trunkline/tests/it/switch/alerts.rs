@@ -1,4 +1,4 @@
-//! What accounts hear of their calls, and how long who called whom is known.
+//! Alerts about unusual calls, and the anonymisation of CDRs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,8 +10,8 @@ use crate::world::fixtures::switch::{Scene, merged};
 
 const DAY: u64 = 24 * 3600;
 
-/// What the customer was told under a code.
-async fn told(scene: &Scene, code: &str) -> Vec<Value> {
+/// The customer's notifications with this code.
+async fn notified(scene: &Scene, code: &str) -> Vec<Value> {
     let customer = scene.world.sign_in("cora@customer.example").await;
     let all = customer.get("/notifications?limit=200").await.ok();
     let of_code = all["data"].as_array().unwrap().iter().filter(|one| one["code"] == code);
@@ -34,13 +34,13 @@ both! {
         // Two euros an hour on average: 168 minutes at two euros each.
         keep(&scene, &[premium("before", now - 3 * 86_400_000, 168), premium("dear", now - 590_000, 9)]).await;
         scene.world.advance(300).await;
-        assert_eq!(told(&scene, "fraud.spend_jump").await, Vec::<Value>::new());
+        assert_eq!(notified(&scene, "fraud.spend_jump").await, Vec::<Value>::new());
         // 18 euros were less than ten times as much; 28 are not.
         keep(&scene, &[premium("dearer", now - 500_000, 5)]).await;
         for _ in 0..2 {
             scene.world.advance(300).await;
         }
-        let jumps = told(&scene, "fraud.spend_jump").await;
+        let jumps = notified(&scene, "fraud.spend_jump").await;
         assert_eq!(jumps.len(), 1, "{jumps:?}");
         assert_eq!((&jumps[0]["spend"]["amount_minor"], &jumps[0]["average"]["amount_minor"]), (&json!(2800), &json!(200)));
         assert!(jumps[0]["hour"].as_str().unwrap().ends_with("T09:00:00Z"), "{}", jumps[0]);
@@ -69,12 +69,12 @@ both! {
         let last_but_one = lines.pop().unwrap();
         keep(&scene, &lines).await;
         scene.world.advance(300).await;
-        assert_eq!(told(&scene, "quality.low_asr").await, Vec::<Value>::new());
+        assert_eq!(notified(&scene, "quality.low_asr").await, Vec::<Value>::new());
         keep(&scene, &[last, last_but_one]).await;
         for _ in 0..2 {
             scene.world.advance(300).await;
         }
-        let poor = told(&scene, "quality.low_asr").await;
+        let poor = notified(&scene, "quality.low_asr").await;
         assert_eq!(poor.len(), 1, "{poor:?}");
         let date = poor[0]["date"].clone();
         assert_eq!(poor[0], json!({

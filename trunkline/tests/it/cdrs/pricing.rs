@@ -1,4 +1,4 @@
-//! Why a call cost what it cost.
+//! How a CDR explains its price, and how CDRs add up on an invoice.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Callbacks of the payment provider that come twice, late, in the wrong order or never.
+//! Webhooks of card verifications: repeated, late, out of order or missing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ async fn at_checkout(world: &World, db: &TestDb) -> (Session, Payer) {
     (petra, payer)
 }
 
-/// What the provider told us, in the order it came.
+/// The webhooks of the provider, in order of arrival.
 async fn events(db: &TestDb) -> Vec<String> {
     let sql = "SELECT event FROM payment_callbacks ORDER BY received_at";
     let rows: Vec<(String,)> = db.read().await.unwrap().all(sql, &[]).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the team sees of calls that go on, ends, and allows.
+//! Live calls as the team lists and ends them, and zone quotas.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ async fn hang_up(scene: &Scene, token: &Value) -> Answer {
         .await
 }
 
-/// What a switch that has nothing to tell hears that it should end.
+/// The calls that a switch without events is told to hang up.
 async fn to_end(scene: &Scene, edge: &str) -> Value {
     let told = scene.world.operations().post("/switch/events", json!({"edge_id": edge, "events": []})).await.ok();
     told["hang_up"].clone()
@@ -84,7 +84,7 @@ both! {
         let [one, other] = [scene.allowed(json!({})).await, scene.allowed(json!({})).await].map(|it| it["call_token"].clone());
         assert_eq!(to_end(&scene, "edge-1").await, json!([]));
         assert_eq!(hang_up(&scene, &one).await.ok()["hang_up"], true);
-        // The switch hears of it when it speaks of something else, or of nothing; another switch does not.
+        // The switch is told with its next events, even without any; another switch is not.
         let alive = json!([scene.event("keepalive", &other, 0, json!({}))]);
         assert_eq!(scene.send_events(alive).await["hang_up"], json!([one]));
         let both = json!([scene.event("keepalive", &other, 0, json!({})), scene.event("keepalive", &one, 0, json!({}))]);

@@ -1,4 +1,4 @@
-//! Accounts and users put straight into the database, for tests about something else than signing up.
+//! Accounts and users inserted straight into the database, for tests that are not about signing up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,14 +13,14 @@ use values::{AccountId, Role, Time, UserId};
 use super::PASSWORD;
 use super::engines::{TestDb, uuid};
 
-/// Somebody who can sign in with the password of everybody.
+/// A user who can sign in with [`PASSWORD`].
 #[derive(Clone)]
 pub struct Person {
     pub account: AccountId,
     pub email: String,
 }
 
-/// People of this role, each of an account of its own.
+/// Users with this role, each in an account of its own.
 pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
     let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
     let people = db.tx((role, count, hash), |conn, (role, count, hash)| {

@@ -1,4 +1,4 @@
-//! Balances that refill themselves.
+//! Auto-recharge through the sandbox provider.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,7 +32,7 @@ async fn put(customer: &Client, body: Value) -> Answer {
     customer.with_key(key()).call(Method::PUT, PATH, Some(body)).await
 }
 
-/// A provider that answers as it is told to, and remembers what it was asked for.
+/// A provider that answers as the test decides and keeps the requests.
 struct Till {
     answer: Outcome,
     asked: Mutex<Vec<(Uuid, String)>>,

@@ -1,4 +1,4 @@
-//! Cards that prospects show to the payment provider.
+//! Card verification of prospects.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,7 +47,7 @@ both! {
         assert_eq!(audit_rows(db, "card.setup").await, [(Some("customer".to_owned()), "success".to_owned())]);
         assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("success"); 2]);
         assert_eq!(audit_rows(db, "card.verify").await, [webhook_row("success")]);
-        // On the waitlist there is nothing left to show a card for.
+        // On the waitlist no card is needed.
         let again = petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await.problem(409, "state.conflict");
         assert!(again["detail"].as_str().unwrap().contains("beta_waitlist"));
         world.end().await;
@@ -124,7 +124,7 @@ both! {
         let description = anyone.get("/openapi.json").await.ok();
         let refusal = &description["paths"]["/webhooks/payments/{provider}"]["post"]["responses"]["401"];
         assert!(refusal["content"]["application/json"].is_object(), "{refusal}");
-        // Whoever calls here speaks as a provider, even as one we do not know.
+        // Every caller of this path is audited as a webhook, even for an unknown provider.
         anyone.post("/webhooks/payments/elsewhere", body).await.problem(404, "not_found");
         assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("failure"); 4]);
         world.end().await;
@@ -139,7 +139,7 @@ both! {
         assert_eq!(send_webhook(&world, payer.order_id(), "order_completed", now).await.ok(), json!({"ok": true}));
         world.settle().await;
         assert_eq!(card_status(&petra).await, "completing");
-        // One of the callbacks that then come is news.
+        // One of the webhooks that follow is new.
         payer.pay(&world, VISA).await;
         assert_eq!(card_status(&petra).await, "verified");
         world.end().await;

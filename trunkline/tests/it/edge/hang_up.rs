@@ -1,4 +1,4 @@
-//! What the team decides amid calls is done at both phones, without waiting for a keepalive.
+//! Hang-ups and suspensions end calls at both phones without waiting for a keepalive.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -33,19 +33,19 @@ on_sqlite! {
 
         assert_eq!(hang_up(&lab, "+31201234561").await["hang_up"], true);
         let first = lab.heard(first).await;
-        lab.both_heard_goodbye(&first).await;
+        lab.both_got_bye(&first).await;
         lab.until("one goes on", async || lab.live_calls().await == 1).await;
         assert_eq!(lab.talking().await[0]["called"], "+31201234562");
         assert_eq!(count(db, "SELECT COUNT(*) FROM audit_log WHERE action = 'call.hang_up'").await, 1);
 
         set_status(&lab, "suspended").await;
         let second = lab.heard(second).await;
-        lab.both_heard_goodbye(&second).await;
+        lab.both_got_bye(&second).await;
         assert_eq!(lab.call("caller", "+31201234563", 100).await, 403);
         set_status(&lab, "approved").await;
         assert_eq!(lab.call("caller", "+31201234563", 100).await, 200);
 
-        let records = lab.records(3).await;
+        let records = lab.cdrs(3).await;
         assert!(records.iter().all(|record| record.1 == "answered"), "{records:?}");
         for heard in [&first, &second] {
             lab.agrees_with(heard, A_SECOND).await;

@@ -1,4 +1,4 @@
-//! What the database must never hold: secrets that were handed out or typed in.
+//! No secret is stored in plain text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

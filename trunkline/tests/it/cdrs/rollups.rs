@@ -1,4 +1,4 @@
-//! Sums of calls.
+//! Rollups and peak concurrent calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -166,7 +166,7 @@ both! {
             (points[166]["peak_concurrent"].clone(), points[167]["peak_concurrent"].clone())
         };
         assert_eq!(peaks().await, (json!(3), json!(1)));
-        // Calls that go on count with those that are told of, until the hour is over.
+        // Live calls count with imported ones until the hour is over.
         let token = scene.allowed(json!({})).await["call_token"].clone();
         let now = scene.now();
         import_cdrs(&scene.world, &[cdr_line(&scene, "f", now, 0, json!({"ended_at": now + 30_000}))]).await;

@@ -13,7 +13,7 @@ use crate::world::fixtures::key;
 
 const NOTE_NUMBERS: &str = "SELECT number FROM credit_notes ORDER BY number";
 
-/// Sends ten different requests at once, and answers how many succeeded; the others are refused for its state.
+/// Sends ten requests concurrently and returns how many succeed; the others must be state conflicts.
 async fn ten_at_once(world: &World, paths: &[String]) -> usize {
     let admin = world.minted(Role::Admin).await;
     let mut tasks = JoinSet::new();

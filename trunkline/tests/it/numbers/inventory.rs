@@ -1,4 +1,4 @@
-//! The stock: files of numbers, the groups they make, and what the team changes.
+//! The inventory: imports, inventory groups, and changes by the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Calls from upstreams to the numbers of customers.
+//! Calls from upstreams to DIDs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

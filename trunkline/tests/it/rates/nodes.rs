@@ -1,4 +1,4 @@
-//! What is imported on one node counts on every other.
+//! A deck imported on one node applies on every node.
 
 use values::Role;
 
@@ -12,11 +12,11 @@ postgres! {
         let second = first.another_node().await;
         let admin = first.admin().await;
         let id = upstream_with_deck(&first, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
-        // Whoever asks for a price waits for it.
+        // A request waits for the current tariff.
         assert_eq!(price(&second, "31201234567").await.as_deref(), Some("0.01"));
         let deck = format!("{}31,Netherlands,NL,0.02\n", DECK_HEADER);
         import_deck(&first, &admin, &id, "", &deck).await;
-        // And whoever does not ask has it soon.
+        // Without a request, the cache is reloaded in the background.
         let known = || {
             let tariff = second.node.app.tariff.latest()?;
             let prices = tariff.prices("EUR".parse().unwrap(), |_| false);

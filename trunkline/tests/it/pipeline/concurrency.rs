@@ -1,4 +1,4 @@
-//! Too much to do, and the end: requests are turned away in good order, and those that run finish.
+//! Overload and shutdown: requests over the limit are refused, running ones finish.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -80,7 +80,7 @@ both! {
     }
 }
 
-/// So many requests that wait at the gate until they are let go.
+/// This many requests that wait in their handler until they are released.
 async fn hold(world: &World, count: usize) -> JoinSet<Answer> {
     let mut running = JoinSet::new();
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Who runs low hears of it, once for each fall.
+//! Low-balance alerts, once per fall.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use crate::world::engines::both;
 const DAY: u64 = 24 * 3600;
 
 /// The codes of all notifications, oldest first.
-async fn told(customer: &Client) -> Vec<String> {
+async fn alert_codes(customer: &Client) -> Vec<String> {
     let page = customer.get("/notifications").await.ok();
     let codes = page["data"].as_array().unwrap().iter().rev();
     codes.map(|one| one["code"].as_str().unwrap().to_owned()).collect()
@@ -37,14 +37,14 @@ both! {
     async fn a_low_balance_is_alerted_once_per_fall_by_notification_and_mail(db) {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
-        assert_eq!(told(&customer).await, [""; 0]);
+        assert_eq!(alert_codes(&customer).await, [""; 0]);
         // 66.60 of spend more: 33.40 is left, and 20 % of 166.60 is 33.32.
         world.use_up(&customer.account_id, 6660).await;
-        assert_eq!(told(&customer).await, [""; 0]);
+        assert_eq!(alert_codes(&customer).await, [""; 0]);
         world.use_up(&customer.account_id, 10).await;
-        assert_eq!(told(&customer).await, ["balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         world.use_up(&customer.account_id, 1000).await;
-        assert_eq!(told(&customer).await, ["balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         let mail = world.mails().await.pop().unwrap();
         assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("c@example.com", "Your balance is low: 33.30 EUR"));
 
@@ -58,7 +58,7 @@ both! {
 
         world.top_up(&customer.account_id, 10_000).await;
         world.use_up(&customer.account_id, 12_000).await;
-        assert_eq!(told(&customer).await, ["balance.low", "balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low", "balance.low"]);
         world.end().await;
     }
 
@@ -68,7 +68,7 @@ both! {
         for _ in 0..20 {
             world.use_up(&customer.account_id, 370).await;
         }
-        assert_eq!(told(&customer).await, ["balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         world.end().await;
     }
 
@@ -77,7 +77,7 @@ both! {
         let (admin, customer) = (world.admin().await, halfway(&world, "c@example.com").await);
         notify_at(&customer, false, 20).await;
         world.use_up(&customer.account_id, 10_000).await;
-        assert_eq!(told(&customer).await, ["balance.exhausted"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.exhausted"]);
         assert_eq!(world.mails().await.pop().unwrap().subject, "Your balance is used up");
         assert_eq!(admin.get("/admin/dunning").await.ok()["data"], json!([]));
 
@@ -88,7 +88,7 @@ both! {
         assert_eq!(row["balance"], json!({"amount_minor": -150, "amount": "-1.50", "currency": "EUR"}));
         assert_eq!(row["monthly_spend_30d"]["amount"], "201.50");
         assert_eq!(row["reasons"][0]["reason"], "negative_balance");
-        assert_eq!(told(&customer).await, ["balance.exhausted"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.exhausted"]);
 
         world.top_up(&customer.account_id, 150).await;
         assert_eq!(admin.get("/admin/dunning").await.ok()["data"], json!([]));
@@ -100,7 +100,7 @@ both! {
         let customer = world.customer("c@example.com").await;
         notify_at(&customer, true, 100).await;
         world.settle().await;
-        assert_eq!(told(&customer).await, [""; 0]);
+        assert_eq!(alert_codes(&customer).await, [""; 0]);
         world.end().await;
     }
 
@@ -109,10 +109,10 @@ both! {
         let customer = halfway(&world, "c@example.com").await;
         notify_at(&customer, false, 20).await;
         world.use_up(&customer.account_id, 9000).await;
-        assert_eq!(told(&customer).await, [""; 0]);
+        assert_eq!(alert_codes(&customer).await, [""; 0]);
         notify_at(&customer, true, 20).await;
         world.settle().await;
-        assert_eq!(told(&customer).await, ["balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         world.end().await;
     }
 
@@ -120,7 +120,7 @@ both! {
         let world = World::start(db).await;
         let customer = halfway(&world, "c@example.com").await;
         world.use_up(&customer.account_id, 8000).await;
-        assert_eq!(told(&customer).await, ["balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         for _ in 0..31 {
             world.advance(DAY).await;
         }
@@ -129,7 +129,7 @@ both! {
         world.top_up(&customer.account_id, 3780).await;
         let customer = world.sign_in("c@example.com").await;
         world.use_up(&customer.account_id, 1700).await;
-        assert_eq!(told(&customer).await, ["balance.low", "invoice.issued", "balance.exhausted", "balance.low"]);
+        assert_eq!(alert_codes(&customer).await, ["balance.low", "invoice.issued", "balance.exhausted", "balance.low"]);
         world.end().await;
     }
 

@@ -1,4 +1,4 @@
-//! Money put on a balance and taken from it, for tests about what follows from that.
+//! Top-ups and usage posted straight to the ledger.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use super::World;
 use super::engines::uuid;
 
 impl World {
-    /// A payment of so many cents, and what follows from it.
+    /// Posts a top-up of this many cents and runs the jobs that follow.
     pub async fn top_up(&self, account: &str, cents: i64) {
         let from = [(Book::Clearing, euros(cents))];
         let entry = Entry::credit(id(account), Kind::Topup, uuid().to_string(), &from).unwrap();
@@ -22,7 +22,7 @@ impl World {
         self.settle().await;
     }
 
-    /// A call of so many cents, whatever the balance is, and what follows from it.
+    /// Posts a call charge of this many cents, whatever the balance, and runs the jobs that follow.
     pub async fn use_up(&self, account: &str, cents: i64) {
         let to = [(Book::Calls, euros(cents))];
         let entry = Entry::charge(id(account), Kind::Call, uuid().to_string(), &to).unwrap();

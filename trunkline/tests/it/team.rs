@@ -1,4 +1,4 @@
-//! The carrier's team: who comes in, what they may do, and that somebody always may.
+//! Team members: invitations, roles, and the last admin.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -36,7 +36,7 @@ both! {
         assert_eq!(emails, ["sam@carrier.example", ADMIN_EMAIL]);
         change(&support, &admin.user_id, json!({"is_active": false})).await.problem(403, "auth.forbidden");
 
-        // Whatever changes, the old tokens are worth nothing at once.
+        // Any change revokes the old tokens immediately.
         let id = sam["id"].as_str().unwrap();
         change(&admin, id, json!({"roles": ["support"]})).await.ok();
         support.get("/admin/users").await.ok();

@@ -1,4 +1,4 @@
-//! Finished calls of other switches.
+//! CDRs imported from other switches.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, merged};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 use crate::world::process;
 
-/// Puts things into an order that looks like none, the same every time.
+/// Shuffles deterministically.
 fn shuffle<T>(things: &mut [T], seed: u64) {
     let mut state = seed;
     for place in (1..things.len()).rev() {

@@ -1,4 +1,4 @@
-//! Many customers who want the same few numbers.
+//! Many concurrent orders of a few numbers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! What providers tell of top-ups: too often, too late, out of order, or never.
+//! Webhooks of top-ups: repeated, late, out of order or missing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ async fn world(db: &TestDb, callbacks: &str) -> World {
     World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", callbacks), ("TRUNKLINE_RATE_LIMITS", "off")]).await
 }
 
-/// The same things in an order that nobody chose.
+/// The same items in random order.
 fn shuffled<T>(things: Vec<T>) -> Vec<T> {
     let mut numbered: Vec<([u8; 8], T)> = things.into_iter().map(|thing| (Entropy.bytes(), thing)).collect();
     numbered.sort_by_key(|(number, _)| *number);

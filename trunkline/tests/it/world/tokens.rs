@@ -1,4 +1,4 @@
-//! Callers made without the way in: a user, an account of its own, and a token that says what a test wants it to say.
+//! Callers with a minted access token: a user in an account of its own, without a sign-in.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,9 +9,9 @@ use uuid::Uuid;
 use values::{Role, Time, UserId};
 
 use super::World;
+use super::accounts;
 use super::client::Client;
 use super::engines::uuid;
-use super::people;
 
 impl World {
     /// A user with this role, signed in without a password.
@@ -30,9 +30,9 @@ impl World {
         let email = format!("{}@minted.example", jti.simple());
         let insert = self.node.app.db.tx((email, role, jti, now), |conn, (email, role, jti, now)| {
             Box::pin(async move {
-                let account = people::live_account(conn, email, *now).await?;
-                let user = people::user_of(conn, account, email, *role, None, *now).await?;
-                keep_token(conn, *jti, user, now.plus(ACCESS_LIFETIME)).await?;
+                let account = accounts::live_account(conn, email, *now).await?;
+                let user = accounts::user_of(conn, account, email, *role, None, *now).await?;
+                insert_token(conn, *jti, user, now.plus(ACCESS_LIFETIME)).await?;
                 Ok::<_, DbError>((account, user))
             })
         });
@@ -52,7 +52,7 @@ impl World {
     }
 }
 
-async fn keep_token(conn: &mut db::Conn, jti: Uuid, user: UserId, expires_at: Time) -> Result<(), DbError> {
+async fn insert_token(conn: &mut db::Conn, jti: Uuid, user: UserId, expires_at: Time) -> Result<(), DbError> {
     conn.exec(
         "INSERT INTO access_tokens (jti, user_id, expires_at) VALUES ($1, $2, $3)",
         params![jti, user, expires_at],

@@ -1,4 +1,4 @@
-//! Bodies that nobody reads: the answer arrives all the same, and where it can the connection goes on.
+//! Refusals before the body is read: the response still arrives, and the connection stays usable if it can.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -89,7 +89,7 @@ async fn post(world: &World, headers: &str) -> TcpStream {
     stream
 }
 
-/// One answer, by the length that it tells.
+/// One response, by its Content-Length.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut heard = Vec::new();
     loop {

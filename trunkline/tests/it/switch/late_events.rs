@@ -1,4 +1,4 @@
-//! What is told of calls that were closed by then.
+//! Late events: amendments and provisional CDRs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::world::engines::both;
 use crate::world::fixtures::switch::{Scene, answered_cdr};
 
-/// A call of which nobody has spoken for long enough after these events, and when it began.
+/// A call that was closed because no more events came after these, and its start.
 async fn vanished(scene: &Scene, told: &[(&str, i64)]) -> (Value, i64) {
     let token = scene.allowed(json!({})).await["call_token"].clone();
     let began = scene.now();
@@ -30,7 +30,7 @@ both! {
         assert!(told.iter().all(|told| told["accepted"] == 1), "{told:?}");
         assert_eq!(scene.cdr(&token).await, answered_cdr(90, 90_000_000));
         assert_eq!(scene.balance_and_held().await, (100_000_000_000 - 90_000_000, 0));
-        // The end is told by now, and the first counts.
+        // The first end event counts.
         let later = scene.event("ended", &token, 0, json!({"answered_at": began, "at": began + 120_000}));
         assert_eq!(scene.send_events(json!([later])).await["accepted"], 1);
         assert_eq!(scene.cdr(&token).await, answered_cdr(90, 90_000_000));
@@ -44,11 +44,11 @@ both! {
         scene.end().await;
     }
 
-    async fn a_late_clock_does_not_lengthen_a_call_past_its_last_event(db) {
+    async fn a_call_of_a_switch_with_a_slow_clock_is_not_lengthened(db) {
         let scene = Scene::start(db, 10_000).await;
         let (token, _) = vanished(&scene, &[("answered", -200_000), ("keepalive", -158_000)]).await;
         assert_eq!(scene.cdr(&token).await, Some(("answered".to_owned(), 42, 42_000_000, 42_000_000, true)));
-        // Whatever is said of an age before the call keeps nobody from closing it.
+        // An event from before the call does not keep it from being closed.
         let (token, _) = vanished(&scene, &[("keepalive", -900_000)]).await;
         assert_eq!(scene.cdr(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
         scene.end().await;
@@ -58,7 +58,7 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[]).await;
         assert_eq!(scene.cdr(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));
-        // The switch is back: the call has lasted until now at least, and may not go on.
+        // The switch is back: the call lasted at least until now, and must end.
         let alive = json!({"answered_at": began + 2_000, "at": began + 62_000});
         let told = scene.send_events(json!([scene.event("keepalive", &token, 0, alive)])).await;
         assert_eq!(told["hang_up"], json!([token]));
@@ -96,7 +96,7 @@ both! {
             assert_eq!(scene.cdr(&token).await, answered_cdr(30, 30_000_000));
         }
         assert_eq!(scene.balance_and_held().await, (100_000_000_000 - 30_000_000, 0));
-        // Whoever says that nobody answered leaves nothing open.
+        // An end event that says "not answered" leaves nothing provisional.
         let busy = scene.allowed(json!({})).await["call_token"].clone();
         scene.send_events(json!([scene.event("failed", &busy, 0, json!({"sip_code": 486}))])).await;
         scene.send_events(json!([scene.event("answered", &busy, 0, json!({}))])).await;
@@ -110,7 +110,7 @@ both! {
         let (token, began) = vanished(&scene, &[("answered", 0), ("keepalive", 42_000)]).await;
         let ancient = scene.send_events(json!([scene.event("ended", &token, 0, json!({"answered_at": 0, "at": began + 50_000}))])).await;
         assert_eq!(ancient["rejected"][0]["reason"], "it was answered before it was allowed");
-        // What was heard of the call before is sure: it did not end earlier.
+        // Earlier events are certain: the call did not end before them.
         scene.send_events(json!([scene.event("ended", &token, 0, json!({"at": began + 20_000}))])).await;
         assert_eq!(scene.cdr(&token).await, answered_cdr(42, 42_000_000));
         assert_eq!(scene.balance_and_held().await, (100_000_000_000 - 42_000_000, 0));

@@ -2,8 +2,8 @@
 
 use tempfile::TempDir;
 
-use super::{Act, act, call, customer_with, eur, hold, topup, verify};
 use crate::world::engines::{TestDb, both, postgres_client};
+use crate::world::fixtures::ledger::{Action, call, customer_with, eur, hold, run, topup, verify};
 use crate::world::process;
 
 const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_postings", "ledger_days", "ledger_holds"];
@@ -93,10 +93,10 @@ both! {
 /// Two customers, of whom one has 7 euros after two calls and holds 2.
 async fn filled(db: &TestDb) {
     let account = customer_with(db, eur(10)).await;
-    act(db, Act::Debit(call(account, "c1", eur(1)))).await.unwrap();
-    act(db, Act::Debit(call(account, "c2", eur(2)))).await.unwrap();
-    act(db, hold(account, "h1", eur(2))).await.unwrap();
-    act(db, Act::Credit(topup(customer_with(db, eur(0)).await, "other", eur(5)))).await.unwrap();
+    run(db, Action::Debit(call(account, "c1", eur(1)))).await.unwrap();
+    run(db, Action::Debit(call(account, "c2", eur(2)))).await.unwrap();
+    run(db, hold(account, "h1", eur(2))).await.unwrap();
+    run(db, Action::Credit(topup(customer_with(db, eur(0)).await, "other", eur(5)))).await.unwrap();
     verify(db).await.unwrap();
 }
 

@@ -1,5 +1,7 @@
 //! Numbers: inventory, orders, provisioning and renewals.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod concurrency;
 mod documents;
 mod inventory;

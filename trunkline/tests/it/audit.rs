@@ -106,7 +106,7 @@ both! {
     }
 }
 
-/// A log of so many rows, written by a service that has ended; answers the folder of its secrets.
+/// A log of this many rows, written by a stopped service; returns the folder with its secrets.
 async fn written(db: &TestDb, rows: usize) -> TempDir {
     let world = World::unlimited(db).await;
     let caller = world.minted(Role::Customer).await;

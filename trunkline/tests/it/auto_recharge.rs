@@ -55,7 +55,7 @@ impl Cards for Till {
     }
 }
 
-/// A customer whose balance refills itself by 50 euros below 20.
+/// A customer with auto-recharge of 50 EUR below 20 EUR.
 async fn refilling(world: &World, email: &str) -> Session {
     let customer = world.customer(email).await;
     let account: AccountId = customer.account_id.parse().unwrap();
@@ -240,7 +240,7 @@ both! {
         let customer = refilling(&world, "c@example.com").await;
         let till = Till::that(Outcome::Pending);
         attempt(&world, &customer, &till).await;
-        // Somebody may still be at it.
+        // Another node may still be charging.
         attempt(&world, &customer, &till).await;
         assert_eq!(till.amounts().len(), 1);
         world.node.app.clock.advance(std::time::Duration::from_secs(61));

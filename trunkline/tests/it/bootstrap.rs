@@ -49,7 +49,7 @@ both! {
             caller.post("/admin/bootstrap", json!({})).await.problem(403, "auth.forbidden");
         }
         world.bootstrap(ADMIN_EMAIL).await.expect(201);
-        // Once there is an admin, the wrong token learns nothing of it.
+        // With a wrong token the response does not reveal whether there is an admin.
         let stranger = caller.header("X-Bootstrap-Token", "x");
         stranger.post("/admin/bootstrap", body).await.problem(403, "auth.forbidden");
         world.end().await;

@@ -146,7 +146,7 @@ async fn a_file_stored_again_during_its_deletion_is_kept() {
         async move { files.remove_untouched(&hash, cutoff).await }
     });
     held.arrived().await;
-    // Somebody stores it again, and looks afterwards whether that was in vain.
+    // The file is stored again; the store then checks that it was not deleted.
     let mut looking = server.hold(Method::GET);
     let storing = tokio::spawn({
         let files = files.clone();
@@ -173,7 +173,7 @@ async fn storing_a_file_waits_for_its_deletion_to_finish() {
     std::fs::write(removing.join("somebody"), "").unwrap();
     let error = put(&files, "hello").await.unwrap_err();
     assert!(is_passing(&error) && error.to_string().contains("being removed"), "{error}");
-    // Whoever left the mark must have died since.
+    // The process that left the deletion mark is dead.
     age(&removing);
     put(&files, "hello").await.unwrap();
 }

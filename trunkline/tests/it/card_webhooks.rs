@@ -19,7 +19,7 @@ use crate::world::fixtures::onboarding::{beta_status, card_status, sign_up, subm
 use crate::world::fixtures::payments::{VISA, send_webhook, webhook_row};
 use crate::world::payer::{Payer, set_up_card};
 
-/// Later than any callback that is held back.
+/// Later than any delayed webhook.
 const LATE: u64 = 700;
 
 async fn world(db: &TestDb, callbacks: &str) -> World {
@@ -162,7 +162,7 @@ both! {
     }
 }
 
-/// Somebody at the merchant's address who refuses the first two callbacks and takes the others.
+/// A server that refuses the first two webhooks and accepts the others.
 struct Merchant {
     url: String,
     heard: Arc<Mutex<Vec<Heard>>>,

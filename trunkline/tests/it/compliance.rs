@@ -214,7 +214,7 @@ both! {
         petra.post("/me/kyb/submit", json!({})).await.ok();
         admin.post(&format!("/admin/compliance/intakes/{id}/approve"), json!({})).await.ok();
         assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "approved");
-        // An order's intake is no business verification.
+        // The intake of a number order is not a KYB intake.
         let order = open(&world, &petra, uuid()).await;
         admin.get(&format!("/admin/kyb/{order}")).await.problem(404, "not_found");
         admin.post(&format!("/admin/kyb/{order}/approve"), json!({})).await.problem(404, "not_found");

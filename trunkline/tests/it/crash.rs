@@ -34,7 +34,7 @@ both! {
     }
 }
 
-/// Lets a writer acknowledge so many rows, kills it, and answers all it had acknowledged by then.
+/// Kills a writer after this many acknowledged rows and returns all acknowledged ids.
 fn write_and_die(url: &str, rows: usize) -> Vec<Uuid> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::a_writer_that_is_killed", "--ignored", "--nocapture"])

@@ -34,7 +34,7 @@ both! {
         let waitlist = petra.get("/me/waitlist").await.ok();
         assert_eq!(waitlist, json!({"position": 1, "total": 1, "status": "beta_waitlist"}));
 
-        // The team lets it in.
+        // The team approves it.
         let listed = admin.get("/admin/beta?status=beta_waitlist").await.ok()["items"][0].clone();
         assert_eq!((&listed["kyb_status"], &listed["card_status"]), (&json!("submitted"), &json!("verified")));
         let approve = format!("/admin/beta/{}/approve", petra.account_id);

@@ -200,7 +200,7 @@ both! {
         let remove = format!("{UPLOAD}/{}", document["id"].as_str().unwrap());
         let id = submitted(&petra).await;
         let reject = format!("/admin/kyb/{id}/reject");
-        // Nothing needs to be said with a decision.
+        // A decision needs no body.
         assert_eq!(admin.call(Method::POST, &reject, None).await.ok()["reviewer_note"], Value::Null);
         petra.delete(&remove).await.problem(409, "state.conflict");
         petra.delete(&format!("{UPLOAD}/{}", uuid())).await.problem(404, "not_found");

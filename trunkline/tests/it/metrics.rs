@@ -24,7 +24,7 @@ async fn enqueue(world: &World, kind: Kind) {
     world.settle().await;
 }
 
-/// Something to count that only this file counts.
+/// Moves a counter that only this file uses.
 async fn count(conn: &mut Conn) -> Result<u64, DbError> {
     conn.count(|metrics| metrics.ledger.transactions.of("test"), 5);
     conn.exec("UPDATE versions SET version = version + 1 WHERE name = 'tariff'", &[]).await
@@ -49,7 +49,7 @@ both! {
         for _ in 0..2 {
             assert_eq!(scene.denied(json!({"source_ip": "1.2.3.4"})).await.0, "source_not_allowed");
         }
-        // A call of which only some seconds can be paid for: refused the whole, given the rest.
+        // The balance covers only some seconds: the full reservation is refused, the rest is given.
         scene.allowed(json!({})).await;
         assert_eq!(scene.denied(json!({})).await.0, "balance.insufficient");
         scene.world.operations().post("/switch/authorize", json!({})).await.problem(422, "validation.failed");

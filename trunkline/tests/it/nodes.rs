@@ -150,7 +150,7 @@ both! {
         for token in &tokens {
             node.bearing(token).get("/me").await.expect(200);
         }
-        // The jobs that the dead node held are free when their leases end.
+        // The dead node's jobs are free when their leases end.
         node.advance(600).await;
         let mails = outbox::read(&folder.path().join("outbox"));
         for email in &acknowledged {

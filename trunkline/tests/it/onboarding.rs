@@ -82,7 +82,7 @@ both! {
         assert!(third.expect(202)["signup_id"].as_str().unwrap().starts_with("acc_"));
         let subjects: Vec<String> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
         assert_eq!(subjects.iter().filter(|subject| *subject == "You have an account already").count(), 2);
-        // The account is the first one's.
+        // The account belongs to the first signup.
         let petra = world.sign_in("petra@prospect.example").await;
         assert_eq!(petra.get("/me/account").await.ok()["legal_name"], "Prospect BV");
         world.end().await;

@@ -146,7 +146,7 @@ both! {
         };
         assert_eq!(sample(r#"method="GET",path="/account",status="200""#), "2");
         assert_eq!(sample(r#"method="GET",path="/account",status="401""#), "1");
-        // Paths that strangers invent must not become labels.
+        // Unknown paths must not become labels.
         assert_eq!(sample(r#"method="GET",path="",status="404""#), "2");
         assert!(text.contains(r#"trunkline_request_seconds_count{method="GET",path="/account"} 3"#), "{text}");
         assert!(text.contains("\ntrunkline_connections "), "{text}");

@@ -48,7 +48,7 @@ async fn kill_between_file_and_row(db: &TestDb, folder: &Path, stored: &Path, se
     let named = named_files(db).await;
     assert_eq!((named.len(), &stored_files(stored)), (1, &named));
 
-    // Nobody can write to the database, so the next upload gets as far as its file.
+    // The database is locked for writes, so the next upload stores its file and not its row.
     let lock = Lock::take(db).await;
     let upload = tokio::spawn({
         let form = Form::document("other", "lost.pdf", &pdf("/Lost 1"));

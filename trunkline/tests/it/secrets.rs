@@ -31,7 +31,7 @@ async fn everything(db: &TestDb) -> Vec<u8> {
     found
 }
 
-/// The forms in which a secret could lie in a column.
+/// The encodings in which a secret could be stored.
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let bare = secret.replace('-', "");
     let mut forms =

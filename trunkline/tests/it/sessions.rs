@@ -54,7 +54,7 @@ both! {
         world.refresh(&third.refresh_token).await.problem(401, "auth.token_invalid");
         world.try_sign_in(ADMIN_EMAIL, PASSWORD).await.problem(401, "auth.invalid_credentials");
 
-        // Not even half a sign-in with the old password counts any more.
+        // A sign-in begun with the old password cannot be completed.
         let code = app.fresh(&world).await;
         world.verify(&waiting, &code).await.problem(401, "auth.token_invalid");
         let asked = world.try_sign_in(ADMIN_EMAIL, "an entirely new secret").await.ok();

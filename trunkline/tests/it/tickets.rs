@@ -83,7 +83,7 @@ both! {
             let detail = refused.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
             assert!(detail.contains("closed, which is final") && detail.contains("open another"), "{detail}");
         }
-        // What it is already, it may be made.
+        // Setting the current status again is allowed.
         admin.patch(&desk, json!({"status": "closed", "priority": "normal"})).await.ok();
         assert_eq!(cora.get(&path).await.ok(), closed);
         world.end().await;

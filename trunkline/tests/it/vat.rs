@@ -35,7 +35,7 @@ async fn customer_with(world: &World, vat_id: &str) -> Client {
     customer
 }
 
-/// Asks for a check and answers the standing once it has run.
+/// Requests a check, runs it, and returns the VAT status.
 async fn checked(world: &World, customer: &Client) -> Value {
     ask(customer).await.expect(202);
     world.settle().await;
@@ -166,7 +166,7 @@ both! {
         let paper = Form::default().file("file", "proof.pdf", &pdf("")).post(&customer, path).await.expect(201);
         assert_eq!(paper["status"], "pending");
         assert_eq!(paper["proof_documents"].as_array().unwrap().len(), 1);
-        // The sweep of files that no row names leaves it alone.
+        // The orphan cleanup keeps it.
         world.advance(3 * DAY).await;
         let files = std::fs::read_dir(world.data_folder().join("files")).unwrap().count();
         assert!(files > 1, "the paper is gone");

@@ -15,7 +15,7 @@ use crate::world::fixtures::key;
 use crate::world::fixtures::switch::Scene;
 use crate::world::s3::files_below;
 
-/// Asks for a file of everything and waits for it.
+/// Requests an export of all CDRs and waits for it.
 async fn export(world: &World, customer: &Client, changes: Value) -> Value {
     let mut body = json!({"from": rfc3339(world.seconds() * 1000 - 86_400_000), "to": rfc3339(world.seconds() * 1000)});
     for (name, value) in changes.as_object().unwrap() {

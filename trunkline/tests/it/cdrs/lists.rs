@@ -134,7 +134,7 @@ both! {
         let (all, _) = walk(&customer, "/cdrs?limit=1000").await;
         assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (10_501, 10_501));
         assert_eq!(all.last().unwrap(), "rare");
-        // A wish that ten thousand calls do not meet makes an empty page, and the next has the rest.
+        // A filter that ten thousand CDRs do not match gives an empty page with a cursor; the next page has the rest.
         let (answered, pages) = walk(&customer, "/cdrs?status=answered").await;
         assert_eq!((answered.as_slice(), pages), (["rare".to_owned()].as_slice(), 2));
         // A number is found without a scan, however old its call is.

@@ -105,7 +105,7 @@ both! {
     }
 }
 
-/// Calls a row without a body: what is refused before the body is read needs none.
+/// Calls an endpoint without a body, for refusals before the body is read.
 async fn empty_handed(caller: &Client, endpoint: &Endpoint) -> Answer {
     let path = unfounded(endpoint, &uuid().to_string());
     caller.with_key(key()).call(endpoint.method.clone(), &path, None).await

@@ -146,12 +146,12 @@ pub fn needs_example(endpoint: &Endpoint) -> bool {
         || onboarding::EXAMPLES.iter().chain(rates::EXAMPLES).any(|line| read(&line))
 }
 
-/// The example of a row, sent by a caller who may and with a key where one is demanded.
+/// The example of an endpoint, by an allowed caller and with a key if one is required.
 pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
     keyed(endpoint, prepared(world, endpoint).await)
 }
 
-/// The same, but for the key.
+/// The same without the key.
 pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
     let (method, path) = (endpoint.method.as_str(), endpoint.path);
     let found = EXAMPLES

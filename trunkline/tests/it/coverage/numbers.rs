@@ -83,7 +83,7 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/trunks/{id}/dids", |world| Box::pin(async move {
         format!("/trunks/{}/dids", new_trunk_id(&world.minted(Role::Customer).await).await)
     })),
-    // What can be ordered is the same for everybody: another group is none.
+    // Inventory is the same for every account: the stranger is an unknown group.
     ("/numbers/inventory/{id}", |_| Box::pin(async move { format!("/numbers/inventory/{}", uuid()) })),
     ("/numbers/orders/{id}", |world| Box::pin(async move { path_of(&with_order(world, AMSTERDAM).await.1) })),
     ("/numbers/orders/{id}/cancel", |world| Box::pin(async move {

@@ -155,7 +155,7 @@ async fn new_prospect(world: &World) -> Session {
     sign_up(world, &fresh_email()).await
 }
 
-/// The id of the customer's business verification, opened by looking at it.
+/// The id of the customer's KYB intake, which the first read opens.
 async fn intake(session: &Session) -> String {
     let id = session.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
     id.strip_prefix("kyb_").unwrap().to_owned()
@@ -181,7 +181,7 @@ async fn with_documents(world: &World) -> Session {
     session
 }
 
-/// The id of a business verification that waits for the team.
+/// The id of a KYB intake that waits for review.
 async fn submitted(world: &World) -> String {
     let session = with_documents(world).await;
     session.send(session.request(Method::POST, "/me/kyb/submit")).await.expect(200);

@@ -10,7 +10,7 @@ use crate::world::World;
 use crate::world::fixtures::rates::{DECK, import_deck};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
-/// Reads that cannot be asked for without saying what about.
+/// Reads with required query parameters.
 pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes"];
 
 #[rustfmt::skip]

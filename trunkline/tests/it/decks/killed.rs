@@ -63,7 +63,7 @@ both! {
         let node = serve(db, &folder);
         let admin = sign_in(&node).await;
         assert_eq!(routes(&admin).await, before);
-        // What the dead program held is free when its lease ends.
+        // The killed process's job is free when its lease ends.
         node.advance(120).await;
         let admin = sign_in(&node).await;
         let report = admin.get(&import).await.ok();

@@ -7,7 +7,7 @@ use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
 use crate::world::engines::uuid;
 
-/// A phone that says what it likes.
+/// A phone that sends arbitrary SIP.
 struct Rogue {
     socket: UdpSocket,
     edge: String,
@@ -53,7 +53,7 @@ impl Rogue {
         }
     }
 
-    /// Calls and is answered; the callee's tag and the way of the call.
+    /// Makes an answered call; returns the callee's tag and the route set.
     fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
         self.say("INVITE", target, b"+31201111111", "", call_id, b"");
         let mut buffer = [0; 65_536];
@@ -81,7 +81,7 @@ on_sqlite! {
         let rogue = Rogue::at(&lab, &lab.net.customer());
         let busy = b"+31201230486";
 
-        // What looks like a variable, a quote or SQL is part of a name; the call goes its way, to a callee who is busy.
+        // Variables, quotes and SQL in a name are plain text; the call proceeds to a busy callee.
         let names: [&[u8]; 5] =
             [b"$var(request)", b"+49$shv(breaker_open_until)$hdr(Via)", b"o'brien", b"a%22,%22called%22:%22x", b"$"];
         for name in names {
@@ -90,10 +90,10 @@ on_sqlite! {
         for name in [&b"o'brien\\x"[..], b"x'); DROP TABLE dialog;--"] {
             assert_eq!(rogue.invite(busy, name, b""), 400, "{}", String::from_utf8_lossy(name));
         }
-        // So is what is no text at all, and a name without end.
+        // So are invalid UTF-8 and an endless name.
         assert_eq!(rogue.invite(busy, b"x\xff\xfey", b""), 486);
         assert_eq!(rogue.invite(busy, &[b'a'; 300], b""), 486);
-        // A number with such things in it is no number.
+        // A number with such characters is not dialable.
         for number in [&b"+3120123'--;0486"[..], b"+31201%22},{0486", b"$var(answer)"] {
             let code = rogue.invite(number, b"+31201111111", b"");
             assert!([400, 404].contains(&code), "{code} to {}", String::from_utf8_lossy(number));
@@ -101,12 +101,12 @@ on_sqlite! {
         // A long header is carried along.
         let long = [&b"X-Long: "[..], &[b'z'; 8000], b"\r\n"].concat();
         assert_eq!(rogue.invite(busy, b"+31201111111", &long), 486);
-        // A way of its own choosing is not taken.
+        // A Route header of the caller is ignored.
         let route = format!("Route: <sip:{}:5060;lr>\r\n", lab.net.second_upstream());
         let stranger = Rogue::at(&lab, &lab.net.stranger());
         assert_eq!(stranger.invite(busy, b"+31201111111", route.as_bytes()), 403);
 
-        // Nor does a tag make a new call part of one that we know.
+        // A tag does not make a new call part of a known dialog.
         let ours = format!("Route: <sip:{};lr>\r\n{route}", lab.net.edge());
         for method in ["INVITE", "BYE", "REFER", "UPDATE"] {
             let call_id = uuid().to_string();

@@ -5,7 +5,7 @@ use super::programs::Sipp;
 use crate::world::engines::both;
 use crate::world::fixtures::count;
 
-/// How many talk when something is killed.
+/// Live calls at the time of the kill.
 const LIVE: usize = 100;
 /// Long enough for all of them to be live at the same time on a busy machine.
 const TALK_MILLIS: u64 = 15_000;
@@ -13,7 +13,7 @@ const TALK_MILLIS: u64 = 15_000;
 const A_SECOND: i64 = NANOS_PER_CENT / 10;
 const CENTS: i64 = 10_000;
 
-/// A hundred callers who talk, as the service says.
+/// A hundred answered live calls.
 async fn a_hundred_talk(lab: &Lab<'_>) -> Sipp {
     let phones = lab.dial_many("caller", "+31201234567", TALK_MILLIS, LIVE);
     lab.until("a hundred talk", async || lab.answered_calls().await == 100).await;
@@ -21,7 +21,7 @@ async fn a_hundred_talk(lab: &Lab<'_>) -> Sipp {
     phones
 }
 
-/// Callers of whom some are just being decided about, ring, or are answered.
+/// More calls, some in authorization, some ringing, some answered.
 async fn more_begin(lab: &Lab<'_>, scenario: &str) -> Sipp {
     let (before, phones) = (lab.live_calls().await, lab.dial_many(scenario, "+31201234568", 100, 20));
     lab.until("more calls begin", async || lab.live_calls().await > before).await;
@@ -36,7 +36,7 @@ both! {
         lab.service.kill();
         let late = lab.heard(late).await;
         assert!(late.codes.len() == 20 && late.codes.iter().all(|code| [200, 503].contains(code)), "{late:?}");
-        // Nobody answers for new calls, so none begin; soon without even asking.
+        // Without the service no new call begins; soon the edge does not even ask.
         lab.until("nobody asks any more", async || {
             assert_eq!(lab.call("caller", "+31201234567", 100).await, 503);
             lab.healthz().await == Some(503)
@@ -77,7 +77,7 @@ both! {
     async fn calls_survive_an_edge_restart_and_lost_ones_are_closed(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
-        // PhoneResult of again after their answer: they are written down.
+        // The edge sent events after the answer, so these calls are stored.
         let seen = "SELECT COUNT(*) FROM live_calls WHERE seen_at > answered_at";
         lab.until("they are kept alive", async || count(db, seen).await == 100).await;
         let ringing = lab.dial("wait_for_bye", "+31201230180", 0);

@@ -27,7 +27,7 @@ use crate::world::process::Process;
 /// The deck of the upstream that is asked first. A second to the Netherlands is sold at a tenth of a cent, to the United
 /// Kingdom at half a cent.
 const FIRST_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.05\n44,UK,GB,0.25\n";
-/// The deck of the other, who asks what customers pay.
+/// The deck of the other upstream, whose cost equals the sell rate.
 const SECOND_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.06\n44,UK,GB,0.3\n";
 
 pub const NANOS_PER_CENT: i64 = 10_000_000;
@@ -115,7 +115,7 @@ const TOLERANCE_MILLIS: i64 = 1000;
 pub type CdrRow = (String, String, i64, i64);
 
 impl<'a> Lab<'a> {
-    /// The customer has so many cents, and its trunk this many channels.
+    /// Starts with this balance in cents and this channel cap.
     pub async fn start(db: &'a TestDb, cents: i64, channels: i64) -> Lab<'a> {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
         let service = serve(db, &net, &folder);
@@ -166,7 +166,7 @@ impl<'a> Lab<'a> {
         self.until(&format!("{number} upstreams are {health}"), async || count(self.db, sql).await == number).await;
     }
 
-    /// Waits until something is so.
+    /// Waits for a condition; fails on timeout.
     pub async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
         let came = comes_true(is_so).await;
         assert!(came, "in vain: {what}; Kamailio says {:#?}", self.kamailio.complaints());
@@ -182,7 +182,7 @@ impl<'a> Lab<'a> {
         Sipp::phone(self.folder.path(), &self.net.edge(), scenario, (address, port), number, talk_millis)
     }
 
-    /// Begins so many calls of the customer's.
+    /// Begins this many calls of the customer.
     pub fn dial_many(&self, scenario: &str, number: &str, talk_millis: u64, calls: usize) -> Sipp {
         let (address, port) = (self.net.customer(), self.ports.fetch_add(1, Ordering::Relaxed));
         let (folder, edge) = (self.folder.path(), self.net.edge());
@@ -258,7 +258,7 @@ impl<'a> Lab<'a> {
         count(self.db, "SELECT COUNT(*) FROM live_calls WHERE answered_at IS NOT NULL").await
     }
 
-    /// What the customer has, and what of it is held; in nanos.
+    /// The customer's balance and the held part of it, in nanos.
     pub async fn balance_and_held(&self) -> (i64, i64) {
         let mut conn = self.db.read().await.unwrap();
         let balance = ledger::balance(&mut conn, self.account, Currency::EUR).await.unwrap();
@@ -275,7 +275,7 @@ impl<'a> Lab<'a> {
         posted.await.unwrap();
     }
 
-    /// Lets the customer have a number, which costs two euros at first.
+    /// Rents a number to the customer for 2 EUR.
     pub async fn rent_number(&self) -> String {
         let terms = "NL,local,Amsterdam,3120,voice,1.00,1.00,api";
         upload_inventory(&self.admin, &self.first_upstream, &inventory_csv(31_201_000_000, 1, terms)).await.expect(202);
@@ -312,7 +312,7 @@ impl<'a> Lab<'a> {
         healthz(&self.net).await
     }
 
-    /// Ends the lab; refuses to when its books are not in order.
+    /// Ends the lab after checking the ledger and the CDRs.
     pub async fn end(self) {
         let verified = self.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
@@ -324,7 +324,7 @@ impl<'a> Lab<'a> {
     }
 }
 
-/// Whether something comes to be so while we wait.
+/// Waits for a condition; false on timeout.
 pub async fn comes_true(is_so: impl AsyncFn() -> bool) -> bool {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     let waiting = async {

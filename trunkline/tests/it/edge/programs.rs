@@ -13,11 +13,11 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A child that ends with its test, however that ends.
+/// A child process that ends with its test, passed or failed.
 struct Owned(Child);
 
 impl Owned {
-    /// Ends it and everything it started, as a power cut would.
+    /// Kills it and its children.
     fn kill(&mut self) {
         let group = format!("-{}", self.0.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
@@ -158,12 +158,12 @@ impl Sipp {
         Sipp::start(folder, &format!("curious-{address}"), "callee", &whole)
     }
 
-    /// A phone that calls a number and talks for so long.
+    /// A phone that calls a number and talks for this long.
     pub fn phone(folder: &Path, edge: &str, scenario: &str, from: From<'_>, number: &str, talk_millis: u64) -> Sipp {
         Sipp::phones(folder, edge, scenario, from, number, talk_millis, 1)
     }
 
-    /// So many phones at one address, fifty of which begin in a second.
+    /// This many phones at one address, fifty of which start per second.
     pub fn phones(
         folder: &Path,
         edge: &str,

@@ -17,7 +17,7 @@ const TOKEN: &str = "0199a000-0000-7000-8000-00000000000a";
 /// A service that answers only when the test allows it.
 #[derive(Clone)]
 struct Oracle {
-    /// What it says to every question, once it may.
+    /// Its decision for every request.
     decision: Arc<Value>,
     speaks: watch::Sender<bool>,
     questions: Arc<Mutex<Vec<Value>>>,

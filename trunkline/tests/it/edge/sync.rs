@@ -27,7 +27,7 @@ on_sqlite! {
         let arguments = [&["switch", "sync"], &place[..]].concat();
         let sync = Helper::start(process::program(db, lab.folder.path(), &settings, &arguments));
 
-        // The edge remembers for a while who is a stranger; an address that is allowed is none.
+        // The edge caches unknown sources for a while; an allowed address is removed from that cache.
         let (address, other) = (lab.net.stranger(), lab.net.host(4));
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403);
         let second = trunk_with_source(&lab.customer, json!({"name": "Second"}), &address).await;

@@ -54,7 +54,7 @@ both! {
         let forget = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE invoices SET content_hash = NULL", &[])));
         forget.await.unwrap();
         assert_eq!(customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"], json!(null));
-        // Whoever asks before the job has run is given the same document.
+        // A request before the job has run gets the same document.
         let link = customer.get(&format!("/invoices/{invoice}/pdf")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
         assert_eq!(world.anyone().get(&link).await.status, 200);
         let payload = json!({"series": "invoice", "invoice": invoice});
@@ -68,7 +68,7 @@ both! {
     async fn an_invoice_pdf_asks_only_for_what_the_balance_lacked(db) {
         let world = World::start(db).await;
         for (paid_in, lent, paid, due) in [
-            // Nothing was there for it, all but a fraction of a cent was, and all was.
+            // The balance covered nothing, all but a fraction of a cent, and all of it.
             (euros(0), euros(0), 0, 12_100),
             (euros(50), euros(0), 5_000, 7_100),
             (eur(120_999_999_999), euros(0), 12_099, 1),

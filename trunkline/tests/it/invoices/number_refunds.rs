@@ -14,7 +14,7 @@ use crate::world::fixtures::numbers::{DOCUMENTS_REQUIRED, create_group, customer
 
 const CORA: &str = "cora@customer.example";
 
-/// A customer with so many cents, calls of so many euros, and a number order of 6.50 whose documents are looked at.
+/// A customer with this balance in cents, calls of this many euros, and a number order of 6.50 EUR under review.
 struct Waiting {
     account: AccountId,
     intake: String,

@@ -73,7 +73,7 @@ both! {
         refused(&world, "bad before good", &["Bearer x", &good]).await;
         refused(&world, "good before bad", &[&good, "Bearer x"]).await;
 
-        // Nor does a token count that is anywhere else.
+        // A token in any other place is ignored.
         let caller = world.anyone();
         caller.get(&format!("/me?access_token={token}")).await.problem(401, "auth.token_invalid");
         caller.header("Cookie", &format!("access_token={token}")).get("/me").await.problem(401, "auth.token_invalid");

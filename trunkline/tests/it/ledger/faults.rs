@@ -8,7 +8,7 @@ use crate::world::process;
 
 const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_postings", "ledger_days", "ledger_holds"];
 
-/// What is done to the tables, and what is said about it.
+/// Each is an alteration of the tables and the fault it must cause.
 const ALTERATIONS: &[(&str, &str)] = &[
     (
         "UPDATE ledger_postings SET amount = amount + 1 WHERE book = 'calls'
@@ -118,7 +118,7 @@ async fn tamper(db: &TestDb, sql: &str) {
     }
 }
 
-/// Takes the unique constraint from the names of transactions.
+/// Drops the unique constraint on kind and reference.
 async fn unbind_names(db: &TestDb) {
     if db.is_shared() {
         let sql = "ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_transactions_kind_reference_key";

@@ -45,7 +45,7 @@ both! {
         assert_eq!(refused.to_string(), "5.00 EUR is required and 4.00 EUR is available");
         let grown = run(db, renew("c1", eur(10))).await.unwrap().held();
         assert_eq!((grown.amount, grown.expires_at), (eur(10), NOW.plus(MINUTE * 2)));
-        // Said twice it is still the same.
+        // A repeat changes nothing.
         run(db, renew("c1", eur(10))).await.unwrap();
         run(db, Action::DebitUnguarded(call(account, "c2", eur(50)))).await.unwrap();
         run(db, renew("c1", eur(3))).await.unwrap();

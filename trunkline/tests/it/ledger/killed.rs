@@ -98,7 +98,7 @@ async fn repeated(admin: &Client, credits: Vec<Credit>) -> Vec<Value> {
     lines
 }
 
-/// The customer reads these lines and no others, and has what they come to.
+/// Asserts that the customer has exactly these transactions and their sum as balance.
 async fn assert_ledger(caller: &Client, customer: &Person, expected: &[Value]) {
     let mut ledger = caller.get("/account/ledger?limit=200").await.ok();
     assert_eq!(ledger["meta"]["next_cursor"], Value::Null);

@@ -32,7 +32,7 @@ both! {
                 load.spawn(async move {
                     loop {
                         let answer = caller.post("/numbers/orders", body.clone()).await;
-                        // A full service says so, and is asked again.
+                        // A 503 of the busy service is retried.
                         if answer.status != 503 {
                             return answer;
                         }

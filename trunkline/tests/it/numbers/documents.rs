@@ -38,7 +38,7 @@ async fn submit_documents(customer: &Session, ordered: &Value) -> String {
     intake
 }
 
-/// That nothing is left of an order but its history.
+/// Asserts that an order is fully undone, except for its history.
 async fn is_undone(world: &World, customer: &Session, ordered: &Value, status: &str) -> Value {
     let ended = get_order(customer, ordered).await;
     assert_eq!((&ended["status"], &ended["did"]), (&json!(status), &json!(null)));

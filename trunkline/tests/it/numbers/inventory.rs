@@ -106,7 +106,7 @@ both! {
         assert_eq!(free_numbers(&world.node.app.db).await, 4);
         let customer = world.minted(Role::Customer).await;
         assert_eq!(inventory_groups(&customer, "?regulatory=docs_required&prefix=3120").await.len(), 1);
-        // What the team said still counts when the number comes again.
+        // The team's setting survives another import of the number.
         let upstream = numbers[0]["upstream_id"].as_str().unwrap();
         import_inventory(&world, &admin, upstream, &inventory_csv(31_201_000_000, 3, &AMSTERDAM.replace("1.50", "2.00"))).await;
         let offers = inventory_groups(&customer, "?prefix=3120").await;

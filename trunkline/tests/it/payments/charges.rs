@@ -41,7 +41,7 @@ both! {
         world.settle().await;
         assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 1);
-        // The answer to the charge or the callback, whichever was first.
+        // The response to the charge or the webhook, whichever was first.
         let outcomes: Vec<String> = audit_rows(db, "recharge.settle").await.into_iter().map(|(_, outcome)| outcome).collect();
         assert_eq!(outcomes, ["success"]);
         let listed = cora.get("/payments/topups").await.ok();

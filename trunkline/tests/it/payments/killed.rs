@@ -20,7 +20,7 @@ const ROUNDS: u8 = 3;
 const CUSTOMERS: usize = 4;
 const SETTINGS: [(&str, &str); 2] = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
 
-/// What customers did before the power went.
+/// What customers did before the kill.
 #[derive(Default)]
 struct Done {
     /// How many top-ups were asked for.
@@ -65,7 +65,7 @@ both! {
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, done.asked);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, done.asked);
-        // What the dead programs held is free when their leases end.
+        // Jobs of killed processes are free when their leases end.
         for _ in 0..3 {
             node.advance(600).await;
         }

@@ -62,7 +62,7 @@ both! {
         world.advance(1_800).await;
         assert_eq!(failures(&world).await, ["insufficient_funds"]);
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
-        // The card rests for an hour, and is tried again.
+        // The card is tried again after an hour.
         world.advance(3_601).await;
         assert_eq!((ledger_cents(db, &cora).await, charges(&revolut), count(db, RECHARGES).await), (5_000, 2, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);

@@ -37,7 +37,7 @@ fn all() -> Value {
     json!({"reason": "closed"})
 }
 
-/// What the customer used: calls for so many cents.
+/// Posts call charges of this many cents.
 async fn use_up(db: &TestDb, session: &Session, cents: i64) {
     let account: AccountId = session.account_id.parse().unwrap();
     let spent = Money::from_minor(cents, Currency::EUR).unwrap();

@@ -21,7 +21,7 @@ use crate::world::fixtures::payments::{
 use crate::world::fixtures::{count, execute};
 use crate::world::payer::{Payer, fresh_key};
 
-/// A top-up of 25 euros whose request never came to its end, with the order that the provider has opened for it.
+/// An interrupted top-up of 25 EUR, with the order that the provider opened for it, if any.
 struct CutOff {
     id: PaymentId,
     account: AccountId,

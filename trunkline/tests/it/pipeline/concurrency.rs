@@ -21,7 +21,7 @@ both! {
         let refused = world.anyone().get("/questions?number=1").await;
         assert_eq!(refused.header("retry-after"), Some("1"));
         refused.problem(503, "service.unavailable");
-        // Whoever watches the service is not turned away with its clients.
+        // Health checks are not refused with the clients.
         world.operations().get("/readyz").await.expect(200);
         RELEASE.add_permits(8);
         while let Some(answer) = running.join_next().await {
@@ -66,7 +66,7 @@ both! {
         while TcpStream::connect(public).await.is_ok() {
             tokio::task::yield_now().await;
         }
-        // Whoever balances the load learns of it while requests still run.
+        // The load balancer sees it while requests are still running.
         let unready = ops.get("/readyz").await;
         assert_eq!(unready.header("retry-after"), Some("1"));
         unready.problem(503, "service.unavailable");

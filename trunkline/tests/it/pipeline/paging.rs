@@ -120,7 +120,7 @@ async fn page(caller: &Client, cursor: Option<&str>, limit: u32) -> Shown {
     Shown { ids, next: body["meta"]["next_cursor"].as_str().map(str::to_owned) }
 }
 
-/// So many items from this id on, red and blue by turns.
+/// This many items from this id on, alternately red and blue.
 async fn fill(db: &Db, first: i64, count: i64) {
     let fill = db.tx((first, count), |conn, (first, count)| {
         Box::pin(async move {

@@ -69,7 +69,7 @@ both! {
         assert_eq!(status("203.0.113.1").await, 201);
         assert_eq!(status("203.0.113.1").await, 429);
         assert_eq!(status("203.0.113.2").await, 201);
-        // What the client wrote before the hops we trust is its own invention.
+        // Entries before the trusted hops are written by the client and ignored.
         assert_eq!(status("198.51.100.7, 203.0.113.1").await, 429);
         assert_eq!(status("203.0.113.1, 10.1.2.3").await, 429);
         assert_eq!(status("203.0.113.3, 10.1.2.3").await, 201);

@@ -200,7 +200,7 @@ async fn raw(world: &World, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A body of so many thousand bytes, its length untold.
+/// A chunked body of this many thousand bytes.
 async fn chunked(world: &World, caller: &Client, chunks: usize) -> String {
     let head = format!(
         "POST /v1/marks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {}\r\n\

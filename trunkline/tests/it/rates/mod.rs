@@ -57,7 +57,7 @@ both! {
         assert_eq!(prefixes(&customer.get("/rates").await.ok()), ["31", "3161"]);
         assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "over_price")]));
 
-        // Who asks least makes the price, whatever its markup.
+        // The upstream with the lowest cost sets the sell rate, whatever its markup.
         update_upstream(&admin, &a, json!({"markup_percent": 300})).await.ok();
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.04"));
         assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "within_price")]));

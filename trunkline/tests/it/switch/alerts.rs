@@ -98,7 +98,7 @@ both! {
                              AND destination_name = 'Netherlands' AND charge = 1000000";
         assert_eq!(scene.count(forgotten).await, 2_100);
         assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE called = '+31201234567'").await, 1);
-        // What arrives too late has no numbers from the start, and is still known.
+        // A CDR imported after the retention is stored without numbers, and duplicates are still recognised.
         keep(&scene, &[cdr_line(&scene, "late", first + 2, 0, json!({}))]).await;
         assert_eq!(scene.count(forgotten).await, 2_101);
         let again = send_cdrs(&scene, &ndjson(&[cdr_line(&scene, "late", first + 2, 0, json!({}))])).await.ok();

@@ -27,7 +27,7 @@ both! {
             "decision": "allow", "call_token": token, "account_id": scene.customer.account_id, "trunk_id": scene.trunk,
             "leg": "origination", "max_seconds": 300, "groups": [], "routes": [], "target_uri": INBOUND_URI,
         }));
-        // The same question has the same answer, though the trunk is another by now.
+        // A repeated request gets the same decision, although the trunk has changed.
         update_trunk(&scene.customer, &scene.trunk, json!({"inbound_uri": null})).await;
         assert_eq!(scene.allowed(asked).await, answer);
         assert_eq!(scene.denied(origination_call()).await, deny_reason("no_inbound_uri", 480));

@@ -14,7 +14,7 @@ use super::engines::TestDb;
 
 pub struct Process {
     child: Child,
-    /// Kept open, since the service may have more to say.
+    /// Kept open, because the service may print more.
     _words: BufReader<ChildStdout>,
     public: String,
     ops: String,
@@ -87,7 +87,7 @@ impl Process {
         Client::new(self.http.clone(), self.public.clone(), Some(token.to_owned()))
     }
 
-    /// Somebody who has signed in just now.
+    /// Signs in and returns the caller.
     pub async fn sign_in(&self, email: &str) -> Client {
         let session = self.anyone().post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.ok();
         self.bearing(session["access_token"].as_str().unwrap())
@@ -103,7 +103,7 @@ impl Process {
         &self.switch_secret
     }
 
-    /// Moves the time forward; everything that fell due has run when this returns.
+    /// Advances the clock; every job that became due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
         self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
@@ -112,7 +112,7 @@ impl Process {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

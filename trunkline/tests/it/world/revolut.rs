@@ -43,9 +43,9 @@ pub struct RevolutServer {
 pub enum Fault {
     /// Nothing.
     Passes,
-    /// It is done, and the answer is lost.
+    /// The request takes effect, and the response is lost.
     LosesAnswer,
-    /// It is not done: too many requests.
+    /// The request is refused with 429.
     AsksToWait(u32),
     /// The request is held back until the test releases it.
     HoldsBack(Arc<HeldBack>),
@@ -78,7 +78,7 @@ struct Books {
     troubles: VecDeque<Fault>,
     /// Nothing is answered.
     is_away: bool,
-    /// Orders that the banks are at cannot be cancelled.
+    /// Orders in processing cannot be cancelled.
     is_firm: bool,
     requests: usize,
 }
@@ -137,12 +137,12 @@ impl RevolutServer {
         self.books.lock().unwrap().is_away = false;
     }
 
-    /// Cancels no order that the banks are at.
+    /// Refuses to cancel orders in processing.
     pub fn is_firm(&self) {
         self.books.lock().unwrap().is_firm = true;
     }
 
-    /// Decides what the next charge of a saved card comes to; by default it goes through.
+    /// Sets the result of the next charge to a saved card; by default it succeeds.
     pub fn next_charge(&self, state: &'static str, reason: Option<&'static str>) {
         self.books.lock().unwrap().charges.push_back((state, reason));
     }
@@ -151,8 +151,8 @@ impl RevolutServer {
         self.books.lock().unwrap().orders.get_mut(id).unwrap()["state"] = json!(state);
     }
 
-    /// What a payer does at the hosted checkout: after one attempt that is declined, it pays. A card that is only shown
-    /// is saved.
+    /// Pays an order at the hosted checkout, after one declined attempt. An order without an amount only saves the
+    /// card.
     pub fn pay(&self, id: &str) {
         let mut books = self.books.lock().unwrap();
         let order = books.orders.get_mut(id).unwrap();
@@ -178,7 +178,7 @@ impl RevolutServer {
         books.customers.entry(customer).or_default().extend(saved);
     }
 
-    /// Tells a world of an event, signed as of a moment by the secret and, during a rotation, by its successor.
+    /// Sends a webhook, signed at this time with the secret and, as during a rotation, with its successor.
     pub async fn send_webhook(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
         self.send_signed_webhook(world, event, order_id, at, WEBHOOK_SECRET).await
     }

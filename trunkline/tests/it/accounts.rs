@@ -1,4 +1,4 @@
-//! The account as its users see and change it.
+//! The account as its users read and update it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -41,7 +41,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_a_patch_leaves_out_stays_and_null_clears(db) {
+    async fn a_patch_keeps_omitted_fields_and_clears_null_ones(db) {
         let (world, cora) = account(db).await;
         let before = cora.get("/account").await.ok();
         world.advance(5).await;
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_audit_log_says_what_each_changed_field_was_and_has_become(db) {
+    async fn the_audit_log_has_the_old_and_new_value_of_each_changed_field(db) {
         let (world, cora) = account(db).await;
         let changes = json!({"company_name": "Customer BV", "locale": "en", "postal_address": address(), "vat_id": "NL123456789B01"});
         cora.patch("/account", changes).await.ok();
@@ -116,7 +116,7 @@ both! {
         world.end().await;
     }
 
-    async fn another_vat_id_is_not_verified_yet(db) {
+    async fn a_changed_vat_id_is_unverified_again(db) {
         let (world, cora) = account(db).await;
         cora.patch("/account", json!({"vat_id": "NL123456789B01"})).await.ok();
         db.ddl("UPDATE accounts SET vat_status = 'valid';").await;
@@ -127,7 +127,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_unchanged_account_need_not_be_sent_again(db) {
+    async fn an_unchanged_account_is_answered_with_not_modified(db) {
         let (world, cora) = account(db).await;
         let first = cora.get("/account").await;
         let tag = first.header("etag").unwrap().to_owned();
@@ -161,7 +161,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_twenty_changes_to_one_version_one_wins(db) {
+    async fn one_of_twenty_concurrent_changes_to_a_version_succeeds(db) {
         let (world, cora) = account(db).await;
         let tag = cora.get("/account").await.header("etag").unwrap().to_owned();
         let caller = cora.header("If-Match", &tag);
@@ -176,7 +176,7 @@ both! {
         world.end().await;
     }
 
-    async fn changes_of_different_fields_at_once_all_stay(db) {
+    async fn concurrent_changes_of_different_fields_are_all_kept(db) {
         let (world, cora) = account(db).await;
         for round in 0..10 {
             let (name, vat_id) = (format!("Company {round}"), format!("NL{round}"));
@@ -192,12 +192,12 @@ both! {
         world.end().await;
     }
 
-    async fn support_reads_the_carriers_account_and_leaves_its_changes_to_admins(db) {
+    async fn support_reads_the_operators_account_and_only_admins_change_it(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let wanted = json!({"email": "sam@carrier.example", "name": "Sam Support", "roles": ["support"]});
         admin.post("/admin/users", wanted).await.expect(201);
-        let token = world.letters().await.pop().unwrap().token();
+        let token = world.mails().await.pop().unwrap().token();
         let sam = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
         assert_eq!(sam.get("/account").await.ok()["company_name"], "Carrier BV");
         sam.patch("/account", json!({"company_name": "Sam BV"})).await.problem(403, "auth.forbidden");
@@ -205,7 +205,7 @@ both! {
         world.end().await;
     }
 
-    async fn each_sees_its_own_account_only(db) {
+    async fn a_caller_sees_only_its_own_account(db) {
         let (world, cora) = account(db).await;
         let carl = world.customer("carl@customer.example").await;
         carl.patch("/account", json!({"company_name": "Carl's"})).await.ok();

@@ -1,34 +1,22 @@
-//! The networks that trunks take calls from, and what switches hear of them.
+//! Allow-lists of trunks, and the copy that switches read.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use std::net::Ipv6Addr;
 
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
-use crate::coverage::examples::key;
-use crate::trunks::add;
 use crate::world::World;
-use crate::world::client::{Answer, Client};
+use crate::world::client::Client;
 use crate::world::engines::both;
-
-/// Lists a network on a trunk.
-pub async fn allow(customer: &Client, trunk: &str, cidr: &str) -> Answer {
-    customer.with_key(key()).post(&format!("{trunk}/ip-allow-list"), json!({"cidr": cidr})).await
-}
-
-/// An address of the public internet that no other test has.
-pub fn some_address() -> String {
-    Ipv6Addr::from((0x2a00_u128 << 112) | (key().as_u128() >> 16)).to_string()
-}
+use crate::world::fixtures::key;
+use crate::world::fixtures::trunks::{allow_network, create_trunk};
 
 async fn listed(customer: &Client, trunk: &str) -> Vec<Value> {
     let page = customer.get(&format!("{trunk}/ip-allow-list?limit=200")).await.ok();
     page["data"].as_array().unwrap().clone()
 }
 
-/// The networks that a switch hears of, with their trunks.
+/// The networks that a switch reads, with their trunks.
 async fn switch_sees(world: &World) -> Vec<(String, String)> {
     let config = world.operations().get("/switch/config").await.ok();
     assert_eq!(config["dispatcher"], json!([]));
@@ -38,11 +26,11 @@ async fn switch_sees(world: &World) -> Vec<(String, String)> {
 }
 
 both! {
-    async fn a_network_is_listed_in_its_own_form_and_removed(db) {
+    async fn a_network_is_listed_in_canonical_form_and_removed(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let trunk = add(&cora, "First").await;
-        let first = allow(&cora, &trunk, "8.8.8.8").await.expect(201);
+        let trunk = create_trunk(&cora, "First").await;
+        let first = allow_network(&cora, &trunk, "8.8.8.8").await.expect(201);
         assert_eq!(first["cidr"], "8.8.8.8/32");
         assert!(first.get("note").is_none() && first["created_at"].is_string());
         world.advance(1).await;
@@ -53,20 +41,20 @@ both! {
         assert_eq!(listed(&cora, &trunk).await, [second, first.clone()]);
 
         let entry = format!("{path}/{}", first["id"].as_str().unwrap());
-        let other = add(&cora, "Second").await;
+        let other = create_trunk(&cora, "Second").await;
         let elsewhere = format!("{other}/ip-allow-list/{}", first["id"].as_str().unwrap());
         cora.with_key(key()).delete(&elsewhere).await.problem(404, "not_found");
         cora.with_key(key()).delete(&entry).await.expect(204);
         cora.with_key(key()).delete(&entry).await.problem(404, "not_found");
         assert_eq!(listed(&cora, &trunk).await.len(), 1);
-        allow(&cora, &other, "8.8.8.8").await.expect(201);
+        allow_network(&cora, &other, "8.8.8.8").await.expect(201);
         world.end().await;
     }
 
-    async fn what_nobody_on_the_internet_can_send_from_is_refused_with_the_reason(db) {
+    async fn a_network_that_is_not_public_is_refused_with_the_reason(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let trunk = add(&cora, "First").await;
+        let trunk = create_trunk(&cora, "First").await;
         for (cidr, reason) in [
             ("carrier.example", "must be an IP address, or a network such as 8.8.8.0/28"),
             ("8.8.8.9/28", "has bits beyond its mask; the network is 8.8.8.0/28"),
@@ -76,56 +64,56 @@ both! {
             ("127.0.0.1", "must be an address or network of the public internet"),
             ("224.0.0.1", "must be an address or network of the public internet"),
         ] {
-            let refused = allow(&cora, &trunk, cidr).await.problem(422, "validation.failed");
+            let refused = allow_network(&cora, &trunk, cidr).await.problem(422, "validation.failed");
             assert_eq!(refused["invalid_params"], json!([{"name": "cidr", "reason": reason}]), "{cidr}");
         }
         assert_eq!(listed(&cora, &trunk).await, Vec::<Value>::new());
         world.end().await;
     }
 
-    async fn a_laboratory_lists_private_addresses(db) {
+    async fn private_networks_can_be_allowed_by_a_setting(db) {
         let world = World::with(db, &[("TRUNKLINE_ALLOW_PRIVATE_IPS", "on")]).await;
         let cora = world.customer("cora@customer.example").await;
-        let trunk = add(&cora, "First").await;
+        let trunk = create_trunk(&cora, "First").await;
         for cidr in ["127.0.0.1", "192.168.1.0/24", "fd00::/64"] {
-            allow(&cora, &trunk, cidr).await.expect(201);
+            allow_network(&cora, &trunk, cidr).await.expect(201);
         }
         world.end().await;
     }
 
-    async fn an_address_leads_to_one_trunk(db) {
+    async fn an_address_belongs_to_one_trunk(db) {
         let world = World::unlimited(db).await;
         let (cora, carl) =
             (world.customer("cora@customer.example").await, world.customer("carl@customer.example").await);
-        let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
-        let entry = allow(&cora, &first, "8.8.8.16/28").await.expect(201);
+        let (first, second) = (create_trunk(&cora, "First").await, create_trunk(&cora, "Second").await);
+        let entry = allow_network(&cora, &first, "8.8.8.16/28").await.expect(201);
         for overlapping in ["8.8.8.16/28", "8.8.8.20", "8.8.8.0/24"] {
             for trunk in [&first, &second] {
-                let refused = allow(&cora, trunk, overlapping).await.problem(409, "state.conflict");
+                let refused = allow_network(&cora, trunk, overlapping).await.problem(409, "state.conflict");
                 let detail = refused["detail"].as_str().unwrap();
                 assert!(detail.contains("8.8.8.16/28") && detail.contains(entry["id"].as_str().unwrap()), "{detail}");
             }
         }
-        let trunk = add(&carl, "Carl's").await;
+        let trunk = create_trunk(&carl, "Carl's").await;
         for overlapping in ["8.8.8.16/28", "8.8.8.31", "8.8.8.0/24", "8.8.8.24/29"] {
-            let refused = allow(&carl, &trunk, overlapping).await.problem(409, "resource.in_use");
+            let refused = allow_network(&carl, &trunk, overlapping).await.problem(409, "resource.in_use");
             let detail = refused["detail"].as_str().unwrap();
             assert!(!detail.contains(entry["id"].as_str().unwrap()) && !detail.contains("8.8.8"), "{detail}");
         }
         for beside in ["8.8.8.15", "8.8.8.32/27", "8.8.9.0/24", "2a00:808:810::/48"] {
-            allow(&carl, &trunk, beside).await.expect(201);
+            allow_network(&carl, &trunk, beside).await.expect(201);
         }
         world.end().await;
     }
 
-    async fn of_two_accounts_that_list_overlapping_networks_at_once_one_succeeds(db) {
+    async fn one_of_two_concurrent_overlapping_networks_is_accepted(db) {
         let world = World::unlimited(db).await;
         let (cora, carl) =
             (world.customer("cora@customer.example").await, world.customer("carl@customer.example").await);
-        let (hers, his) = (add(&cora, "Hers").await, add(&carl, "His").await);
+        let (hers, his) = (create_trunk(&cora, "Hers").await, create_trunk(&carl, "His").await);
         for round in 0..50 {
             let (wide, narrow) = (format!("8.8.{round}.0/24"), format!("8.8.{round}.128/25"));
-            let (first, second) = join(allow(&cora, &hers, &wide), allow(&carl, &his, &narrow)).await;
+            let (first, second) = join(allow_network(&cora, &hers, &wide), allow_network(&carl, &his, &narrow)).await;
             match (first.status, second.status) {
                 (201, _) => drop(second.problem(409, "resource.in_use")),
                 _ => {
@@ -138,28 +126,28 @@ both! {
         world.end().await;
     }
 
-    async fn a_trunk_lists_sixty_networks_at_most_even_when_they_come_at_once(db) {
+    async fn a_trunk_has_at_most_sixty_networks_even_under_concurrency(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let trunk = add(&cora, "First").await;
+        let trunk = create_trunk(&cora, "First").await;
         let mut added = 0;
         for block in 0..7 {
             let networks: Vec<String> = (0..10).map(|host| format!("8.8.{block}.{host}")).collect();
-            let answers = join_all(networks.iter().map(|network| allow(&cora, &trunk, network))).await;
+            let answers = join_all(networks.iter().map(|network| allow_network(&cora, &trunk, network))).await;
             added += answers.iter().filter(|answer| answer.status == 201).count();
         }
         assert_eq!((added, listed(&cora, &trunk).await.len()), (60, 60));
-        allow(&cora, &trunk, "8.8.8.8").await.problem(409, "state.conflict");
+        allow_network(&cora, &trunk, "8.8.8.8").await.problem(409, "state.conflict");
         world.end().await;
     }
 
-    async fn switches_hear_at_once_and_on_every_node_where_calls_may_come_from(db) {
+    async fn every_node_serves_a_changed_allow_list_to_switches_immediately(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
+        let (first, second) = (create_trunk(&cora, "First").await, create_trunk(&cora, "Second").await);
         assert_eq!(switch_sees(&world).await, []);
-        allow(&cora, &second, "2a00::1").await.expect(201);
-        allow(&cora, &first, "8.8.8.0/28").await.expect(201);
+        allow_network(&cora, &second, "2a00::1").await.expect(201);
+        allow_network(&cora, &first, "8.8.8.0/28").await.expect(201);
         let expected = |cidr: &str, trunk: &String| (cidr.to_owned(), trunk.clone());
         let both = [expected("8.8.8.0/28", &first), expected("2a00::1/128", &second)];
         assert_eq!(switch_sees(&world).await, both);
@@ -178,7 +166,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_who_knows_the_switch_secret_hears_it(db) {
+    async fn the_allow_lists_need_the_switch_secret(db) {
         let world = World::start(db).await;
         let config = format!("http://{}/switch/config", world.node.ops);
         world.anyone().get(&config).await.problem(401, "auth.token_invalid");

@@ -1,4 +1,4 @@
-//! The audit log is a chain, and whoever tampers with it is found out by `trunkline audit verify`.
+//! The audit chain: `trunkline audit verify` finds every altered, deleted or inserted row.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,7 +32,7 @@ const ALTERATIONS: [&str; 14] = [
 ];
 
 both! {
-    async fn a_chain_that_nobody_touched_holds(db) {
+    async fn an_untouched_audit_chain_verifies(db) {
         let folder = written(db, 6).await;
         assert_eq!(verify(db, &folder), (true, "The audit chain holds: 6 rows.".into()));
     }
@@ -52,7 +52,7 @@ both! {
         assert!(verify(db, &folder).0);
     }
 
-    async fn a_row_that_is_gone_is_missed_wherever_it_stood(db) {
+    async fn a_deleted_row_is_found_at_any_position(db) {
         let folder = written(db, 6).await;
         change(db, "DELETE FROM audit_log WHERE seq = 6").await;
         let (holds, message) = verify(db, &folder);
@@ -68,7 +68,7 @@ both! {
         assert!(!holds && message.contains("ends with row 0, its head says 6"), "{message}");
     }
 
-    async fn a_row_that_was_put_in_is_found(db) {
+    async fn an_inserted_row_is_found(db) {
         let folder = written(db, 6).await;
         change(
             db,
@@ -80,14 +80,14 @@ both! {
         assert!(!holds && message.contains("row 7 "), "{message}");
     }
 
-    async fn a_head_that_was_turned_back_is_found(db) {
+    async fn a_rewound_chain_head_is_found(db) {
         let folder = written(db, 6).await;
         change(db, "UPDATE audit_head SET hash = (SELECT hash FROM audit_log WHERE seq = 5)").await;
         let (holds, message) = verify(db, &folder);
         assert!(!holds && message.contains("the head was changed"), "{message}");
     }
 
-    async fn fifty_changes_at_once_make_one_chain_without_a_gap(db) {
+    async fn fifty_concurrent_changes_make_one_chain_without_a_gap(db) {
         let world = World::unlimited(db).await;
         let mut callers: Vec<Client> = Vec::new();
         for _ in 0..50 {
@@ -106,7 +106,7 @@ both! {
     }
 }
 
-/// A log of so many rows, written by a service that has ended; answers the folder of its secrets.
+/// A log of this many rows, written by a stopped service; returns the folder with its secrets.
 async fn written(db: &TestDb, rows: usize) -> TempDir {
     let world = World::unlimited(db).await;
     let caller = world.minted(Role::Customer).await;

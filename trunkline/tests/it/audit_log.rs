@@ -20,7 +20,7 @@ async fn actions(team: &Client, query: &[(&str, &str)]) -> Vec<String> {
 }
 
 both! {
-    async fn it_is_filtered_by_who_what_when_and_how_it_ended(db) {
+    async fn the_audit_log_is_filtered_by_actor_action_time_and_outcome(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         world.advance(10).await;
@@ -59,7 +59,7 @@ both! {
         world.end().await;
     }
 
-    async fn its_pages_neither_repeat_nor_miss_a_row_while_more_are_written(db) {
+    async fn audit_pages_neither_repeat_nor_miss_rows_during_writes(db) {
         let world = World::unlimited(db).await;
         let cora = world.minted(Role::Customer).await;
         let sam = world.minted(Role::Support).await;

@@ -1,14 +1,14 @@
-//! The balance, its lines, and what the team does to them.
+//! The balance, its transactions, and credits by the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 fn eur(minor: i64) -> Value {
     json!({"amount_minor": minor, "currency": "EUR"})
@@ -20,7 +20,7 @@ async fn credit(admin: &Client, customer: &str, minor: i64) -> Answer {
 }
 
 both! {
-    async fn an_account_that_never_had_money_has_a_balance_of_nothing(db) {
+    async fn a_new_account_has_a_balance_of_zero(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         let balance = customer.get("/account/balance").await.ok();
@@ -36,7 +36,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_credit_is_a_line_that_the_customer_reads(db) {
+    async fn a_credit_appears_in_the_customers_transactions(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         let line = credit(&admin, &customer.account_id, 1250).await.expect(201);
@@ -50,7 +50,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_was_given_is_taken_back_only_as_far_as_it_is_there(db) {
+    async fn a_negative_credit_takes_no_more_than_is_available(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         credit(&admin, &customer.account_id, 1000).await.expect(201);
@@ -66,7 +66,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_credit_that_makes_no_sense_is_refused(db) {
+    async fn an_invalid_credit_is_refused(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         assert_eq!(credit(&admin, &customer.account_id, 0).await.invalid(), ["amount"]);
@@ -80,7 +80,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_credit_sent_twice_is_given_once(db) {
+    async fn a_credit_repeated_under_its_key_is_posted_once(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         let body = json!({"customer_id": customer.account_id, "amount": eur(100), "reason": "Sorry"});
@@ -91,7 +91,7 @@ both! {
         world.end().await;
     }
 
-    async fn lines_are_paged_newest_first_while_others_arrive(db) {
+    async fn transactions_are_paged_newest_first_while_others_arrive(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         for cents in 1..=5 {
@@ -109,7 +109,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_customer_sees_no_line_of_another(db) {
+    async fn a_customer_does_not_see_anothers_transactions(db) {
         let world = World::start(db).await;
         let (one, other) = (world.customer("one@example.com").await, world.customer("other@example.com").await);
         world.top_up(&one.account_id, 100).await;
@@ -118,7 +118,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_team_sets_what_a_customer_must_leave(db) {
+    async fn the_team_sets_a_customers_minimum_balance(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         let path = format!("/admin/customers/{}/balance-limits", customer.account_id);

@@ -6,10 +6,10 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::{hand_in_papers, happens, profile, prospect};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::both;
+use crate::world::fixtures::onboarding::{apply_event, sign_up, submit_kyb_and_card, traffic_profile};
 use crate::world::form::{Form, pdf};
 use crate::world::payer::{Payer, set_up_card};
 
@@ -20,35 +20,35 @@ async fn decide(admin: &Session, prospect: &Session, action: &str) -> Value {
 }
 
 both! {
-    async fn a_decision_needs_no_body(db) {
+    async fn a_beta_decision_needs_no_body(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         assert_eq!(decide(&admin, &petra, "decline").await["account"]["status"], "beta_declined");
         let approved = decide(&admin, &petra, "approve").await;
         assert_eq!((&approved["account"]["status"], &approved["account"]["reviewer_note"]), (&json!("beta_approved"), &Value::Null));
 
-        let paul = prospect(&world, "paul@prospect.example").await;
+        let paul = sign_up(&world, "paul@prospect.example").await;
         let path = format!("/admin/beta/{}/approve", paul.account_id);
         let typed = admin.request(Method::POST, &path).header("content-type", "text/plain").body("{}");
         admin.send(typed).await.problem(415, "request.unsupported_media_type");
         let broken = admin.request(Method::POST, &path).header("content-type", "application/json").body("{");
         admin.send(broken).await.problem(400, "request.malformed");
         assert_eq!(admin.post(&path, json!({"note": "x"})).await.invalid(), ["note"]);
-        // Clients that always name a type do so of nothing, too.
+        // Some clients send a content type even without a body.
         admin.send(admin.request(Method::POST, &path).header("content-type", "application/json")).await.ok();
         world.end().await;
     }
 
-    async fn everyone_decided_on_this_week_is_counted_wherever_they_are_now(db) {
+    async fn every_prospect_decided_on_this_week_is_counted_whatever_its_status(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let (petra, paul) = (prospect(&world, "petra@prospect.example").await, prospect(&world, "paul@prospect.example").await);
+        let (petra, paul) = (sign_up(&world, "petra@prospect.example").await, sign_up(&world, "paul@prospect.example").await);
         decide(&admin, &petra, "decline").await;
         decide(&admin, &petra, "approve").await;
         decide(&admin, &paul, "approve").await;
         for event in [Event::KybSubmitted, Event::KybApproved, Event::ToppedUp] {
-            happens(&world, &paul, event).await;
+            apply_event(&world, &paul, event).await;
         }
         assert_eq!(paul.get("/me/account").await.ok()["status"], "live");
         let stats = |total: i64, pending: i64, approved: i64, declined: i64| {
@@ -57,13 +57,13 @@ both! {
         assert_eq!(admin.get("/admin/beta/stats").await.ok(), stats(2, 0, 2, 1));
         world.advance(7 * 24 * 3600 + 1).await;
         let admin = world.sign_in("admin@carrier.example").await;
-        let late = prospect(&world, "late@prospect.example").await;
+        let late = sign_up(&world, "late@prospect.example").await;
         decide(&admin, &late, "decline").await;
         assert_eq!(admin.get("/admin/beta/stats").await.ok(), stats(3, 0, 0, 1));
         world.end().await;
     }
 
-    async fn the_carriers_own_account_waits_in_no_queue(db) {
+    async fn the_operators_own_account_is_not_in_the_beta_queue(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         admin.get(&format!("/admin/beta/{}", admin.account_id)).await.problem(404, "not_found");
@@ -75,12 +75,12 @@ both! {
         world.end().await;
     }
 
-    async fn the_queue_shows_how_far_each_prospect_is(db) {
+    async fn the_beta_queue_shows_the_steps_each_prospect_has_done(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut prospects = Vec::new();
         for name in ["new", "first", "second", "carded"] {
-            prospects.push(prospect(&world, &format!("{name}@prospect.example")).await);
+            prospects.push(sign_up(&world, &format!("{name}@prospect.example")).await);
             world.advance(1).await;
         }
         let [_, first, second, carded] = prospects.as_slice() else { panic!("four prospects") };
@@ -88,8 +88,8 @@ both! {
         let moved = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE waitlist_tail SET ticket = 65534", &[])));
         moved.await.unwrap();
         for waiting in [first, second] {
-            hand_in_papers(db, &waiting.account_id).await;
-            waiting.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+            submit_kyb_and_card(db, &waiting.account_id).await;
+            waiting.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         }
         // A card that is verified counts, whatever is tried after it.
         Payer::at(&set_up_card(carded).await).pay(&world, "4242424242424242").await;
@@ -123,10 +123,10 @@ both! {
         world.end().await;
     }
 
-    async fn a_rejected_document_counts_no_more_here_than_elsewhere(db) {
+    async fn a_rejected_document_does_not_count_in_the_beta_queue(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let mut documents = Vec::new();
         for kind in ["company_registration", "director_id", "proof_of_address"] {
             let form = Form::document(kind, "scan.pdf", &pdf(kind));

@@ -1,4 +1,4 @@
-//! The first admin.
+//! Creating the first admin.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use crate::world::engines::both;
 use crate::world::{ADMIN_EMAIL, BOOTSTRAP_TOKEN, PASSWORD, World};
 
 both! {
-    async fn the_first_admin_is_made_once(db) {
+    async fn the_first_admin_is_created_once(db) {
         let world = World::start(db).await;
         let made = world.bootstrap(ADMIN_EMAIL).await.expect(201);
         assert!(made["account_id"].as_str().unwrap().starts_with("acc_"));
@@ -22,7 +22,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_twenty_at_once_one_is_first(db) {
+    async fn one_of_twenty_concurrent_bootstraps_succeeds(db) {
         let world = World::unlimited(db).await;
         let answers = join_all((0..20).map(|_| world.bootstrap(ADMIN_EMAIL))).await;
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 201);
@@ -34,7 +34,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_whoever_saw_the_console_may_bootstrap(db) {
+    async fn bootstrap_needs_the_token_from_the_console(db) {
         let world = World::unlimited(db).await;
         let body = json!({"legal_name": "Carrier BV", "contact_name": "Ada", "contact_email": ADMIN_EMAIL,
             "password": PASSWORD});
@@ -45,17 +45,17 @@ both! {
         for token in ["", "x", short, &long, &upper] {
             let caller = caller.header("X-Bootstrap-Token", token);
             caller.post("/admin/bootstrap", body.clone()).await.problem(403, "auth.forbidden");
-            // Nor is anything told about the body.
+            // The body is not validated either.
             caller.post("/admin/bootstrap", json!({})).await.problem(403, "auth.forbidden");
         }
         world.bootstrap(ADMIN_EMAIL).await.expect(201);
-        // Once there is an admin, the wrong token learns nothing of it.
+        // With a wrong token the response does not reveal whether there is an admin.
         let stranger = caller.header("X-Bootstrap-Token", "x");
         stranger.post("/admin/bootstrap", body).await.problem(403, "auth.forbidden");
         world.end().await;
     }
 
-    async fn every_failing_field_is_named(db) {
+    async fn every_invalid_bootstrap_field_is_named(db) {
         let world = World::unlimited(db).await;
         let caller = world.anyone().header("X-Bootstrap-Token", BOOTSTRAP_TOKEN);
         for (body, names) in [
@@ -78,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_that_is_taken_is_refused_and_bootstrap_stays_open(db) {
+    async fn bootstrap_stays_open_after_an_address_in_use_is_refused(db) {
         let world = World::unlimited(db).await;
         world.customer("cora@customer.example").await;
         world.bootstrap("Cora@Customer.example").await.problem(409, "state.conflict");

@@ -1,4 +1,4 @@
-//! A bucket in trouble: the wrong key, no bucket, a server that fails or is away, and two who want opposite things.
+//! Object storage under fault: wrong key, missing bucket, outages, and concurrent storing and deleting.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,9 +14,9 @@ use platform::outside::files::{Addressing, BucketSettings, ContentHash, Files, F
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::kyb::prospect;
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, pdf};
 use crate::world::s3::{BUCKET, DOMAIN, S3Server, SECRET, age, files_below};
 use crate::world::{World, process};
@@ -48,7 +48,7 @@ fn is_passing(error: &FilesError) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bucket_that_cannot_be_used_is_told_at_the_start_and_its_secret_is_not() {
+async fn an_unusable_bucket_is_reported_at_the_start_without_its_secret() {
     let mut server = S3Server::start().await;
     let right = server.bucket();
     let wrong = [
@@ -70,7 +70,7 @@ async fn a_bucket_that_cannot_be_used_is_told_at_the_start_and_its_secret_is_not
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bucket_can_be_part_of_the_host() {
+async fn a_bucket_can_be_addressed_in_the_host_name() {
     let server = S3Server::start().await;
     let host = format!("{BUCKET}.{DOMAIN}");
     let http = reqwest::Client::builder().no_proxy().resolve(&host, server.address).build().unwrap();
@@ -84,7 +84,7 @@ async fn a_bucket_can_be_part_of_the_host() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_is_repeated_while_the_server_fails_but_not_for_ever() {
+async fn a_failing_storage_request_is_retried_a_limited_number_of_times() {
     let server = S3Server::start().await;
     let (folder, files) = open(&server.bucket()).await;
     let files = files.unwrap();
@@ -101,7 +101,7 @@ async fn a_request_is_repeated_while_the_server_fails_but_not_for_ever() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_was_away_is_used_again_when_it_is_back() {
+async fn storage_works_again_after_an_outage() {
     let mut server = S3Server::start().await;
     let (_folder, files) = open(&server.bucket()).await;
     let files = files.unwrap();
@@ -110,14 +110,14 @@ async fn a_server_that_was_away_is_used_again_when_it_is_back() {
     for error in [put(&files, "meanwhile").await.err(), files.open_read(&before.hash).await.err()] {
         assert!(is_passing(error.as_ref().unwrap()), "{error:?}");
     }
-    server.come_back().await;
+    server.restart().await;
     assert_eq!(content(&files, &before.hash).await, Some(b"before".to_vec()));
     let after = put(&files, "meanwhile").await.unwrap();
     assert_eq!(content(&files, &after.hash).await, Some(b"meanwhile".to_vec()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_breaks_off_on_its_way_is_not_taken_for_a_whole_one() {
+async fn a_truncated_download_is_an_error() {
     let mut server = S3Server::start().await;
     let (_folder, files) = open(&server.bucket()).await;
     let files = files.unwrap();
@@ -131,7 +131,7 @@ async fn a_file_that_breaks_off_on_its_way_is_not_taken_for_a_whole_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_stored_again_while_it_is_being_removed_stays() {
+async fn a_file_stored_again_during_its_deletion_is_kept() {
     let server = S3Server::start().await;
     let (_folder, files) = open(&server.bucket()).await;
     let files = files.unwrap();
@@ -146,7 +146,7 @@ async fn a_file_stored_again_while_it_is_being_removed_stays() {
         async move { files.remove_untouched(&hash, cutoff).await }
     });
     held.arrived().await;
-    // Somebody stores it again, and looks afterwards whether that was in vain.
+    // The file is stored again; the store then checks that it was not deleted.
     let mut looking = server.hold(Method::GET);
     let storing = tokio::spawn({
         let files = files.clone();
@@ -163,7 +163,7 @@ async fn a_file_stored_again_while_it_is_being_removed_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stores_a_file_waits_until_its_removal_is_over() {
+async fn storing_a_file_waits_for_its_deletion_to_finish() {
     let server = S3Server::start().await;
     let (_folder, files) = open(&server.bucket()).await;
     let files = files.unwrap();
@@ -173,7 +173,7 @@ async fn who_stores_a_file_waits_until_its_removal_is_over() {
     std::fs::write(removing.join("somebody"), "").unwrap();
     let error = put(&files, "hello").await.unwrap_err();
     assert!(is_passing(&error) && error.to_string().contains("being removed"), "{error}");
-    // Whoever left the mark must have died since.
+    // The process that left the deletion mark is dead.
     age(&removing);
     put(&files, "hello").await.unwrap();
 }
@@ -191,11 +191,11 @@ async fn upload(session: &Session, kind: &str, content: &[u8]) -> serde_json::Va
 }
 
 both! {
-    async fn papers_go_to_the_bucket_and_come_back_by_signed_links(db) {
+    async fn documents_are_stored_in_the_bucket_and_read_by_signed_links(db) {
         let server = S3Server::start().await;
         let world = world(db, &server).await;
         let admin = world.admin().await;
-        let cora = prospect(&world, "cora@prospect.example").await;
+        let cora = sign_up(&world, "cora@prospect.example").await;
         let mut largest = pdf("");
         largest.resize(16 * 1024 * 1024, b' ');
         upload(&cora, "company_registration", &largest).await;
@@ -222,7 +222,7 @@ both! {
         world.end().await;
     }
 
-    async fn while_the_bucket_is_away_files_have_to_wait_and_nothing_else_does(db) {
+    async fn a_bucket_outage_stops_only_file_transfers(db) {
         let mut server = S3Server::start().await;
         let world = world(db, &server).await;
         let cora = world.customer("cora@customer.example").await;
@@ -232,12 +232,12 @@ both! {
         assert!(refused.header("retry-after").is_some());
         refused.problem(503, "service.unavailable");
         assert_eq!(cora.get("/me/kyb").await.ok()["uploaded_docs"], json!([]));
-        server.come_back().await;
+        server.restart().await;
         form().await.expect(201);
         world.end().await;
     }
 
-    async fn files_in_the_bucket_that_no_row_names_are_swept_up_after_a_day_and_no_others(db) {
+    async fn only_orphaned_objects_are_deleted_from_the_bucket_after_a_day(db) {
         let server = S3Server::start().await;
         let world = world(db, &server).await;
         let cora = world.customer("cora@customer.example").await;
@@ -251,7 +251,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_service_whose_bucket_is_missing_does_not_start_and_says_why(db) {
+    async fn a_service_with_a_missing_bucket_refuses_to_start_and_says_why(db) {
         let server = S3Server::start().await;
         std::fs::remove_dir(server.objects()).unwrap();
         let folder = TempDir::new().unwrap();

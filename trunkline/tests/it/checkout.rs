@@ -7,10 +7,10 @@ use data_encoding::BASE64;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::prospect;
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::payer::{Payer, set_up_card};
 
 fn text(answer: &Answer) -> String {
@@ -22,7 +22,7 @@ fn text(answer: &Answer) -> String {
 
 async fn payer(db: &TestDb) -> (World, Payer) {
     let world = World::unlimited(db).await;
-    let petra = prospect(&world, "petra@prospect.example").await;
+    let petra = sign_up(&world, "petra@prospect.example").await;
     let payer = Payer::at(&set_up_card(&petra).await);
     (world, payer)
 }
@@ -57,7 +57,7 @@ both! {
         world.end().await;
     }
 
-    async fn other_methods_are_answered_as_everywhere(db) {
+    async fn the_checkout_page_refuses_other_methods(db) {
         let (world, payer) = payer(db).await;
         let head = payer.call(Method::HEAD).await;
         assert_eq!((head.status, head.bytes.len()), (200, 0));
@@ -69,7 +69,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_goes_wrong_is_a_page_too(db) {
+    async fn checkout_errors_are_pages_too(db) {
         let (world, payer) = payer(db).await;
         let base = payer.checkout_url.rsplit_once('/').unwrap().0.to_owned();
         for stranger in ["0123456789abcdef0123456789abcdef", "no%00thing", "%3Cscript%3E"] {
@@ -88,7 +88,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_is_none_is_asked_for_again(db) {
+    async fn an_invalid_card_number_is_asked_for_again(db) {
         let (world, payer) = payer(db).await;
         let wrong: [&[(&str, &str)]; 5] = [
             &[],
@@ -107,7 +107,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_choice_is_made_once(db) {
+    async fn a_checkout_is_completed_once(db) {
         let (world, payer) = payer(db).await;
         let petra = world.sign_in("petra@prospect.example").await;
         payer.choose(&world, &[("action", "decline")]).await;
@@ -118,7 +118,7 @@ both! {
         world.end().await;
     }
 
-    async fn nobody_can_pay_after_a_day(db) {
+    async fn a_checkout_expires_after_a_day(db) {
         let (world, payer) = payer(db).await;
         world.advance(24 * 3600).await;
         assert!(!text(&payer.call(Method::GET).await).contains("<form"));

@@ -48,7 +48,7 @@ fn refused(output: &Output) -> String {
 }
 
 both! {
-    async fn the_first_admin_can_be_made_at_the_console(db) {
+    async fn the_first_admin_can_be_created_on_the_command_line(db) {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str], input: &str| trunkline(&db.url, folder.path(), arguments, input);
         let bootstrap = ["admin", "bootstrap", "--legal-name", "Carrier", "--name", "Ada", "--email", "ada@carrier.example"];
@@ -63,7 +63,7 @@ both! {
         assert!(succeeded(&run(&["audit", "verify"], "")).contains("holds: 2 rows"));
     }
 
-    async fn exchange_rates_are_imported_from_the_banks_file_and_no_other(db) {
+    async fn exchange_rates_are_imported_from_an_ecb_file_only(db) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("eurofxref-daily.xml");
         let run = |file: &Path| trunkline(&db.url, folder.path(), &["fx", "import", file.to_str().unwrap()], "");
@@ -77,7 +77,7 @@ both! {
         assert!(refused(&run(&folder.path().join("absent"))).contains("absent"));
     }
 
-    async fn work_that_was_given_up_is_shown_and_tried_again(db) {
+    async fn dead_jobs_are_listed_and_rerun(db) {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| trunkline(&db.url, folder.path(), arguments, "");
         assert_eq!(succeeded(&run(&["jobs", "dead"])), "No job is dead.\n");
@@ -111,7 +111,7 @@ both! {
         assert_eq!(db.read().await.unwrap().one::<(i64,)>(audited, &[]).await.unwrap(), (2,));
     }
 
-    async fn migrating_twice_is_migrating_once(db) {
+    async fn migrating_twice_changes_nothing(db) {
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..2 {
             assert!(succeeded(&trunkline(&db.url, folder.path(), &["migrate"], "")).contains("up to date"));
@@ -120,7 +120,7 @@ both! {
 }
 
 #[test]
-fn a_setting_that_does_not_hold_is_named_and_nothing_starts() {
+fn an_invalid_setting_is_named_and_nothing_starts() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trunkline.toml");
     std::fs::write(&file, "TRUNKLINE_LISTEN = \"nowhere\"\nTRUNKLINE_LISTNE = \"127.0.0.1:1\"\n").unwrap();
@@ -132,7 +132,7 @@ fn a_setting_that_does_not_hold_is_named_and_nothing_starts() {
 }
 
 #[test]
-fn the_description_of_the_api_needs_no_database() {
+fn the_openapi_document_needs_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &["openapi"], ""));
     let description: Value = serde_json::from_str(&printed).unwrap();
@@ -141,7 +141,7 @@ fn the_description_of_the_api_needs_no_database() {
 }
 
 #[test]
-fn every_mail_can_be_looked_at_before_anyone_receives_it() {
+fn every_mail_template_can_be_previewed() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("preview");
     let preview = ["mail", "preview", "--out", out.to_str().unwrap()];
@@ -165,7 +165,7 @@ fn files_in(folder: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn looking_at_a_database_that_is_not_there_makes_none() {
+fn inspecting_a_missing_database_does_not_create_it() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let url = format!("sqlite://{}", data.join("trunkline.db").display());
@@ -177,7 +177,7 @@ fn looking_at_a_database_that_is_not_there_makes_none() {
 }
 
 #[test]
-fn what_the_service_keeps_is_for_its_owner_alone() {
+fn the_data_folder_is_readable_by_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let url = format!("sqlite://{}", folder.path().join("trunkline.db").display());
@@ -190,7 +190,7 @@ fn what_the_service_keeps_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_file_of_settings_that_cannot_be_read_is_told_by_its_line_alone() {
+fn a_syntax_error_in_a_settings_file_names_only_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trunkline.toml");
     std::fs::write(&file, "TRUNKLINE_DATA_DIR = \"data\"\nTRUNKLINE_JWT_SECRET = hunter2\n").unwrap();
@@ -200,7 +200,7 @@ fn a_file_of_settings_that_cannot_be_read_is_told_by_its_line_alone() {
 }
 
 #[test]
-fn what_others_keep_in_the_environment_need_not_be_text() {
+fn other_environment_variables_need_not_be_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str| {
         Command::new(env!("CARGO_BIN_EXE_trunkline"))

@@ -1,4 +1,4 @@
-//! Intakes in general: the documents of a number order, and the same rows that business verification has.
+//! Compliance intakes: the documents of a number order, and KYB intakes under the same endpoints.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,10 +10,11 @@ use values::{AccountId, DocKind, IntakeId};
 
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::documents::upload_document;
 use crate::world::form::{Form, pdf};
 use crate::world::{PASSWORD, World};
 
-/// What a number order does when its country demands papers.
+/// Opens the intake of a number order that needs documents.
 async fn open(world: &World, session: &Session, order: Uuid) -> String {
     let app = world.node.app.clone();
     let account: AccountId = session.account_id.parse().unwrap();
@@ -33,13 +34,8 @@ async fn open(world: &World, session: &Session, order: Uuid) -> String {
     id.to_string()
 }
 
-pub async fn upload(session: &Session, intake: &str, kind: &str) -> Value {
-    let form = Form::document(kind, "scan.pdf", &pdf(&format!("/{kind} 1")));
-    form.post(session, &format!("/compliance/intakes/{intake}/documents")).await.expect(201)
-}
-
 both! {
-    async fn the_documents_of_an_order_are_reviewed_until_they_suffice(db) {
+    async fn the_documents_of_a_number_order_are_reviewed_until_approved(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -51,8 +47,8 @@ both! {
         assert!(intake["created_at"].as_str().unwrap().ends_with('Z'));
         let submit = format!("/compliance/intakes/{id}/submit");
         assert_eq!(cora.post(&submit, json!({})).await.invalid(), ["address_proof", "identity"]);
-        upload(&cora, &id, "address_proof").await;
-        let document = upload(&cora, &id, "identity").await;
+        upload_document(&cora, &id, "address_proof").await;
+        let document = upload_document(&cora, &id, "identity").await;
         assert_eq!((&document["status"], &document["filename"]), (&json!("pending"), &json!("scan.pdf")));
         assert!(document.get("download_url").is_none());
         cora.post(&submit, json!({})).await.ok();
@@ -84,12 +80,12 @@ both! {
         admin.patch(&elsewhere, json!({"status": "accepted"})).await.problem(404, "not_found");
         let more = act("request-more", json!({"note": "A sharper copy, please."})).await.ok();
         assert_eq!(more["status"], "more_info_requested");
-        assert!(world.letters().await.pop().unwrap().text.contains("A sharper copy, please."));
+        assert!(world.mails().await.pop().unwrap().text.contains("A sharper copy, please."));
         admin.patch(&judge, rejected).await.problem(409, "state.conflict");
 
         // The rejected document does not count.
         assert_eq!(cora.post(&submit, json!({})).await.invalid(), ["identity"]);
-        upload(&cora, &id, "identity").await;
+        upload_document(&cora, &id, "identity").await;
         cora.post(&submit, json!({})).await.ok();
         let approved = act("approve", json!({})).await.ok();
         assert_eq!((&approved["status"], &approved["account_id"]), (&json!("approved"), &json!(cora.account_id)));
@@ -98,7 +94,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_is_taken_away_again_while_the_customer_has_the_intake(db) {
+    async fn a_document_can_be_deleted_while_the_intake_is_open(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -118,7 +114,7 @@ both! {
         cora.delete(&format!("/compliance/intakes/{other}/documents/{first}")).await.problem(404, "not_found");
         cora.delete(&remove).await.expect(204);
         cora.delete(&remove).await.problem(404, "not_found");
-        upload(&cora, &id, "address_proof").await;
+        upload_document(&cora, &id, "address_proof").await;
         let intake = cora.post(&format!("/compliance/intakes/{id}/submit"), json!({})).await.ok();
         let second = intake["documents"][0]["id"].as_str().unwrap();
         assert_ne!(second, first);
@@ -130,7 +126,7 @@ both! {
         world.end().await;
     }
 
-    async fn lists_show_the_customer_its_own_and_the_team_what_it_filters(db) {
+    async fn customers_list_their_own_intakes_and_the_team_filters_all(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let cora = world.customer("cora@customer.example").await;
@@ -173,7 +169,7 @@ both! {
         for kinds in [&["identity", "address_proof", "identity"][..], &[], &["identity"]] {
             let id = open(&world, &cora, uuid()).await;
             for kind in kinds {
-                upload(&cora, &id, kind).await;
+                upload_document(&cora, &id, kind).await;
                 world.advance(1).await;
             }
             world.advance(1).await;
@@ -195,7 +191,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_business_verification_sent_back_here_can_be_submitted_again(db) {
+    async fn a_rejected_kyb_intake_can_be_submitted_again(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let signup = json!({
@@ -207,7 +203,7 @@ both! {
         let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
         let id = Uuid::parse_str(kyb.strip_prefix("kyb_").unwrap()).unwrap().to_string();
         for kind in ["company_registration", "proof_of_address", "director_id"] {
-            upload(&petra, &id, kind).await;
+            upload_document(&petra, &id, kind).await;
         }
         let submit = format!("/compliance/intakes/{id}/submit");
         petra.post(&submit, json!({})).await.ok();
@@ -218,7 +214,7 @@ both! {
         petra.post("/me/kyb/submit", json!({})).await.ok();
         admin.post(&format!("/admin/compliance/intakes/{id}/approve"), json!({})).await.ok();
         assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "approved");
-        // An order's intake is no business verification.
+        // The intake of a number order is not a KYB intake.
         let order = open(&world, &petra, uuid()).await;
         admin.get(&format!("/admin/kyb/{order}")).await.problem(404, "not_found");
         admin.post(&format!("/admin/kyb/{order}/approve"), json!({})).await.problem(404, "not_found");

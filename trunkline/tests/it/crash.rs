@@ -1,4 +1,4 @@
-//! What was acknowledged survives `kill -9`.
+//! Committed rows survive `kill -9`.
 //!
 //! The test starts its own binary again as a writer, which prints an id after each commit, and kills it mid-way.
 
@@ -18,7 +18,7 @@ const ROUNDS: usize = 4;
 const ACKNOWLEDGED: &str = "acknowledged ";
 
 both! {
-    async fn every_acknowledged_row_survives_a_killed_process(db) {
+    async fn every_committed_row_survives_a_killed_process(db) {
         db.ddl("CREATE TABLE scribbles (id UUID PRIMARY KEY NOT NULL);").await;
         let mut acknowledged = Vec::new();
         for round in 1..=ROUNDS {
@@ -34,7 +34,7 @@ both! {
     }
 }
 
-/// Lets a writer acknowledge so many rows, kills it, and answers all it had acknowledged by then.
+/// Kills a writer after this many acknowledged rows and returns all acknowledged ids.
 fn write_and_die(url: &str, rows: usize) -> Vec<Uuid> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::a_writer_that_is_killed", "--ignored", "--nocapture"])
@@ -58,7 +58,7 @@ fn write_and_die(url: &str, rows: usize) -> Vec<Uuid> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the other half of every_acknowledged_row_survives_a_killed_process"]
+#[ignore = "the other half of every_committed_row_survives_a_killed_process"]
 async fn a_writer_that_is_killed() {
     let Ok(url) = std::env::var(URL) else { return };
     let db = Db::open(&url.parse().unwrap()).await.unwrap();

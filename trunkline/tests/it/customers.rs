@@ -1,4 +1,4 @@
-//! Customers as the team finds, sees, suspends and keeps notes about them.
+//! Customers as the team finds, suspends and annotates them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,13 +6,16 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use values::Role;
 
-use crate::allow_lists::allow;
-use crate::numbers::{AMSTERDAM, buyer, numbers, offered, order, told};
-use crate::onboarding::prospect;
-use crate::switch::{Scene, call};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::notifications::notification_codes;
+use crate::world::fixtures::numbers::{AMSTERDAM, create_group, customer_with_trunk, list_numbers, order_number};
+use crate::world::fixtures::onboarding::sign_up;
+use crate::world::fixtures::switch::{Scene, call_request};
+use crate::world::fixtures::tickets::ticket_body;
+use crate::world::fixtures::trunks::{allow_network, trunk_body};
 
 /// The addresses of the customers on a page.
 fn emails(page: &Value) -> Vec<&str> {
@@ -35,17 +38,17 @@ async fn manager(admin: &Client, email: &str) -> String {
 }
 
 both! {
-    async fn a_customer_is_found_by_whatever_the_team_has_at_hand(db) {
+    async fn a_customer_is_found_by_any_of_its_identifiers(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
-        let group = offered(&world, &admin, 1, AMSTERDAM).await;
-        let (cora, trunk) = buyer(&world, "cora@customer.example", 2000).await;
-        order(&cora, &group, &trunk).await.expect(201);
+        let group = create_group(&world, &admin, 1, AMSTERDAM).await;
+        let (cora, trunk) = customer_with_trunk(&world, "cora@customer.example", 2000).await;
+        order_number(&cora, &group, &trunk).await.expect(201);
         world.settle().await;
-        let number = numbers(&cora).await[0]["e164"].as_str().unwrap().to_owned();
-        allow(&cora, &format!("/trunks/{trunk}"), "8.8.4.0/24").await.expect(201);
+        let number = list_numbers(&cora).await[0]["e164"].as_str().unwrap().to_owned();
+        allow_network(&cora, &format!("/trunks/{trunk}"), "8.8.4.0/24").await.expect(201);
         cora.patch("/account", json!({"company_name": "Müller & Söhne Telefonie GmbH"})).await.ok();
-        let other = prospect(&world, "paul@prospect.example").await;
+        let other = sign_up(&world, "paul@prospect.example").await;
 
         let id = cora.account_id.clone();
         let (uuid, national) = (cora.get("/account").await.ok()["id"].as_str().unwrap().to_owned(), &number[1..]);
@@ -58,7 +61,7 @@ both! {
         for q in ["nobody", "müller prospect", "8.8.5.1", "+31209999999", "ustomer", "%", "acc_1"] {
             assert_eq!(found(&admin, &[("q", q)]).await, Vec::<String>::new(), "{q}");
         }
-        // What a name was before, nobody is found by.
+        // A former name finds nothing.
         assert_eq!(found(&admin, &[("q", "customer gmbh cora"), ("onboarding_status", "suspended")]).await, Vec::<String>::new());
         assert_eq!(found(&admin, &[("q", &other.account_id), ("onboarding_status", "approved")]).await, Vec::<String>::new());
         assert_eq!(found(&admin, &[("onboarding_status", "signup_pending")]).await, ["paul@prospect.example"]);
@@ -67,12 +70,12 @@ both! {
         world.end().await;
     }
 
-    async fn who_is_suspended_before_it_was_approved_is_still_to_be_verified(db) {
+    async fn an_account_suspended_before_approval_still_needs_verification(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
         let cora = world.customer("cora@customer.example").await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        prospect(&world, "paul@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        sign_up(&world, "paul@prospect.example").await;
         for account in [&cora.account_id, &petra.account_id] {
             admin.patch(&path(account), json!({"onboarding_status": "suspended"})).await.ok();
         }
@@ -84,7 +87,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_list_is_paged_newest_first_and_shows_what_was_spent(db) {
+    async fn customers_are_listed_newest_first_with_their_spend(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut accounts = Vec::new();
@@ -98,7 +101,7 @@ both! {
         world.customer("d@example.com").await;
         let next = format!("/admin/customers?limit=2&cursor={}", first["meta"]["next_cursor"].as_str().unwrap());
         let second = admin.get(&next).await.ok();
-        // The carrier itself is nobody's customer.
+        // The operator's own account is not a customer.
         assert_eq!((emails(&second), &second["meta"]["next_cursor"]), (vec!["a@example.com"], &Value::Null));
         let customer = admin.get(&path(&accounts[0])).await.ok();
         assert_eq!((&customer["balance"]["amount_minor"], &customer["monthly_spend_30d"]["amount_minor"]), (&json!(750), &json!(250)));
@@ -110,7 +113,7 @@ both! {
         world.end().await;
     }
 
-    async fn amid_a_hundred_requests_and_calls_at_all_nodes_none_succeeds_after_a_suspension(db) {
+    async fn amid_a_hundred_requests_and_calls_none_succeeds_after_a_suspension(db) {
         let scene = Scene::start(db, 100_000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<&World> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
@@ -120,7 +123,7 @@ both! {
             let (client, switch) = (node.bearing(token), node.operations());
             async move {
                 if number.is_multiple_of(2) {
-                    return switch.post("/switch/authorize", call(json!({}))).await.ok()["decision"] == "allow";
+                    return switch.post("/switch/authorize", call_request(json!({}))).await.ok()["decision"] == "allow";
                 }
                 let name = json!({"company_name": format!("Name {number}")});
                 let changed = client.patch("/account", name).await;
@@ -140,15 +143,15 @@ both! {
         scene.end().await;
     }
 
-    async fn a_suspension_stops_calls_at_every_node_and_leaves_the_customer_its_eyes_and_its_voice(db) {
+    async fn a_suspension_stops_calls_on_every_node_and_leaves_reads_and_tickets(db) {
         let scene = Scene::start(db, 1000).await;
         let (admin, cora, account) = (&scene.admin, &scene.customer, path(&scene.customer.account_id));
         let live = scene.allowed(json!({})).await;
         let token = live["call_token"].clone();
-        scene.tell(json!([scene.event("answered", &token, 0, json!({}))])).await;
+        scene.send_events(json!([scene.event("answered", &token, 0, json!({}))])).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let elsewhere = other.as_ref().unwrap_or(&scene.world);
-        let another = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
+        let another = elsewhere.operations().post("/switch/authorize", call_request(json!({}))).await.ok();
 
         assert_eq!(admin.patch(&account, json!({"reason": "None"})).await.invalid(), ["reason"]);
         let change = json!({"onboarding_status": "suspended", "reason": "Traffic to premium numbers"});
@@ -156,13 +159,13 @@ both! {
         assert_eq!((&suspended["onboarding_status"], &suspended["suspended_from"]), (&json!("suspended"), &json!("approved")));
         assert_eq!(suspended["suspension_reason"], "Traffic to premium numbers");
         assert_eq!(admin.get(&account).await.ok()["suspension_reason"], "Traffic to premium numbers");
-        let denied = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
+        let denied = elsewhere.operations().post("/switch/authorize", call_request(json!({}))).await.ok();
         assert_eq!(denied["reason"], "account_not_active");
-        let told_switch = scene.tell(json!([scene.event("keepalive", &token, 1000, json!({}))])).await;
+        let told_switch = scene.send_events(json!([scene.event("keepalive", &token, 1000, json!({}))])).await;
         assert_eq!(told_switch["hang_up"], json!([token, another["call_token"]]), "whoever's keepalive it was");
-        cora.with_key(crate::coverage::examples::key())
-            .post("/trunks", crate::trunks::trunk("Another")).await.problem(403, "account.not_active");
-        let ticket = cora.post("/tickets", crate::coverage::team::ticket()).await.expect(201);
+        cora.with_key(key())
+            .post("/trunks", trunk_body("Another")).await.problem(403, "account.not_active");
+        let ticket = cora.post("/tickets", ticket_body()).await.expect(201);
         assert_eq!(ticket["status"], "open");
         let news = cora.get("/notifications").await.ok();
         let told_of = news["data"].as_array().unwrap().iter().find(|one| one["code"] == "account.suspended").unwrap();
@@ -178,13 +181,13 @@ both! {
         let reinstated = admin.patch(&account, json!({"onboarding_status": "approved"})).await.ok();
         assert_eq!(reinstated["suspension_reason"], Value::Null);
         assert_eq!((&reinstated["onboarding_status"], &reinstated["suspended_from"]), (&json!("approved"), &Value::Null));
-        let allowed = elsewhere.operations().post("/switch/authorize", call(json!({}))).await.ok();
+        let allowed = elsewhere.operations().post("/switch/authorize", call_request(json!({}))).await.ok();
         assert_eq!(allowed["decision"], "allow");
         admin.patch(&account, json!({"onboarding_status": "under_review"})).await.problem(409, "state.conflict");
-        assert_eq!(told(cora).await.iter().filter(|code| code.starts_with("account.")).count(), 2);
-        let letters = scene.world.letters().await;
+        assert_eq!(notification_codes(cora).await.iter().filter(|code| code.starts_with("account.")).count(), 2);
+        let mails = scene.world.mails().await;
         let subjects: Vec<&str> =
-            letters.iter().filter(|letter| letter.to == "cora@customer.example").map(|letter| letter.subject.as_str()).collect();
+            mails.iter().filter(|mail| mail.to == "cora@customer.example").map(|mail| mail.subject.as_str()).collect();
         assert_eq!(subjects, ["Your account is suspended", "Your account is active again"]);
         let log = admin.get(&format!("/admin/audit-log?account_id={}&action=customer.update", cora.account_id)).await.ok();
         let moves: Vec<&str> = log["rows"].as_array().unwrap().iter().filter_map(|row| row["meta"].as_str()).collect();
@@ -196,7 +199,7 @@ both! {
         scene.end().await;
     }
 
-    async fn the_team_decides_about_vat_and_who_looks_after_a_customer(db) {
+    async fn the_team_sets_the_vat_status_and_the_manager_of_a_customer(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await.into_client();
         let cora = world.customer("cora@customer.example").await;
@@ -221,14 +224,14 @@ both! {
         let ruled = admin.patch(&account, json!({"vat_status": "valid", "vat_treatment": "outside_scope", "telecom_reseller": true})).await.ok();
         assert_eq!((&ruled["vat_status"], &ruled["vat_treatment"], &ruled["telecom_reseller"]), (&json!("valid"), &json!("outside_scope"), &json!(true)));
         assert_eq!(cora.get("/account/vat").await.ok()["status"], "valid");
-        assert_eq!(told(&cora).await, ["vat.valid"]);
+        assert_eq!(notification_codes(&cora).await, ["vat.valid"]);
         let undone = admin.patch(&account, json!({"vat_treatment": null})).await.ok();
         assert_eq!((&undone["vat_treatment"], &undone["telecom_reseller"]), (&Value::Null, &json!(true)));
         assert_eq!(admin.patch(&account, json!({"vat_treatment": "none", "balance": 1})).await.invalid(), ["balance", "vat_treatment"]);
         world.end().await;
     }
 
-    async fn notes_are_the_teams_own_and_support_writes_them_too(db) {
+    async fn only_the_team_reads_notes_and_support_can_write_them(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);
         let notes = format!("{}/notes", path(&cora.account_id));

@@ -1,4 +1,4 @@
-//! What the team sees at a glance.
+//! The dashboards of the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,7 +26,7 @@ fn sum(buckets: &Value) -> i64 {
 }
 
 both! {
-    async fn the_totals_are_the_requests_that_were_sent_to_all_nodes_over_a_restart(db) {
+    async fn request_totals_add_up_over_all_nodes_and_a_restart(db) {
         let world = World::unlimited(db).await;
         world.advance_to_next(3600).await;
         let (team, customer) = (world.minted(Role::Support).await, world.minted(Role::Customer).await);
@@ -71,7 +71,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_hour_ago_is_out_of_sight_and_the_latency_of_nothing_is_null(db) {
+    async fn the_dashboard_covers_an_hour_and_latency_without_requests_is_null(db) {
         let world = World::unlimited(db).await;
         let team = world.minted(Role::Admin).await;
         team.get("/me").await.expect(200);
@@ -88,7 +88,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_security_dashboard_names_who_tries_what_they_should_not(db) {
+    async fn the_security_dashboard_names_sources_of_failed_attempts(db) {
         let world = World::with(db, &[("TRUNKLINE_LIMIT_SIGN_IN", "16/3600")]).await;
         world.advance_to_next(3600).await;
         let admin = world.admin().await;
@@ -123,7 +123,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_admin_who_used_its_second_factor_is_told_as_enrolled(db) {
+    async fn an_admin_with_a_second_factor_is_shown_as_enrolled(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         crate::world::authenticator::Authenticator::confirmed(&world, &admin, "/admin/2fa").await;

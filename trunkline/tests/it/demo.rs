@@ -1,4 +1,4 @@
-//! The demonstration: a past that was lived through, and what is on the screens afterwards.
+//! Demo data: what `trunkline demo` creates, and what each screen shows of it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -16,7 +16,7 @@ use crate::world::{BOOTSTRAP_TOKEN, JWT_SECRET, MASTER_SECRET, SWITCH_SECRET, Wo
 const ADMIN: &str = "ada@carrier.example";
 const CUSTOMER: &str = "katja@kanaal.example";
 
-/// The same secrets as every world has, so that one can go on where the demonstration ended.
+/// The secrets of every world, so that a world can continue from the demo data.
 fn settings(db: &TestDb, folder: &Path) -> Settings {
     let names = [
         ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
@@ -67,7 +67,7 @@ async fn call_for_a_while(world: &World) -> Turn {
 }
 
 both! {
-    async fn a_demonstration_has_something_on_every_screen_and_all_of_it_can_be_proved(db) {
+    async fn demo_data_fills_every_screen_and_verifies(db) {
         let folder = tempfile::tempdir().unwrap();
         let filled = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.unwrap();
         assert!((500..2000).contains(&filled.calls), "{}", filled.calls);
@@ -96,7 +96,7 @@ both! {
             assert!(records.iter().any(|record| record["status"] == status), "nothing was {status}");
         }
 
-        // Calls go on where the past has ended; what the suspended company tries is refused.
+        // New calls continue after the generated history; those of the suspended account are refused.
         let sum = call_for_a_while(&world).await;
         assert!(sum.begun > 60 && sum.ended > 20 && sum.refused > 0 && sum.going_on > 0, "{sum:?}");
 
@@ -109,7 +109,7 @@ both! {
 }
 
 #[tokio::test]
-async fn calls_come_only_from_companies_of_the_demonstration() {
+async fn demo_calls_come_only_from_demo_accounts() {
     TestDb::sqlite()
         .await
         .run(async |db| {

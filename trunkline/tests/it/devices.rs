@@ -1,4 +1,4 @@
-//! The devices a user is signed in on.
+//! A user's sessions, one per device.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -33,7 +33,7 @@ fn next_page(world: &World, answer: &Answer) -> Option<String> {
 }
 
 both! {
-    async fn devices_are_listed_newest_first_and_one_is_the_current(db) {
+    async fn devices_are_listed_newest_first_with_the_current_one_marked(db) {
         let world = World::unlimited(db).await;
         let first = world.customer(CORA).await;
         world.advance(1).await;
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cursor_or_limit_that_is_not_ours_is_refused(db) {
+    async fn an_invalid_cursor_or_limit_is_refused(db) {
         let world = World::unlimited(db).await;
         let session = world.customer(CORA).await;
         world.sign_in(CORA).await;
@@ -99,7 +99,7 @@ both! {
         world.end().await;
     }
 
-    async fn ending_a_device_kills_its_tokens_at_once(db) {
+    async fn ending_a_device_session_revokes_its_tokens_immediately(db) {
         let world = World::unlimited(db).await;
         let here = world.customer(CORA).await;
         let there = world.sign_in(CORA).await;
@@ -120,7 +120,7 @@ both! {
         world.end().await;
     }
 
-    async fn another_users_device_does_not_exist(db) {
+    async fn another_users_device_is_not_found(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let carl = world.customer("carl@customer.example").await;
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_session_that_ends_while_it_is_refreshed_leaves_no_living_token(db) {
+    async fn a_session_ended_during_a_refresh_leaves_no_valid_token(db) {
         let world = World::unlimited(db).await;
         let here = world.customer(CORA).await;
         for _ in 0..15 {

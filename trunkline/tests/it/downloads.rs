@@ -1,4 +1,4 @@
-//! Files behind signed links.
+//! Downloads by signed links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ async fn link(world: &World, content: &'static [u8], name: &str) -> String {
 }
 
 both! {
-    async fn a_signed_link_gives_the_file_to_keep(db) {
+    async fn a_signed_link_downloads_the_file_as_an_attachment(db) {
         let world = World::start(db).await;
         let token = link(&world, b"%PDF-1.7 invoice", "Rechnung März \"2026\".pdf").await;
         let answer = world.anyone().get(&format!("/files/{token}")).await;
@@ -35,7 +35,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_link_that_is_altered_late_or_made_up_leads_nowhere(db) {
+    async fn an_altered_expired_or_forged_link_is_refused(db) {
         let world = World::start(db).await;
         let token = link(&world, b"secret", "a.pdf").await;
         let altered = format!("{}{}", &token[..token.len() - 1], if token.ends_with('A') { 'B' } else { 'A' });

@@ -1,4 +1,4 @@
-//! The customers to speak to about money.
+//! The dunning list.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ fn emails(page: &Value) -> Vec<&str> {
 }
 
 both! {
-    async fn the_list_is_paged_newest_customer_first_whatever_arrives_meanwhile(db) {
+    async fn dunning_is_paged_newest_customer_first_while_others_arrive(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let mut accounts = Vec::new();
@@ -38,7 +38,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_customer_stays_on_the_list_until_its_last_reason_is_gone(db) {
+    async fn a_customer_stays_in_dunning_until_its_last_reason_is_gone(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);
         world.use_up(&customer.account_id, 100).await;

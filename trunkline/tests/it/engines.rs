@@ -1,4 +1,4 @@
-//! What holds for one engine only, and what is true of the schema on both.
+//! Behaviour of one database only, and the schema on both.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -57,7 +57,7 @@ both! {
         db.check_version().await.unwrap();
     }
 
-    async fn nodes_that_migrate_at_once_take_turns(db) {
+    async fn concurrent_migrations_take_turns(db) {
         let db = empty(db).await;
         let mut nodes = JoinSet::new();
         for _ in 0..4 {
@@ -101,7 +101,7 @@ fn every_file_in_the_migrations_folder_is_built_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sqlite_transaction_that_waits_for_something_else_fails_at_once() {
+async fn a_sqlite_transaction_that_awaits_something_else_fails_immediately() {
     let db = TestDb::sqlite().await;
     db.ddl(SCRIBBLES).await;
     let waited: Result<()> = db
@@ -118,7 +118,7 @@ async fn a_sqlite_transaction_that_waits_for_something_else_fails_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_held_write_lock_is_waited_for_and_then_reported() {
+async fn a_held_write_lock_times_out() {
     let db = TestDb::sqlite().await;
     db.ddl(SCRIBBLES).await;
     let hasty = open_with(&db, |options| options.lock_timeout = Duration::from_millis(20)).await;
@@ -130,7 +130,7 @@ async fn a_held_write_lock_is_waited_for_and_then_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_queue_pushes_back_and_then_refuses() {
+async fn a_full_write_queue_blocks_and_then_refuses() {
     let db = TestDb::sqlite().await;
     db.ddl(SCRIBBLES).await;
     let narrow = open_with(&db, |options| {
@@ -155,7 +155,7 @@ async fn a_full_queue_pushes_back_and_then_refuses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_loses_nothing_that_was_acknowledged() {
+async fn a_full_disk_loses_no_committed_rows() {
     let db = TestDb::sqlite().await;
     db.ddl(SCRIBBLES).await;
     let limit = |sql: &'static str| db.tx(sql, |conn, sql| Box::pin(conn.one::<(i64,)>(sql, &[])));
@@ -231,7 +231,7 @@ async fn postgres_connections_are_bounded() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_row_is_waited_for_and_then_reported() {
+async fn a_locked_row_times_out() {
     let test = async |db: &TestDb| {
         db.ddl(SCRIBBLES).await;
         note(db).await.unwrap();
@@ -247,7 +247,7 @@ async fn a_locked_row_is_waited_for_and_then_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_connection_is_unavailable_and_replaced() {
+async fn a_lost_connection_reports_unavailable_and_is_replaced() {
     let test = async |db: &TestDb| {
         db.ddl(SCRIBBLES).await;
         let lost = db.tx((), |conn, ()| {
@@ -265,7 +265,7 @@ async fn a_lost_connection_is_unavailable_and_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_waits_behind_a_read_that_was_given_up() {
+async fn a_cancelled_read_blocks_no_other_query() {
     let test = async |db: &TestDb| {
         let pool = open_with(db, |options| options.connections = 2).await;
         let other = postgres_client(&db.url).await;
@@ -293,7 +293,7 @@ async fn nobody_waits_behind_a_read_that_was_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_may_forget_commits_is_refused() {
+async fn a_server_with_asynchronous_commit_is_refused() {
     let test = async |db: &TestDb| {
         let url = format!("{}&options=-c%20synchronous_commit%3Doff", db.url);
         let refused = Db::open(&url.parse().unwrap()).await.err().unwrap().to_string();
@@ -303,13 +303,13 @@ async fn a_server_that_may_forget_commits_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_reached_is_unavailable() {
+async fn an_unreachable_server_reports_unavailable() {
     let refused = Db::open(&"postgres://127.0.0.1:1/none?sslmode=disable".parse().unwrap()).await.err();
     assert!(matches!(refused, Some(DbError::Unavailable(_))), "{refused:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deadlocks_are_retried_until_both_have_won() {
+async fn deadlocks_are_retried_until_both_transactions_commit() {
     let test = async |db: &TestDb| {
         db.ddl("CREATE TABLE twins (id BIGINT PRIMARY KEY NOT NULL, n BIGINT NOT NULL);").await;
         db.tx((), |conn, ()| Box::pin(conn.exec("INSERT INTO twins (id, n) VALUES (1, 0), (2, 0)", &[])))
@@ -338,7 +338,7 @@ async fn deadlocks_are_retried_until_both_have_won() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_is_spoken_to_in_secret_and_only_when_it_is_the_right_one() {
+async fn a_tls_connection_needs_the_right_server_certificate() {
     let authority = std::env::var("TRUNKLINE_TEST_POSTGRES_CA").expect("no authority to trust: run make test");
     let secret = |database: &str, query: &str| {
         let url = database.replace("sslmode=disable", query);

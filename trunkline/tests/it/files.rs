@@ -1,4 +1,4 @@
-//! Files under the hash of their content: what holds in a local folder and in a bucket alike.
+//! Stored files, addressed by the hash of their content: the same tests on a folder and on a bucket.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -116,7 +116,7 @@ mod every {
             assert_eq!(shelf.content(&stored.hash).await, Some((0, Vec::new())));
         }
 
-        async fn the_same_content_from_many_at_once_is_one_file(shelf) {
+        async fn the_same_content_stored_concurrently_is_one_file(shelf) {
             let uploads = (0..32).map(|_| shelf.files.put(body(&["same"]), 100));
             let stored = futures_util::future::try_join_all(uploads).await.unwrap();
             assert!(stored.iter().all(|one| one == &stored[0]));
@@ -136,14 +136,14 @@ mod every {
             assert_eq!(shelf.names(), Vec::<String>::new());
         }
 
-        async fn an_unknown_hash_is_no_file(shelf) {
+        async fn an_unknown_hash_is_not_found(shelf) {
             let unknown = ContentHash::new([7; 32]);
             assert!(!shelf.files.exists(&unknown).await.unwrap());
             assert!(shelf.files.open_read(&unknown).await.unwrap().is_none());
             assert_eq!(ContentHash::parse("../../etc/passwd"), None);
         }
 
-        async fn a_file_removed_behind_our_back_is_gone_and_can_be_stored_again(shelf) {
+        async fn a_file_deleted_externally_is_gone_and_can_be_stored_again(shelf) {
             let stored = shelf.files.put(body(&["hello"]), 10).await.unwrap();
             for file in files_below(&shelf.place()) {
                 fs::remove_file(file).unwrap();
@@ -155,7 +155,7 @@ mod every {
             assert_eq!(shelf.content(&stored.hash).await, Some((5, b"hello".to_vec())));
         }
 
-        async fn what_was_received_and_not_kept_leaves_nothing_behind(shelf) {
+        async fn a_discarded_upload_leaves_nothing_behind(shelf) {
             let received = shelf.files.receive(body(&["hello ", "world"]), 11).await.unwrap();
             let shown: Vec<_> = received.content().await.unwrap().try_collect().await.unwrap();
             assert_eq!(shown.concat(), b"hello world");
@@ -165,7 +165,7 @@ mod every {
             assert_eq!(shelf.names(), Vec::<String>::new());
         }
 
-        async fn files_are_listed_in_order_and_go_only_while_nobody_stores_them_again(shelf) {
+        async fn files_are_listed_in_order_and_deleted_unless_stored_again(shelf) {
             let files = &shelf.files;
             let mut hashes = Vec::new();
             for content in ["one", "two", "three", "four", "five"] {
@@ -196,7 +196,7 @@ mod every {
 }
 
 #[tokio::test]
-async fn in_a_folder_only_the_services_user_may_read_a_file() {
+async fn stored_files_are_readable_by_the_services_user_only() {
     let shelf = Shelf::folder().await;
     shelf.files.put(body(&["hello world"]), 11).await.unwrap();
     let hex = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9";
@@ -207,7 +207,7 @@ async fn in_a_folder_only_the_services_user_may_read_a_file() {
 }
 
 #[tokio::test]
-async fn drafts_abandoned_for_a_day_are_swept_up_at_the_next_start() {
+async fn drafts_abandoned_for_a_day_are_deleted_at_the_next_start() {
     let shelf = Shelf::folder().await;
     let folder = shelf.local.path();
     let now = UNIX_EPOCH + DAY * 20_000;

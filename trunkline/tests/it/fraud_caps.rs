@@ -1,4 +1,4 @@
-//! What calls may cost an account at most.
+//! Fraud caps.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,10 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::happens;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::onboarding::apply_event;
 
 const PATH: &str = "/fraud-caps";
 
@@ -23,7 +23,7 @@ async fn put(customer: &Client, body: Value) -> Answer {
     customer.call(Method::PUT, PATH, Some(body)).await
 }
 
-/// What the audit log tells beside the last change.
+/// The details in the audit row of the last change.
 async fn noted(db: &TestDb) -> Value {
     let sql = "SELECT meta FROM audit_log WHERE action = 'fraud_caps.update' ORDER BY seq DESC LIMIT 1";
     let (meta,): (String,) = db.read().await.unwrap().one(sql, params![]).await.unwrap();
@@ -31,7 +31,7 @@ async fn noted(db: &TestDb) -> Value {
 }
 
 both! {
-    async fn caps_are_low_until_the_account_chooses_others(db) {
+    async fn fraud_caps_are_low_by_default(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let shown = |spend: i64, rate: i64, exact: &str| json!({
@@ -46,7 +46,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cap_is_more_than_nothing_and_in_the_accounts_currency(db) {
+    async fn a_fraud_cap_is_positive_and_in_the_accounts_currency(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(put(&cora, caps("0", "-1")).await.invalid(), ["max_rate_per_minute", "max_spend_per_day"]);
@@ -55,13 +55,13 @@ both! {
         dollars["max_rate_per_minute"]["currency"] = json!("USD");
         assert_eq!(put(&cora, dollars).await.invalid(), ["max_rate_per_minute.currency"]);
         assert_eq!(put(&cora, json!({})).await.invalid(), ["max_rate_per_minute", "max_spend_per_day"]);
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         put(&cora, caps("10", "1")).await.problem(403, "account.not_active");
         assert_eq!(cora.get(PATH).await.ok()["max_spend_per_day"]["amount_minor"], 5000);
         world.end().await;
     }
 
-    async fn every_change_is_written_down_with_what_was_before(db) {
+    async fn every_fraud_cap_change_is_audited_with_the_old_value(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         put(&cora, caps("20", "0.0125")).await.ok();
@@ -75,18 +75,18 @@ both! {
         world.end().await;
     }
 
-    async fn the_account_hears_of_a_raise_by_mail_and_not_of_less(db) {
+    async fn a_raised_fraud_cap_is_reported_by_mail_and_a_lowered_one_is_not(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         put(&cora, caps("20", "0.20")).await.ok();
         put(&cora, caps("20", "0.20")).await.ok();
-        assert_eq!(world.letters().await.len(), 0);
+        assert_eq!(world.mails().await.len(), 0);
         put(&cora, caps("10", "0.25")).await.ok();
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert_eq!((letters[0].to.as_str(), letters[0].subject.as_str()), ("cora@customer.example", "Your fraud caps were raised"));
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert_eq!((mails[0].to.as_str(), mails[0].subject.as_str()), ("cora@customer.example", "Your fraud caps were raised"));
         for words in ["0.25 EUR", "(before: 0.20 EUR)", "10.00 EUR", "(before: 20.00 EUR)", "127.0.0.1"] {
-            let text = letters[0].text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = mails[0].text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(words), "{words}: {text}");
         }
         world.end().await;

@@ -1,4 +1,4 @@
-//! Exchange rates, set by the team, imported and fetched.
+//! Exchange rates: set by the team, imported and fetched.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use values::{Currency, Money};
 use voice::fx;
 
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const FILE: &str = "<gesmes:Envelope><Cube>
     <Cube time='2026-11-13'><Cube currency='USD' rate='1.0832'/><Cube currency='JPY' rate='163.5'/></Cube>
@@ -25,7 +25,7 @@ async fn put(admin: &Client, body: Value) -> Answer {
 }
 
 both! {
-    async fn the_newest_rates_are_shown_and_older_ones_on_request(db) {
+    async fn the_newest_exchange_rates_are_shown_and_older_ones_by_date(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         assert_eq!(admin.get("/admin/fx-rates").await.ok(), json!({"base": "EUR", "date": null, "rates": {}}));
@@ -44,7 +44,7 @@ both! {
         world.end().await;
     }
 
-    async fn rates_that_make_no_sense_are_refused(db) {
+    async fn invalid_exchange_rates_are_refused(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let refused = put(&admin, json!({"base": "USD", "date": "2999-01-01", "rates": {"EUR": "1", "ABC": "1"}})).await;
@@ -58,7 +58,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_amount_is_converted_by_the_rates_of_its_day(db) {
+    async fn an_amount_is_converted_at_the_rates_of_its_day(db) {
         let world = World::start(db).await;
         let app = &world.node.app;
         let sheets = outside::fx::read(FILE).unwrap();
@@ -76,7 +76,7 @@ both! {
         world.end().await;
     }
 
-    async fn rates_are_fetched_every_day_from_where_the_settings_say(db) {
+    async fn exchange_rates_are_fetched_daily_from_the_configured_url(db) {
         let (url, published) = publisher();
         let world = World::with(db, &[("TRUNKLINE_FX_URL", &url)]).await;
         world.advance(24 * 3600).await;

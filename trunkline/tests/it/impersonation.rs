@@ -1,4 +1,4 @@
-//! An admin reads as a customer, and leaves traces.
+//! Impersonation: an admin reads as a customer, and every read is audited.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,6 +8,7 @@ use values::Role;
 use crate::world::World;
 use crate::world::client::{Answer, Client, Session};
 use crate::world::engines::both;
+use crate::world::fixtures::tickets::ticket_body;
 use crate::world::form::{Form, pdf};
 
 async fn impersonate(admin: &Client, account: &str) -> Answer {
@@ -21,7 +22,7 @@ async fn eyes(world: &World, admin: &Client, customer: &Session) -> Client {
 }
 
 both! {
-    async fn an_admin_sees_what_the_customer_sees_changes_nothing_and_is_written_down(db) {
+    async fn an_impersonating_admin_reads_as_the_customer_and_is_audited(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         Form::document("other", "passport.pdf", &pdf("")).post(&cora, "/me/kyb/documents").await.expect(201);
@@ -32,10 +33,10 @@ both! {
         for path in ["/account", "/me/account", "/account/balance", "/me/kyb", "/compliance/intakes", "/tickets"] {
             let (seen, own) = (eyes.get(path).await.ok(), cora.get(path).await.ok());
             assert_eq!(seen, own, "{path}");
-            // Of papers one hears, but nobody gets at them this way.
+            // Documents are listed, but cannot be downloaded.
             assert!(!seen.to_string().contains("/v1/files/"), "{path}");
         }
-        eyes.post("/tickets", crate::coverage::team::ticket()).await.problem(403, "auth.forbidden");
+        eyes.post("/tickets", ticket_body()).await.problem(403, "auth.forbidden");
         eyes.patch("/account", json!({"company_name": "Mine"})).await.problem(403, "auth.forbidden");
         for path in ["/admin/customers", "/admin/kyb"] {
             eyes.get(path).await.problem(403, "auth.forbidden");
@@ -59,7 +60,7 @@ both! {
         world.end().await;
     }
 
-    async fn it_takes_a_reason_and_a_customer_and_never_speaks_for_the_team(db) {
+    async fn impersonation_needs_a_reason_and_a_customer_outside_the_team(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         let path = format!("/admin/customers/{}/impersonate", cora.account_id);
@@ -74,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn it_ends_with_what_the_admin_may_do(db) {
+    async fn impersonation_ends_with_the_admins_rights(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.admin().await, world.customer("cora@customer.example").await);
         let other = world.user("other@carrier.example", Role::Admin).await;

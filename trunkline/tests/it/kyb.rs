@@ -1,4 +1,4 @@
-//! Business verification: a company's papers from the first upload to the verdict.
+//! KYB: documents from the first upload to the decision.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,28 +10,20 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
+use crate::world::World;
 use crate::world::client::{Answer, Session};
 use crate::world::engines::{TestDb, both, uuid};
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, jpeg, pdf, png};
-use crate::world::{PASSWORD, World};
 
 const KINDS: [&str; 3] = ["company_registration", "director_id", "proof_of_address"];
 const UPLOAD: &str = "/me/kyb/documents";
-
-pub async fn prospect(world: &World, email: &str) -> Session {
-    let signup = json!({
-        "legal_name": "Prospect BV", "country": "NL", "contact_name": "Petra Prospect", "contact_email": email,
-        "password": PASSWORD,
-    });
-    world.anyone().post("/beta/signup", signup).await.expect(202);
-    world.sign_in(email).await
-}
 
 async fn upload(session: &Session, kind: &str, file_name: &str, content: &[u8]) -> Value {
     Form::document(kind, file_name, content).post(session, UPLOAD).await.expect(201)
 }
 
-/// Everything that is asked for, handed in.
+/// Uploads all required documents and submits the intake.
 async fn submitted(session: &Session) -> String {
     for kind in KINDS {
         upload(session, kind, "scan.pdf", &pdf(&format!("/{kind} 1"))).await;
@@ -67,10 +59,10 @@ async fn audited(db: &TestDb, prefix: &str) -> Vec<(String, String)> {
 }
 
 both! {
-    async fn papers_are_handed_in_rejected_and_handed_in_again(db) {
+    async fn documents_are_uploaded_rejected_and_uploaded_again(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let opened = petra.get("/me/kyb").await.ok();
         assert_eq!((&opened["status"], &opened["required_docs"]), (&json!("open"), &json!(KINDS)));
         assert!(opened["id"].as_str().unwrap().starts_with("kyb_") && opened["created_at"].is_i64());
@@ -92,7 +84,7 @@ both! {
         assert_eq!(rejected["reviewer_note"], "The passport cannot be read.");
         assert!(rejected["reviewed_at"].is_i64());
         assert_eq!(onboarding_status(&petra).await, "docs_requested");
-        assert!(world.letters().await.pop().unwrap().text.contains("The passport cannot be read."));
+        assert!(world.mails().await.pop().unwrap().text.contains("The passport cannot be read."));
 
         world.advance(1).await;
         let second = petra.get("/me/kyb").await.ok();
@@ -120,9 +112,9 @@ both! {
         world.end().await;
     }
 
-    async fn the_content_decides_what_a_file_is_and_not_its_name(db) {
+    async fn a_file_type_is_detected_from_its_content_and_not_its_name(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let document = upload(&petra, "other", "scan.pdf", &png(100, 100)).await;
         assert_eq!(document["content_type"], "image/png");
         for harmless in ["../../x", "..\\..\\x", "/etc/passwd", "", "x\u{202e}fdp.exe", &"n".repeat(400)] {
@@ -137,7 +129,7 @@ both! {
 
     async fn dangerous_files_are_refused_and_leave_nothing_behind(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let files: [(&str, Vec<u8>); 10] = [
             ("run.sh", b"#!/bin/sh\nrm -rf /\n".to_vec()),
             ("logo.svg", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".to_vec()),
@@ -161,7 +153,7 @@ both! {
 
     async fn a_file_over_the_limit_is_refused_and_leaves_nothing_behind(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let mut content = pdf("");
         content.resize(16 * 1024 * 1024, b' ');
         upload(&petra, "other", "largest.pdf", &content).await;
@@ -175,9 +167,9 @@ both! {
         world.end().await;
     }
 
-    async fn an_intake_holds_twenty_files_and_a_document_can_be_removed_while_it_is_open(db) {
+    async fn an_open_intake_holds_twenty_files_that_can_be_deleted(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let mut ids = Vec::new();
         for number in 0..20 {
             let kind = KINDS[number % 3];
@@ -200,15 +192,15 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_of_a_rejected_verification_stays_and_trying_to_remove_it_opens_nothing(db) {
+    async fn a_document_of_a_rejected_intake_cannot_be_deleted(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let document = upload(&petra, "other", "scan.pdf", &pdf("/Extra 1")).await;
         let remove = format!("{UPLOAD}/{}", document["id"].as_str().unwrap());
         let id = submitted(&petra).await;
         let reject = format!("/admin/kyb/{id}/reject");
-        // Nothing needs to be said with a decision.
+        // A decision needs no body.
         assert_eq!(admin.call(Method::POST, &reject, None).await.ok()["reviewer_note"], Value::Null);
         petra.delete(&remove).await.problem(409, "state.conflict");
         petra.delete(&format!("{UPLOAD}/{}", uuid())).await.problem(404, "not_found");
@@ -217,10 +209,10 @@ both! {
         world.end().await;
     }
 
-    async fn what_lacks_a_document_that_stands_cannot_be_approved(db) {
+    async fn an_intake_without_an_accepted_document_cannot_be_approved(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         upload(&petra, "other", "scan.pdf", &pdf("/other 1")).await;
         let kyb = submitted(&petra).await;
         let intake = format!("/admin/compliance/intakes/{}", kyb.strip_prefix("kyb_").unwrap());
@@ -239,16 +231,16 @@ both! {
         }
         assert_eq!(onboarding_status(&petra).await, "under_review");
         judge("director_id", json!({"status": "accepted"})).await;
-        // What nobody asked for need not stand.
+        // A document that is not required need not be accepted.
         admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
         assert_eq!(onboarding_status(&petra).await, "approved");
         world.end().await;
     }
 
-    async fn a_refusal_names_the_state_in_the_words_of_a_business_verification_and_what_would_do(db) {
+    async fn a_kyb_refusal_names_the_status_and_the_allowed_ones(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let document = upload(&petra, "other", "scan.pdf", &pdf("")).await["id"].as_str().unwrap().to_owned();
         let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
         let words = |answer: Answer| answer.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
@@ -276,10 +268,10 @@ both! {
         world.end().await;
     }
 
-    async fn a_stranger_finds_nothing_of_anothers_papers(db) {
+    async fn another_account_does_not_find_the_documents(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        let sam = prospect(&world, "sam@stranger.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        let sam = sign_up(&world, "sam@stranger.example").await;
         let document = upload(&petra, "other", "scan.pdf", &pdf("")).await;
         let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
         let intake = kyb.strip_prefix("kyb_").unwrap();
@@ -296,9 +288,9 @@ both! {
         world.end().await;
     }
 
-    async fn the_team_fetches_documents_by_links_that_end_and_support_decides_nothing(db) {
+    async fn the_team_reads_documents_by_expiring_links_and_support_cannot_decide(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         world.user("sid@carrier.example", Role::Support).await;
         let support = world.sign_in("sid@carrier.example").await;
         upload(&petra, "other", "../Scan März.pdf", &png(10, 10)).await;
@@ -326,9 +318,9 @@ both! {
         world.end().await;
     }
 
-    async fn twenty_first_looks_at_once_open_one_intake(db) {
+    async fn twenty_concurrent_first_reads_open_one_intake(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let answers = join_all((0..20).map(|_| petra.get("/me/kyb"))).await;
         let mut ids: Vec<Value> = answers.into_iter().map(|answer| answer.ok()["id"].clone()).collect();
         ids.dedup();
@@ -338,9 +330,9 @@ both! {
         world.end().await;
     }
 
-    async fn who_may_only_read_opens_nothing(db) {
+    async fn a_read_only_token_opens_no_intake(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let claims = petra.token().split('.').nth(1).unwrap();
         let mut claims: Value = serde_json::from_slice(&BASE64URL_NOPAD.decode(claims.as_bytes()).unwrap()).unwrap();
         claims["scope"] = json!("read_only");
@@ -353,10 +345,10 @@ both! {
         world.end().await;
     }
 
-    async fn of_many_who_submit_or_decide_at_once_one_wins(db) {
+    async fn one_of_many_concurrent_submissions_or_decisions_succeeds(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         for kind in KINDS {
             upload(&petra, kind, "scan.pdf", &pdf("")).await;
         }
@@ -378,7 +370,7 @@ both! {
 
     async fn an_upload_repeated_under_its_key_is_one_document(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let keyed = petra.with_key(uuid::Uuid::from_u128(0x1234_5678_1234_4678_9234_5678_9abc_def0));
         let first = Form::document("other", "scan.pdf", &pdf("/A 1")).post(&keyed, UPLOAD).await;
         let same = Form::default().file("file", "scan.pdf", &pdf("/A 1")).text("doc_kind", "other");
@@ -392,9 +384,9 @@ both! {
         world.end().await;
     }
 
-    async fn files_that_no_row_names_are_swept_up_after_a_day_and_no_others(db) {
+    async fn only_orphaned_files_are_deleted_after_a_day(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let kept = upload(&petra, "other", "kept.pdf", &pdf("/Kept 1")).await;
         // The same content under two rows, one of which goes.
         let shared = upload(&petra, "other", "shared.pdf", &pdf("/Shared 1")).await;

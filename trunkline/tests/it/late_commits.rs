@@ -1,6 +1,6 @@
-//! What somebody else's transaction has done but not committed yet: it is waited for, and what it opens ends too.
+//! Revocations wait for concurrent uncommitted transactions, and revoke what those open.
 //!
-//! Only PostgreSQL lets transactions run side by side. The other one is played by the test, which so decides when it
+//! Only PostgreSQL runs write transactions concurrently. The test itself runs the other one and decides when it
 //! commits.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -8,9 +8,9 @@
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::passwords::{magic_token, reset_token};
 use crate::world::World;
 use crate::world::engines::{TestDb, postgres_client, uuid};
+use crate::world::fixtures::links::{magic_token, reset_token};
 
 const CORA: &str = "cora@customer.example";
 
@@ -20,7 +20,7 @@ async fn is_revoked(db: &TestDb, token: Uuid) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refresh_that_commits_late_leaves_a_thief_no_living_token() {
+async fn a_refresh_that_commits_late_leaves_a_thief_no_valid_token() {
     let test = async |db: &TestDb| {
         let world = World::unlimited(db).await;
         let stolen = world.customer(CORA).await;
@@ -48,7 +48,7 @@ async fn a_refresh_that_commits_late_leaves_a_thief_no_living_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_link_that_is_used_while_the_password_is_reset_opens_nothing_that_lasts() {
+async fn a_magic_link_used_during_a_password_reset_opens_no_lasting_session() {
     let test = async |db: &TestDb| {
         let world = World::unlimited(db).await;
         let user = world.customer(CORA).await.user_id.parse().unwrap();

@@ -1,4 +1,4 @@
-//! Guessing passwords: waits, limits, deactivated users, and what the audit log keeps of it.
+//! Password guessing: lockouts, limits, deactivated users, and their audit rows.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,11 +6,11 @@ use db::row;
 use serde_json::json;
 use values::Role;
 
-use crate::metrics::Scrape;
-use crate::passwords::magic_token;
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::links::magic_token;
+use crate::world::fixtures::metrics::Scrape;
 use crate::world::{PASSWORD, World};
 
 const CORA: &str = "cora@customer.example";
@@ -47,7 +47,7 @@ async fn audited(db: &TestDb, action: &str) -> Vec<Audited> {
 }
 
 both! {
-    async fn after_five_failures_even_the_right_password_has_to_wait(db) {
+    async fn after_five_failures_even_the_right_password_is_locked_out(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         let mut wrong = Vec::new();
@@ -71,7 +71,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_whole_ipv6_network_is_one_address(db) {
+    async fn an_ipv6_network_counts_as_one_address(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         for n in 1..=5 {
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_wait_doubles_and_a_success_forgets_it(db) {
+    async fn the_lockout_doubles_and_a_success_resets_it(db) {
         let world = World::with(db, GENEROUS).await;
         world.customer(CORA).await;
         let from = "203.0.113.7";
@@ -114,7 +114,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_address_may_try_ten_times_a_minute_in_all_ways_of_signing_in(db) {
+    async fn an_address_has_ten_sign_in_attempts_a_minute_over_all_methods(db) {
         let world = World::start(db).await;
         world.advance_to_next(60).await;
         let caller = world.anyone();
@@ -140,7 +140,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_email_may_be_tried_five_times_a_minute_from_everywhere(db) {
+    async fn an_email_has_five_sign_in_attempts_a_minute_over_all_addresses(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         world.advance_to_next(60).await;
@@ -163,7 +163,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_link_counts_as_a_try_for_the_email_it_was_sent_to(db) {
+    async fn a_magic_link_counts_as_an_attempt_for_its_email(db) {
         let world = World::start(db).await;
         let user = world.user(CORA, Role::Customer).await;
         world.advance_to_next(60).await;
@@ -179,7 +179,7 @@ both! {
         world.end().await;
     }
 
-    async fn whoever_resets_a_forgotten_password_need_not_wait_for_its_guesses(db) {
+    async fn a_password_reset_lifts_the_lockout_of_its_own_address(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         for ip in ["203.0.113.1", "203.0.113.2"] {
@@ -191,10 +191,10 @@ both! {
         world.advance_to_next(60).await;
         let owner = world.anyone().header("X-Forwarded-For", "203.0.113.2");
         owner.post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
-        let token = world.letters().await.pop().unwrap().token();
+        let token = world.mails().await.pop().unwrap().token();
         let new = "an entirely new secret";
         owner.post("/auth/reset-password", json!({"token": token, "new_password": new})).await.expect(204);
-        // A slip makes whoever guessed from elsewhere wait, and its owner not.
+        // After one more wrong password the guessing address is locked out, and the owner's is not.
         for ip in ["203.0.113.1", "203.0.113.2"] {
             sign_in_from(&world, ip, CORA, "not the password").await.problem(401, "auth.invalid_credentials");
         }
@@ -203,7 +203,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_deactivated_user_is_out_at_once(db) {
+    async fn a_deactivated_user_is_signed_out_immediately(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
@@ -214,11 +214,11 @@ both! {
         world.verify(&waiting, &app.fresh(&world).await).await.problem(401, "auth.token_invalid");
         world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
         world.anyone().post("/auth/forgot-password", json!({"email": CORA})).await.expect(202);
-        assert!(world.letters().await.is_empty());
+        assert!(world.mails().await.is_empty());
         world.end().await;
     }
 
-    async fn the_audit_log_tells_good_and_bad_sign_ins(db) {
+    async fn the_audit_log_has_successful_and_failed_sign_ins(db) {
         let world = World::with(db, GENEROUS).await;
         let id = world.user(CORA, values::Role::Customer).await;
         let caller = world.anyone().header("X-Forwarded-For", "203.0.113.7").header("User-Agent", "Browser/2");
@@ -234,13 +234,13 @@ both! {
         for row in &rows {
             assert_eq!(row.ip.as_deref(), Some("203.0.113.7"));
             assert_eq!(row.user_agent.as_deref(), Some("Browser/2"));
-            // Whoever tries an address that nobody has is nobody we know.
+            // An attempt with an unknown email has no user in the audit log.
             assert_eq!(row.actor.as_deref(), row.user_id.map(|_| "customer"));
         }
         world.end().await;
     }
 
-    async fn the_audit_log_tells_a_reused_token(db) {
+    async fn the_audit_log_has_a_reused_refresh_token(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         world.refresh(&cora.refresh_token).await.ok();

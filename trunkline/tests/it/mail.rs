@@ -1,4 +1,4 @@
-//! Letters, delivered to a folder and to a real mail server.
+//! Mail delivery to the outbox folder and to a real mail server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -69,7 +69,7 @@ fn only_file_in(folder: &Path) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn a_letter_delivered_twice_to_the_outbox_is_one_file() {
+async fn a_mail_delivered_twice_to_the_outbox_is_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let outbox = folder.path().join("outbox");
     let mailer = Mailer::open(&MailSettings::File { outbox: outbox.clone() }, FROM).unwrap();
@@ -82,7 +82,7 @@ async fn a_letter_delivered_twice_to_the_outbox_is_one_file() {
 }
 
 #[tokio::test]
-async fn an_outbox_that_is_gone_is_a_temporary_error() {
+async fn a_missing_outbox_is_a_temporary_error() {
     let folder = tempfile::tempdir().unwrap();
     let outbox = folder.path().join("outbox");
     let mailer = Mailer::open(&MailSettings::File { outbox: outbox.clone() }, FROM).unwrap();
@@ -149,7 +149,7 @@ async fn unused_port() -> u16 {
 }
 
 #[tokio::test]
-async fn a_letter_arrives_at_a_mail_server_as_it_was_written() {
+async fn a_mail_arrives_at_the_mail_server_unchanged() {
     let server = MailServer::start().await;
     server.mailer().deliver(&letter("anna@example.com"), AT).await.unwrap();
     let message = only_file_in(&server.folder.path().join("mail/new"));
@@ -160,7 +160,7 @@ async fn a_letter_arrives_at_a_mail_server_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_permanent_or_temporary_as_the_server_says() {
+async fn a_refusal_is_permanent_or_temporary_by_its_smtp_code() {
     let server = MailServer::start().await;
     let gone = server.mailer().deliver(&letter("gone@example.com"), AT).await.unwrap_err();
     assert!(gone.is_permanent() && gone.to_string().contains("no such mailbox"), "{gone}");
@@ -171,7 +171,7 @@ async fn a_refusal_is_permanent_or_temporary_as_the_server_says() {
 }
 
 #[tokio::test]
-async fn a_server_without_encryption_gets_nothing_when_encryption_is_required() {
+async fn nothing_is_sent_without_tls_when_tls_is_required() {
     let server = MailServer::start().await;
     let mailer = smtp(format!("smtp://127.0.0.1:{}?tls=required", server.port));
     let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
@@ -179,14 +179,14 @@ async fn a_server_without_encryption_gets_nothing_when_encryption_is_required() 
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_a_temporary_error() {
+async fn an_unreachable_mail_server_is_a_temporary_error() {
     let mailer = smtp(format!("smtp://127.0.0.1:{}", unused_port().await));
     let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
     assert!(!error.is_permanent() && error.to_string().contains("cannot be reached"), "{error}");
 }
 
 #[tokio::test]
-async fn a_refused_sign_in_is_temporary_and_tells_no_password() {
+async fn a_refused_smtp_sign_in_is_temporary_and_hides_the_password() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = tokio::spawn(async move {

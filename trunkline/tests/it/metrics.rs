@@ -1,44 +1,20 @@
-//! What is counted, seen as Prometheus sees it: something happens, and its counter has moved by exactly that.
+//! Metrics as Prometheus scrapes them: each event moves its counter by the exact amount.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use db::metrics::Metrics;
 use db::{Conn, DbError};
 use platform::jobs::{self, Kind, NewJob};
 use reqwest::Method;
 use serde_json::json;
 use voice::{decks, fx};
 
-use crate::switch::{DECK, Scene, call};
 use crate::world::World;
-use crate::world::engines::both;
-
-/// What `/metrics` said at a moment.
-pub struct Scrape(String);
-
-impl Scrape {
-    pub async fn of(world: &World) -> Scrape {
-        let answer = world.anyone_at_operations().get("/metrics").await;
-        assert_eq!(answer.status, 200);
-        Scrape(String::from_utf8(answer.bytes).unwrap())
-    }
-
-    pub fn of_metrics(metrics: &Metrics) -> Scrape {
-        Scrape(String::from_utf8(metrics.text(&[]).unwrap()).unwrap())
-    }
-
-    /// The value of a sample such as `name{label="value"}`; what was never counted is zero.
-    pub fn value(&self, sample: &str) -> f64 {
-        let found = self.0.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
-        found.map_or(0.0, |value| value.parse().unwrap())
-    }
-
-    fn values<const N: usize>(&self, samples: [&str; N]) -> [f64; N] {
-        samples.map(|sample| self.value(sample))
-    }
-}
+use crate::world::engines::{both, postgres};
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::fixtures::rates::import_deck;
+use crate::world::fixtures::switch::{CALL_DECK, Scene, call_request};
 
 async fn enqueue(world: &World, kind: Kind) {
     let app = &world.node.app;
@@ -48,14 +24,14 @@ async fn enqueue(world: &World, kind: Kind) {
     world.settle().await;
 }
 
-/// Something to count that only this file counts.
+/// Moves a counter that only this file uses.
 async fn count(conn: &mut Conn) -> Result<u64, DbError> {
     conn.count(|metrics| metrics.ledger.transactions.of("test"), 5);
     conn.exec("UPDATE versions SET version = version + 1 WHERE name = 'tariff'", &[]).await
 }
 
 both! {
-    async fn calls_money_and_decks_are_counted(db) {
+    async fn calls_money_and_decks_have_metrics(db) {
         let scene = Scene::start(db, 50).await;
         let before = Scrape::of(&scene.world).await;
         assert_eq!(
@@ -73,7 +49,7 @@ both! {
         for _ in 0..2 {
             assert_eq!(scene.denied(json!({"source_ip": "1.2.3.4"})).await.0, "source_not_allowed");
         }
-        // A call of which only some seconds can be paid for: refused the whole, given the rest.
+        // The balance covers only some seconds: the full reservation is refused, the rest is given.
         scene.allowed(json!({})).await;
         assert_eq!(scene.denied(json!({})).await.0, "balance.insufficient");
         scene.world.operations().post("/switch/authorize", json!({})).await.problem(422, "validation.failed");
@@ -96,7 +72,7 @@ both! {
 
         let ended = scene.event("ended", &token, 1000, json!({"answered_at": scene.now()}));
         let stranger = scene.event("ended", &json!("00000000-0000-7000-8000-000000000000"), 0, json!({}));
-        scene.tell(json!([ended, ended, stranger, {"nonsense": true}])).await;
+        scene.send_events(json!([ended, ended, stranger, {"nonsense": true}])).await;
         let (ops, now) = (scene.world.operations(), scene.now());
         let line = json!({
             "call_id": "elsewhere", "leg": "termination", "trunk_id": scene.trunk, "called": "+31201234567",
@@ -117,8 +93,8 @@ both! {
             ]),
             [2.0, 2.0, 1.0, 1.0, 2.0, 1.0]
         );
-        crate::decks::import(&scene.world, &scene.admin, &scene.upstream, "?dry_run=true", DECK).await;
-        crate::decks::import(&scene.world, &scene.admin, &scene.upstream, "", "prefix\n31\n").await;
+        import_deck(&scene.world, &scene.admin, &scene.upstream, "?dry_run=true", CALL_DECK).await;
+        import_deck(&scene.world, &scene.admin, &scene.upstream, "", "prefix\n31\n").await;
         let last = Scrape::of(&scene.world).await;
         assert_eq!(
             last.values([
@@ -131,7 +107,7 @@ both! {
         scene.end().await;
     }
 
-    async fn jobs_are_counted_by_how_they_end(db) {
+    async fn jobs_are_counted_by_outcome(db) {
         let world = World::with(db, &[("TRUNKLINE_FX_URL", "http://127.0.0.1:1/")]).await;
         let sample = |kind: &str, outcome: &str| {
             format!(r#"trunkline_jobs_total{{kind="{kind}",outcome="{outcome}"}}"#)
@@ -154,7 +130,7 @@ both! {
         world.stop().await;
     }
 
-    async fn transactions_are_counted_and_what_they_count_counts_only_if_they_stand(db) {
+    async fn transactions_are_counted_and_their_counters_only_if_they_commit(db) {
         let counted = |sample: &str| Scrape::of_metrics(db.metrics()).value(sample);
         let (committed, undone, failed, errors, retries) = (
             r#"trunkline_db_transactions_total{outcome="committed"}"#,
@@ -189,7 +165,7 @@ both! {
             return;
         }
 
-        // Who loses a race begins again, and what it counted the first time is forgotten.
+        // A conflict is retried, and the counters of the first attempt are discarded.
         static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
         let raced = db.tx((), |conn, ()| Box::pin(async move {
             count(conn).await?;
@@ -198,14 +174,13 @@ both! {
         raced.await.unwrap();
         assert_eq!((counted(retries) - before[4], counted(ours), counted(committed) - before[0]), (1.0, 20.0, 4.0));
     }
+}
 
-    async fn without_the_database_there_are_still_metrics(db) {
-        if !db.is_shared() {
-            return;
-        }
+postgres! {
+    async fn metrics_are_served_without_the_database(db) {
         let world = World::unlimited(db).await;
-        world.operations().post("/switch/authorize", call(json!({}))).await.expect(200);
-        db.take_away().await;
+        world.operations().post("/switch/authorize", call_request(json!({}))).await.expect(200);
+        db.stop_accepting().await;
         let scrape = Scrape::of(&world).await;
         assert_eq!(scrape.value(r#"trunkline_calls_refused_total{reason="source_not_allowed"}"#), 1.0);
         assert!(scrape.0.contains("\ntrunkline_db_waiting "));

@@ -1,6 +1,6 @@
-//! Several nodes on one database act as one service, and a node that dies takes nothing with it.
+//! Several nodes on one database act as one service, and nothing is lost when a node dies.
 //!
-//! SQLite has one node: there the same tests prove the same of it alone.
+//! SQLite has one node: there the same tests run on it alone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,10 +13,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use values::{Role, Time};
 
-use crate::coverage::examples::{fresh_email, key};
+use crate::world::accounts;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
-use crate::world::people;
+use crate::world::fixtures::{fresh_email, key};
 use crate::world::process::{self, Process};
 use crate::world::{PASSWORD, World, outbox};
 
@@ -56,7 +56,7 @@ impl Nodes {
 }
 
 both! {
-    async fn a_limit_holds_over_all_nodes_together(db) {
+    async fn a_rate_limit_holds_over_all_nodes(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_LIMIT_SIGN_IN", "10/3600")]).await;
         let callers: Vec<Client> = nodes.0.iter().cycle().take(30).map(World::anyone).collect();
         let asked = callers.iter().map(|caller| caller.post("/auth/forgot-password", json!({"email": fresh_email()})));
@@ -65,7 +65,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_quota_leased_in_blocks_is_spent_whole_and_never_exceeded(db) {
+    async fn a_quota_leased_in_blocks_is_used_up_and_never_exceeded(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_LIMIT_READS", "100/3600")]).await;
         let token = nodes.first().minted(Role::Customer).await.token().to_owned();
         let callers = nodes.bearing(&token, 160);
@@ -74,7 +74,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_session_ended_at_one_node_is_over_at_every_other_at_once(db) {
+    async fn a_session_ended_on_one_node_ends_on_every_node_immediately(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let session = nodes.first().customer("devices@example.com").await;
         for caller in nodes.bearing(session.token(), 4) {
@@ -88,7 +88,7 @@ both! {
         nodes.end().await;
     }
 
-    async fn one_key_at_all_nodes_at_once_has_one_effect(db) {
+    async fn one_key_used_on_all_nodes_concurrently_has_one_effect(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
         let token = nodes.first().minted(Role::Customer).await.token().to_owned();
         let key = key();
@@ -103,9 +103,9 @@ both! {
         nodes.end().await;
     }
 
-    async fn a_job_is_run_once_whichever_node_it_was_left_with(db) {
+    async fn a_job_runs_once_whichever_node_enqueued_it(db) {
         let nodes = Nodes::start(db, &[("TRUNKLINE_RATE_LIMITS", "off")]).await;
-        let emails = people(db, 40).await;
+        let emails = insert_users(db, 40).await;
         let callers: Vec<Client> = nodes.0.iter().cycle().take(40).map(World::anyone).collect();
         let asked = callers.iter().zip(&emails);
         let asked = asked.map(|(caller, email)| caller.post("/auth/forgot-password", json!({"email": email})));
@@ -115,7 +115,7 @@ both! {
         for node in &nodes.0 {
             node.settle().await;
         }
-        let mut receivers: Vec<String> = nodes.first().letters().await.into_iter().map(|letter| letter.to).collect();
+        let mut receivers: Vec<String> = nodes.first().mails().await.into_iter().map(|mail| mail.to).collect();
         receivers.sort();
         let mut expected = emails;
         expected.sort();
@@ -123,10 +123,10 @@ both! {
         nodes.end().await;
     }
 
-    async fn nothing_that_was_acknowledged_is_lost_when_a_node_is_killed(db) {
+    async fn nothing_acknowledged_is_lost_when_a_node_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
-        let emails = people(db, 400).await;
+        let emails = insert_users(db, 400).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let (mut asked, mut sessions) = (JoinSet::new(), JoinSet::new());
         for batch in emails.chunks(50) {
@@ -150,14 +150,14 @@ both! {
         for token in &tokens {
             node.bearing(token).get("/me").await.expect(200);
         }
-        // The jobs that the dead node held are free when their leases end.
+        // The dead node's jobs are free when their leases end.
         node.advance(600).await;
-        let letters = outbox::read(&folder.path().join("outbox"));
+        let mails = outbox::read(&folder.path().join("outbox"));
         for email in &acknowledged {
-            assert_eq!(letters.iter().filter(|letter| letter.to == *email).count(), 1, "letters to {email}");
+            assert_eq!(mails.iter().filter(|mail| mail.to == *email).count(), 1, "mails to {email}");
         }
-        let twice = emails.iter().find(|email| letters.iter().filter(|letter| letter.to == **email).count() > 1);
-        assert_eq!(twice, None, "got two letters");
+        let twice = emails.iter().find(|email| mails.iter().filter(|mail| mail.to == **email).count() > 1);
+        assert_eq!(twice, None, "got two mails");
         drop(node);
         let verified = process::run(db, folder.path(), &[], &["audit", "verify"]);
         assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
@@ -205,16 +205,16 @@ async fn sign_in_again_and_again(caller: &Client, email: &str) -> Vec<String> {
 }
 
 /// Users of one account; the first two know the usual password.
-async fn people(db: &Db, count: usize) -> Vec<String> {
+async fn insert_users(db: &Db, count: usize) -> Vec<String> {
     let emails: Vec<String> = (0..count).map(|_| fresh_email()).collect();
     let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let start = Time::from_millis(0);
-            let account = people::live_account(conn, &emails[0], start).await?;
+            let account = accounts::live_account(conn, &emails[0], start).await?;
             for (number, email) in emails.iter().enumerate() {
                 let hash = (number < 2).then(|| hash.clone());
-                people::user_of(conn, account, email, Role::Customer, hash, start).await?;
+                accounts::user_of(conn, account, email, Role::Customer, hash, start).await?;
             }
             Ok::<_, DbError>(())
         })

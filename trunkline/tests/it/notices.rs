@@ -1,4 +1,4 @@
-//! What the carrier announces, and what clients can know of notifications.
+//! Notices of the operator, and the catalogue of notifications.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,6 +9,7 @@ use values::{Rfc3339, Role, Time};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::notifications::notify;
 
 fn titles(page: &Value) -> Vec<&str> {
     page["data"].as_array().unwrap().iter().map(|notice| notice["title"].as_str().unwrap()).collect()
@@ -25,7 +26,7 @@ async fn announce(admin: &Client, title: &str, from: i64, to: Option<i64>) -> St
 }
 
 both! {
-    async fn a_notice_is_seen_from_its_start_until_its_end_or_until_it_is_taken_down(db) {
+    async fn a_notice_is_visible_from_its_start_until_its_end_or_deletion(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.minted(Role::Admin).await, world.minted(Role::Customer).await);
         let now = world.seconds();
@@ -67,7 +68,7 @@ both! {
             let (references, inside) = (text.matches(r##""$ref":"##).count(), text.matches(r##""$ref":"#/$defs/"##).count());
             assert_eq!(references, inside, "{kind}");
         }
-        crate::notifications::tell(&world, &cora.account_id, "NL1").await;
+        notify(&world, &cora.account_id, "NL1").await;
         let told = cora.get("/notifications").await.ok()["data"][0].clone();
         let kind = codes.iter().find(|kind| kind["code"] == told["code"]).unwrap();
         assert!(jsonschema::is_valid(&kind["payload"], &told["payload"]), "{kind}");

@@ -1,42 +1,28 @@
-//! Notifications, as everybody of an account reads them.
+//! Notifications of an account.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use identity::notifications::{self, VatValid};
-use platform::entropy::Entropy;
 use serde_json::{Value, json};
-use values::AccountId;
 
 use crate::world::World;
 use crate::world::engines::both;
-
-/// Tells an account of something.
-pub async fn tell(world: &World, account: &str, vat_id: &str) {
-    let app = &world.node.app;
-    let account: AccountId = account.parse().unwrap();
-    let told = app.db.tx((account, vat_id.to_owned(), app.clock.now()), |conn, (account, vat_id, now)| {
-        Box::pin(async move {
-            notifications::notify(conn, Entropy, *account, &VatValid { vat_id: vat_id.clone() }, *now).await
-        })
-    });
-    told.await.unwrap();
-}
+use crate::world::fixtures::notifications::notify;
 
 fn vat_ids(page: &Value) -> Vec<&str> {
     page["data"].as_array().unwrap().iter().map(|one| one["payload"]["vat_id"].as_str().unwrap()).collect()
 }
 
 both! {
-    async fn they_are_listed_newest_first_and_paged(db) {
+    async fn notifications_are_paged_newest_first(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         for vat_id in ["NL1", "NL2", "NL3"] {
-            tell(&world, &customer.account_id, vat_id).await;
+            notify(&world, &customer.account_id, vat_id).await;
             world.advance(1).await;
         }
         let first = customer.get("/notifications?limit=2").await.ok();
         assert_eq!(vat_ids(&first), ["NL3", "NL2"]);
-        tell(&world, &customer.account_id, "NL4").await;
+        notify(&world, &customer.account_id, "NL4").await;
         let cursor = first["meta"]["next_cursor"].as_str().unwrap();
         let second = customer.get(&format!("/notifications?limit=2&cursor={cursor}")).await.ok();
         assert_eq!((vat_ids(&second), &second["meta"]["next_cursor"]), (vec!["NL1"], &Value::Null));
@@ -45,11 +31,11 @@ both! {
         world.end().await;
     }
 
-    async fn what_was_read_is_read_and_stays_so_from_the_first_time(db) {
+    async fn a_notification_keeps_the_time_it_was_first_read(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
         for vat_id in ["NL1", "NL2", "NL3"] {
-            tell(&world, &customer.account_id, vat_id).await;
+            notify(&world, &customer.account_id, vat_id).await;
             world.advance(1).await;
         }
         assert_eq!(customer.get("/notifications/unread-count").await.ok(), json!({"unread": 3}));
@@ -69,20 +55,20 @@ both! {
         world.end().await;
     }
 
-    async fn nobody_reads_another_accounts(db) {
+    async fn another_accounts_notifications_are_not_found(db) {
         let world = World::start(db).await;
         let (one, other) = (world.customer("one@example.com").await, world.customer("other@example.com").await);
-        tell(&world, &one.account_id, "NL1").await;
+        notify(&world, &one.account_id, "NL1").await;
         assert_eq!(other.get("/notifications").await.ok()["data"], json!([]));
         assert_eq!(other.post("/notifications/read-all", json!({})).await.ok(), json!({"read": 0}));
         assert_eq!(one.get("/notifications/unread-count").await.ok(), json!({"unread": 1}));
         world.end().await;
     }
 
-    async fn they_are_forgotten_after_400_days(db) {
+    async fn notifications_are_purged_after_400_days(db) {
         let world = World::start(db).await;
         let customer = world.customer("c@example.com").await;
-        tell(&world, &customer.account_id, "NL1").await;
+        notify(&world, &customer.account_id, "NL1").await;
         world.advance(399 * 24 * 3600).await;
         let customer = world.sign_in("c@example.com").await;
         assert_eq!(customer.get("/notifications").await.ok()["data"].as_array().unwrap().len(), 1);

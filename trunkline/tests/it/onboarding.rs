@@ -1,70 +1,20 @@
-//! From a stranger's signup to a place in the beta.
+//! Onboarding: from signup to approval in the beta.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use db::{DbError, params};
 use futures_util::future::join_all;
-use identity::onboarding::{self, Event};
+use identity::onboarding::Event;
 use serde_json::{Value, json};
-use values::AccountId;
 
+use crate::world::World;
 use crate::world::client::Session;
-use crate::world::engines::{TestDb, both, uuid};
-use crate::world::{PASSWORD, World};
-
-pub fn beta_signup(email: &str) -> Value {
-    json!({
-        "legal_name": "Prospect BV", "trading_name": "Prospect", "country": "NL", "contact_name": "Petra Prospect",
-        "contact_email": email, "contact_phone": "+31201234567", "password": PASSWORD,
-    })
-}
-
-pub fn profile() -> Value {
-    json!({"estimated_minutes_per_month": 120_000, "target_countries": ["NL", "DE"], "traffic_types": ["call_center"]})
-}
-
-pub async fn prospect(world: &World, email: &str) -> Session {
-    world.anyone().post("/beta/signup", beta_signup(email)).await.expect(202);
-    world.sign_in(email).await
-}
-
-/// Tells the account's state machine that this happened.
-pub async fn happens(world: &World, session: &Session, event: Event) {
-    let account: AccountId = session.account_id.parse().unwrap();
-    let app = &world.node.app;
-    let moved = app.db.tx((account, event, app.clock.now()), |conn, (account, event, now)| {
-        Box::pin(onboarding::happened(conn, *account, *event, *now))
-    });
-    moved.await.unwrap();
-}
-
-/// Everything but the traffic profile: papers handed in, a card verified.
-pub async fn hand_in_papers(db: &TestDb, account: &str) {
-    let account: AccountId = account.parse().unwrap();
-    let papers = db.tx((account, uuid(), uuid()), |conn, (account, intake, card)| {
-        Box::pin(async move {
-            conn.exec(
-                "INSERT INTO intakes (id, account_id, purpose, status, required_docs, created_at, updated_at)
-                 VALUES ($1, $2, 'kyb', 'submitted', '', 0, 0)",
-                params![*intake, *account],
-            )
-            .await?;
-            conn.exec(
-                "INSERT INTO card_verifications (id, account_id, status, provider, created_at, updated_at)
-                 VALUES ($1, $2, 'verified', 'sandbox', 0, 0)",
-                params![*card, *account],
-            )
-            .await?;
-            Ok::<_, DbError>(())
-        })
-    });
-    papers.await.unwrap();
-}
+use crate::world::engines::both;
+use crate::world::fixtures::onboarding::{apply_event, sign_up, signup_body, submit_kyb_and_card, traffic_profile};
 
 both! {
-    async fn a_prospect_signs_up_and_may_sign_in_at_once(db) {
+    async fn a_prospect_signs_up_and_can_sign_in_immediately(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let account = petra.get("/me/account").await.ok();
         assert_eq!(account["status"], "beta_signup");
         assert_eq!(account["legal_name"], "Prospect BV");
@@ -72,13 +22,13 @@ both! {
         assert_eq!(account["waitlist_position"], Value::Null);
         assert!(account["created_at"].is_i64());
         assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "signup_pending");
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert_eq!(letters[0].to, "petra@prospect.example");
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert_eq!(mails[0].to, "petra@prospect.example");
         world.end().await;
     }
 
-    async fn who_signed_up_with_an_address_alone_says_the_rest_later(db) {
+    async fn a_signup_with_an_email_alone_is_completed_later(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let signup = json!({"email": "petra@prospect.example", "company": "Prospect BV", "expected_volume": "much"});
@@ -86,7 +36,7 @@ both! {
         let asked = admin.get(&format!("/admin/beta/{id}")).await.ok();
         assert_eq!((&asked["account"]["expected_volume"], &asked["account"]["country"]), (&json!("much"), &json!("ZZ")));
         admin.post(&format!("/admin/beta/{id}/approve"), json!({})).await.ok();
-        let token = world.letters().await.pop().unwrap().token();
+        let token = world.mails().await.pop().unwrap().token();
         let petra = world.session(&world.anyone().post("/auth/first-login", json!({"token": token})).await.ok());
 
         for (wrong, name) in [(json!({"country": "ZZ"}), "country"), (json!({"contact_name": null}), "contact_name")] {
@@ -109,10 +59,10 @@ both! {
         let meta: Value = serde_json::from_str(log["rows"][0]["meta"].as_str().unwrap()).unwrap();
         assert_eq!(meta["country"], json!({"from": "ZZ", "to": "DE"}));
 
-        // Where a company is can be put right until its papers are handed in.
+        // The country can be changed until the KYB intake is submitted.
         petra.patch("/me/account", json!({"country": "NL"})).await.ok();
         petra.get("/me/kyb").await.ok();
-        happens(&world, &petra, Event::KybSubmitted).await;
+        apply_event(&world, &petra, Event::KybSubmitted).await;
         let refused = petra.patch("/me/account", json!({"country": "DE"})).await.problem(409, "state.conflict");
         assert!(refused["detail"].as_str().unwrap().contains("under_review"), "{refused}");
         let cleared = petra.patch("/me/account", json!({"country": "NL", "contact_phone": null})).await.ok();
@@ -120,35 +70,35 @@ both! {
         world.end().await;
     }
 
-    async fn a_known_address_is_answered_alike_and_told_the_truth_by_mail(db) {
+    async fn a_signup_with_a_known_email_is_answered_alike_and_gets_a_mail(db) {
         let world = World::start(db).await;
-        let first = world.anyone().post("/beta/signup", beta_signup("petra@prospect.example")).await;
-        let mut again = beta_signup("Petra@Prospect.example");
+        let first = world.anyone().post("/beta/signup", signup_body("petra@prospect.example")).await;
+        let mut again = signup_body("Petra@Prospect.example");
         again["legal_name"] = json!("Somebody Else");
         let second = world.anyone().post("/beta/signup", again).await;
         assert_eq!((first.status, &first.bytes), (second.status, &second.bytes));
         let third = world.anyone()
             .post("/signup", json!({"email": "petra@prospect.example", "company": "X", "expected_volume": "much"})).await;
         assert!(third.expect(202)["signup_id"].as_str().unwrap().starts_with("acc_"));
-        let subjects: Vec<String> = world.letters().await.into_iter().map(|letter| letter.subject).collect();
+        let subjects: Vec<String> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
         assert_eq!(subjects.iter().filter(|subject| *subject == "You have an account already").count(), 2);
-        // The account is the first one's.
+        // The account belongs to the first signup.
         let petra = world.sign_in("petra@prospect.example").await;
         assert_eq!(petra.get("/me/account").await.ok()["legal_name"], "Prospect BV");
         world.end().await;
     }
 
-    async fn a_name_with_markup_and_line_breaks_is_only_a_name_in_the_mail(db) {
+    async fn markup_and_line_breaks_in_a_name_are_escaped_in_mail(db) {
         let world = World::start(db).await;
-        let mut signup = beta_signup("petra@prospect.example");
+        let mut signup = signup_body("petra@prospect.example");
         signup["contact_name"] = json!("Petra <script>\nBcc \nX-Mark");
         world.anyone().post("/beta/signup", signup).await.expect(202);
-        let letter = world.letters().await.pop().unwrap();
+        let mail = world.mails().await.pop().unwrap();
         let headers = ["From", "To", "Subject", "Date", "Message-ID", "MIME-Version", "Content-Type"];
-        assert_eq!(letter.headers, headers);
-        assert!(letter.text.starts_with("Hello Petra <script> Bcc X-Mark,"), "{}", letter.text);
-        assert!(letter.html.contains("Hello Petra &#60;script&#62; Bcc X-Mark,"), "{}", letter.html);
-        assert!(!letter.html.contains("<script"));
+        assert_eq!(mail.headers, headers);
+        assert!(mail.text.starts_with("Hello Petra <script> Bcc X-Mark,"), "{}", mail.text);
+        assert!(mail.html.contains("Hello Petra &#60;script&#62; Bcc X-Mark,"), "{}", mail.html);
+        assert!(!mail.html.contains("<script"));
         world.end().await;
     }
 
@@ -166,7 +116,7 @@ both! {
 
     async fn a_traffic_profile_names_every_failing_field(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         petra.get("/me/traffic-profile").await.problem(404, "not_found");
         let put = |body: Value| petra.send(petra.request(reqwest::Method::PUT, "/me/traffic-profile").json(&body));
         let failing = put(json!({
@@ -180,27 +130,27 @@ both! {
             ["colour", "estimated_minutes_per_month", "notes", "target_countries.2", "traffic_types.0"]
         );
         // Nothing is there that could be meant.
-        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&profile());
+        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&traffic_profile());
         petra.send(any).await.problem(412, "precondition.failed");
-        assert_eq!(put(profile()).await.ok()["notes"], Value::Null);
-        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&profile());
+        assert_eq!(put(traffic_profile()).await.ok()["notes"], Value::Null);
+        let any = petra.request(reqwest::Method::PUT, "/me/traffic-profile").header("If-Match", "*").json(&traffic_profile());
         petra.send(any).await.expect(200);
         assert_eq!(petra.get("/me/traffic-profile").await.ok()["target_countries"], json!(["NL", "DE"]));
         world.end().await;
     }
 
-    async fn twenty_who_join_at_once_and_ten_approved_at_once_leave_positions_one_to_ten(db) {
+    async fn concurrent_joins_and_approvals_leave_waitlist_positions_one_to_ten(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let mut prospects = Vec::new();
         for number in 0..20 {
-            let session = prospect(&world, &format!("p{number}@prospect.example")).await;
-            hand_in_papers(db, &session.account_id).await;
+            let session = sign_up(&world, &format!("p{number}@prospect.example")).await;
+            submit_kyb_and_card(db, &session.account_id).await;
             prospects.push(session);
         }
         let put = |session: &Session| {
             let session = session.clone();
-            async move { session.send(session.request(reqwest::Method::PUT, "/me/traffic-profile").json(&profile())).await }
+            async move { session.send(session.request(reqwest::Method::PUT, "/me/traffic-profile").json(&traffic_profile())).await }
         };
         for answer in join_all(prospects.iter().map(put)).await {
             answer.expect(200);
@@ -223,7 +173,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_approved_prospect_signs_in_by_the_link_in_its_mail(db) {
+    async fn an_approved_prospect_signs_in_by_the_magic_link_in_its_mail(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let signup = json!({"email": "p@prospect.example", "company": "P", "expected_volume": "1000"});
@@ -232,18 +182,18 @@ both! {
         let detail = admin.post(&format!("/admin/beta/{id}/approve"), note).await.ok();
         assert_eq!(detail["account"]["status"], "beta_approved");
         assert_eq!(detail["account"]["reviewer_note"], "Good traffic.");
-        let letter = world.letters().await.pop().unwrap();
-        assert!(letter.text.contains("Good traffic."));
-        let tokens = world.anyone().post("/auth/magic-link/redeem", json!({"token": letter.token()})).await.ok();
+        let mail = world.mails().await.pop().unwrap();
+        assert!(mail.text.contains("Good traffic."));
+        let tokens = world.anyone().post("/auth/magic-link/redeem", json!({"token": mail.token()})).await.ok();
         let prospect = world.session(&tokens);
         assert_eq!(prospect.get("/me").await.ok()["account"]["onboarding_status"], "docs_requested");
         world.end().await;
     }
 
-    async fn a_decision_that_the_state_does_not_allow_names_the_states(db) {
+    async fn a_disallowed_decision_names_the_allowed_states(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let act = |action: &str| {
             let (admin, path) = (admin.clone(), format!("/admin/beta/{}/{action}", petra.account_id));
             async move { admin.post(&path, json!({})).await }
@@ -261,7 +211,7 @@ both! {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         for number in 0..5 {
-            prospect(&world, &format!("p{number}@prospect.example")).await;
+            sign_up(&world, &format!("p{number}@prospect.example")).await;
             world.advance(1).await;
         }
         let mut seen = Vec::new();

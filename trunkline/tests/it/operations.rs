@@ -1,4 +1,4 @@
-//! The operations port: health, readiness, metrics, and the clock of tests.
+//! The operations port: health, readiness, metrics, and the test clock.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,13 +13,12 @@ use tokio::net::TcpStream;
 use values::Role;
 use voice::fx;
 
-use crate::metrics::Scrape;
 use crate::world::World;
-use crate::world::client::Client;
-use crate::world::engines::both;
+use crate::world::engines::{both, postgres};
+use crate::world::fixtures::metrics::Scrape;
 
 both! {
-    async fn a_service_in_order_says_so(db) {
+    async fn a_healthy_service_is_ready(db) {
         let world = World::unlimited(db).await;
         let anyone = world.anyone_at_operations();
         for (path, words) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
@@ -43,7 +42,7 @@ both! {
         world.end().await;
     }
 
-    async fn files_of_calls_that_find_others_on_their_way_are_told_to_come_again(db) {
+    async fn cdr_imports_beyond_the_concurrency_limit_are_told_to_retry(db) {
         let world = World::unlimited(db).await;
         let ops = world.operations();
         let head = format!(
@@ -70,47 +69,16 @@ both! {
         world.end().await;
     }
 
-    async fn a_database_that_is_away_is_told_and_its_return_is_noticed(db) {
-        // A SQLite file is not somewhere else: it cannot be away.
-        if !db.is_shared() {
-            return;
-        }
-        let world = World::unlimited(db).await;
-        let caller = world.minted(Role::Customer).await;
-        let ops = world.anyone_at_operations();
-        caller.get("/account").await.expect(200);
-
-        db.take_away().await;
-        for _ in 0..5 {
-            for answer in [
-                caller.get("/account").await,
-                caller.patch("/account", json!({"company_name": "Nobody"})).await,
-                world.anyone().post("/auth/forgot-password", json!({"email": "a@example.com"})).await,
-                ops.get("/readyz").await,
-            ] {
-                assert_eq!(answer.header("retry-after"), Some("1"));
-                answer.problem(503, "service.unavailable");
-            }
-            ops.get("/healthz").await.expect(200);
-        }
-
-        db.bring_back().await;
-        assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
-        caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
-        ops.get("/readyz").await.expect(200);
-        world.end().await;
-    }
-
-    async fn a_service_whose_jobs_wait_for_long_is_not_ready_until_they_have_run(db) {
-        // Whoever asks it for exchange rates waits for as long as it likes.
+    async fn a_service_is_not_ready_while_jobs_are_overdue(db) {
+        // A server for exchange rates that never answers.
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
         let world = World::with(db, &[("TRUNKLINE_FX_URL", &url), ("TRUNKLINE_JOB_LAG_SECONDS", "600")]).await;
         let (app, ops) = (&world.node.app, world.anyone_at_operations());
-        // Schedules tick for the first time after they were seen for the first time.
+        // A schedule first fires after it was first seen.
         world.settle().await;
 
-        // One more than a node runs at once.
+        // One more than a node runs concurrently.
         let jobs: Vec<NewJob> = std::iter::repeat_with(|| {
             let (id, run_at) = (app.entropy.uuid(app.clock.now()), app.clock.now());
             NewJob { id, kind: fx::FETCH, payload: json!({}), run_at }
@@ -144,7 +112,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_database_without_what_this_release_needs_is_told(db) {
+    async fn a_database_without_the_latest_migrations_is_reported(db) {
         let world = World::unlimited(db).await;
         let ops = world.anyone_at_operations();
         ops.get("/readyz").await.expect(200);
@@ -156,7 +124,7 @@ both! {
         world.stop().await;
     }
 
-    async fn metrics_are_in_the_form_that_prometheus_reads_and_count_what_happened(db) {
+    async fn metrics_are_in_prometheus_format_and_count_requests(db) {
         let world = World::with(db, &[("TRUNKLINE_LIMIT_READS", "2/3600")]).await;
         let caller = world.minted(Role::Customer).await;
         for _ in 0..2 {
@@ -178,14 +146,14 @@ both! {
         };
         assert_eq!(sample(r#"method="GET",path="/account",status="200""#), "2");
         assert_eq!(sample(r#"method="GET",path="/account",status="401""#), "1");
-        // Paths that strangers invent must not become labels.
+        // Unknown paths must not become labels.
         assert_eq!(sample(r#"method="GET",path="",status="404""#), "2");
         assert!(text.contains(r#"trunkline_request_seconds_count{method="GET",path="/account"} 3"#), "{text}");
         assert!(text.contains("\ntrunkline_connections "), "{text}");
         world.end().await;
     }
 
-    async fn the_clock_is_moved_by_whoever_knows_the_secret_and_only_forward(db) {
+    async fn the_test_clock_needs_the_secret_and_only_moves_forward(db) {
         let world = World::unlimited(db).await;
         let body = json!({"advance_seconds": 1});
         let stranger = world.anyone_at_operations();
@@ -215,17 +183,39 @@ both! {
         world.end().await;
     }
 
-    async fn without_a_test_clock_there_is_none_to_move(db) {
+    async fn without_the_setting_there_is_no_test_clock(db) {
         let world = World::with(db, &[("TRUNKLINE_TEST_CLOCK", "off")]).await;
         world.operations().post("/ops/clock", json!({"advance_seconds": 1})).await.problem(404, "not_found");
         world.stop().await;
     }
 }
 
-impl World {
-    /// Whoever reaches the operations port without knowing its secret.
-    pub fn anyone_at_operations(&self) -> Client {
-        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
+postgres! {
+    async fn health_checks_report_a_database_outage_and_its_end(db) {
+        let world = World::unlimited(db).await;
+        let caller = world.minted(Role::Customer).await;
+        let ops = world.anyone_at_operations();
+        caller.get("/account").await.expect(200);
+
+        db.stop_accepting().await;
+        for _ in 0..5 {
+            for answer in [
+                caller.get("/account").await,
+                caller.patch("/account", json!({"company_name": "Nobody"})).await,
+                world.anyone().post("/auth/forgot-password", json!({"email": "a@example.com"})).await,
+                ops.get("/readyz").await,
+            ] {
+                assert_eq!(answer.header("retry-after"), Some("1"));
+                answer.problem(503, "service.unavailable");
+            }
+            ops.get("/healthz").await.expect(200);
+        }
+
+        db.accept_again().await;
+        assert_ne!(caller.get("/account").await.ok()["company_name"], "Nobody");
+        caller.patch("/account", json!({"company_name": "Somebody"})).await.expect(200);
+        ops.get("/readyz").await.expect(200);
+        world.end().await;
     }
 }
 

@@ -1,5 +1,5 @@
-//! A file comes before its row: a service that is killed between the two leaves a file without a row, which is swept
-//! up later, and never a row without its file.
+//! A file is stored before its row: a service killed between the two leaves an orphaned file, which is deleted later,
+//! and never a row without its file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,18 +19,18 @@ use crate::world::engines::{TestDb, both, postgres_client};
 use crate::world::form::{Form, pdf};
 use crate::world::process::{self, Process};
 use crate::world::s3::{S3Server, files_below};
-use crate::world::{PASSWORD, people};
+use crate::world::{PASSWORD, accounts};
 
 const UPLOAD: &str = "/me/kyb/documents";
 const EMAIL: &str = "cora@customer.example";
 
 both! {
-    async fn a_service_killed_between_file_and_row_leaves_a_file_that_is_swept_up(db) {
+    async fn a_file_orphaned_by_a_kill_is_deleted(db) {
         let folder = TempDir::new().unwrap();
         kill_between_file_and_row(db, folder.path(), &folder.path().join("files"), &[]).await;
     }
 
-    async fn a_service_killed_between_object_and_row_leaves_an_object_that_is_swept_up(db) {
+    async fn an_object_orphaned_by_a_kill_is_deleted_from_the_bucket(db) {
         let (folder, server) = (TempDir::new().unwrap(), S3Server::start().await);
         let settings = server.settings();
         let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -48,7 +48,7 @@ async fn kill_between_file_and_row(db: &TestDb, folder: &Path, stored: &Path, se
     let named = named_files(db).await;
     assert_eq!((named.len(), &stored_files(stored)), (1, &named));
 
-    // Nobody can write to the database, so the next upload gets as far as its file.
+    // The database is locked for writes, so the next upload stores its file and not its row.
     let lock = Lock::take(db).await;
     let upload = tokio::spawn({
         let form = Form::document("other", "lost.pdf", &pdf("/Lost 1"));
@@ -79,7 +79,7 @@ fn serve(db: &TestDb, folder: &Path, settings: &[(&str, &str)]) -> Process {
     tokio::task::block_in_place(|| Process::serve(db, folder, settings))
 }
 
-/// A lock on the database that lets everybody read and nobody write documents.
+/// A lock on the database that blocks inserts of documents but no reads.
 enum Lock {
     Sqlite(rusqlite::Connection),
     Postgres(tokio_postgres::Client),
@@ -111,8 +111,8 @@ async fn customer(db: &TestDb) {
     let insert = db.tx(hash, |conn, hash| {
         Box::pin(async move {
             let start = Time::from_millis(0);
-            let account = people::live_account(conn, EMAIL, start).await?;
-            people::user_of(conn, account, EMAIL, Role::Customer, Some(hash.clone()), start).await?;
+            let account = accounts::live_account(conn, EMAIL, start).await?;
+            accounts::user_of(conn, account, EMAIL, Role::Customer, Some(hash.clone()), start).await?;
             Ok::<_, DbError>(())
         })
     });

@@ -28,7 +28,7 @@ fn policy(answer: &Answer) -> Vec<&str> {
 }
 
 both! {
-    async fn who_comes_back_from_a_payment_or_a_mail_finds_a_page_that_leads_on(db) {
+    async fn links_in_mails_and_payment_returns_open_a_page(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         let answer = visitor.get(&url("/")).await;
@@ -38,7 +38,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_page_of_a_mail_is_answered_without_a_token_and_kept_by_no_cache(db) {
+    async fn a_page_linked_in_mail_needs_no_token_and_is_not_cached(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         for page in PAGES {
@@ -52,7 +52,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_policy_of_a_page_admits_its_own_script_and_style_and_nothing_else(db) {
+    async fn the_content_policy_of_a_page_allows_only_its_own_script_and_style(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);
         for page in PAGES {
@@ -94,15 +94,15 @@ both! {
         world.end().await;
     }
 
-    async fn opening_the_page_of_a_link_does_not_spend_it(db) {
+    async fn opening_the_page_of_a_link_does_not_use_it_up(db) {
         let world = World::start(db).await;
         world.admin().await;
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
-        let letter = world.letters().await.pop().unwrap();
+        let mail = world.mails().await.pop().unwrap();
         let (visitor, url) = visitor(&world);
-        assert!(letter.text.contains(&url("/reset-password#token=")), "{}", letter.text);
+        assert!(mail.text.contains(&url("/reset-password#token=")), "{}", mail.text);
 
-        let token = letter.token();
+        let token = mail.token();
         // A scanner that knows no better than to send the token along spends it no more than a browser does.
         for opened in [url("/reset-password"), url(&format!("/reset-password?token={token}"))] {
             assert_eq!(visitor.get(&opened).await.status, 200);

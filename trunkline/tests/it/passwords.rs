@@ -1,39 +1,21 @@
-//! Forgotten passwords and links that sign in.
+//! Password resets and magic links.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::{join, join_all};
-use identity::sessions::issue_magic_link;
 use serde_json::json;
-use values::{Role, UserId};
+use values::Role;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::links::{CORA, forgot_password, magic_token, reset_token};
 use crate::world::{PASSWORD, World};
 
-const CORA: &str = "cora@customer.example";
 const NEW_PASSWORD: &str = "an entirely new secret";
-
-async fn forgot(world: &World, email: &str) -> Answer {
-    world.anyone().post("/auth/forgot-password", json!({"email": email})).await
-}
-
-/// The token of the reset link that was mailed last.
-pub async fn reset_token(world: &World) -> String {
-    forgot(world, CORA).await.expect(202);
-    world.letters().await.pop().unwrap().token()
-}
 
 async fn reset(world: &World, token: &str, password: &str) -> Answer {
     world.anyone().post("/auth/reset-password", json!({"token": token, "new_password": password})).await
-}
-
-pub async fn magic_token(world: &World, user: UserId) -> String {
-    let app = world.node.app.clone();
-    let db = app.db.clone();
-    let link = db.tx((app, user), |conn, (app, user)| Box::pin(issue_magic_link(conn, app, *user, app.clock.now())));
-    link.await.unwrap().url.split_once("#token=").unwrap().1.to_owned()
 }
 
 async fn redeem(world: &World, token: &str) -> Answer {
@@ -45,17 +27,17 @@ async fn first_login(world: &World, token: &str) -> Answer {
 }
 
 both! {
-    async fn asking_for_a_link_tells_nobody_who_has_an_account(db) {
+    async fn requesting_a_link_does_not_reveal_who_has_an_account(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
-        let (known, unknown) = (forgot(&world, "CORA@customer.example").await, forgot(&world, "no@x.example").await);
+        let (known, unknown) = (forgot_password(&world, "CORA@customer.example").await, forgot_password(&world, "no@x.example").await);
         assert_eq!((known.status, unknown.status), (202, 202));
         assert_eq!(known.bytes, unknown.bytes);
         assert_eq!(known.headers.len(), unknown.headers.len());
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert!(letters[0].to.contains(CORA));
-        assert_eq!(forgot(&world, "not an address").await.invalid(), ["email"]);
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert!(mails[0].to.contains(CORA));
+        assert_eq!(forgot_password(&world, "not an address").await.invalid(), ["email"]);
         world.end().await;
     }
 
@@ -71,12 +53,12 @@ both! {
         carl.get("/me").await.ok();
         world.try_sign_in(CORA, PASSWORD).await.problem(401, "auth.invalid_credentials");
         world.try_sign_in(CORA, NEW_PASSWORD).await.ok();
-        let told = world.letters().await.pop().unwrap();
+        let told = world.mails().await.pop().unwrap();
         assert!(told.to.contains(CORA) && told.subject.contains("password was changed"));
         world.end().await;
     }
 
-    async fn of_many_uses_of_a_reset_link_at_once_one_counts(db) {
+    async fn one_of_many_concurrent_uses_of_a_reset_link_succeeds(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
         let token = reset_token(&world).await;
@@ -132,7 +114,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_sign_in_with_the_old_password_during_a_reset_opens_nothing_that_lasts(db) {
+    async fn a_sign_in_with_the_old_password_during_a_reset_does_not_last(db) {
         let world = World::unlimited(db).await;
         world.customer(CORA).await;
         let mut password = PASSWORD.to_owned();
@@ -175,7 +157,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_many_uses_of_a_magic_link_at_once_one_counts(db) {
+    async fn one_of_many_concurrent_uses_of_a_magic_link_succeeds(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let token = magic_token(&world, user).await;
@@ -203,7 +185,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_link_of_one_kind_is_none_of_the_other(db) {
+    async fn a_reset_link_and_a_magic_link_are_not_interchangeable(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let (magic, reset_link) = (magic_token(&world, user).await, reset_token(&world).await);
@@ -215,7 +197,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_magic_link_does_not_go_around_the_second_factor(db) {
+    async fn a_magic_link_still_needs_the_second_factor(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let cora = world.sign_in(CORA).await;
@@ -229,7 +211,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_deactivated_users_links_are_void(db) {
+    async fn the_links_of_a_deactivated_user_are_invalid(db) {
         let world = World::unlimited(db).await;
         let user = world.user(CORA, Role::Customer).await;
         let (magic, reset_link) = (magic_token(&world, user).await, reset_token(&world).await);

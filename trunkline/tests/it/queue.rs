@@ -125,7 +125,7 @@ async fn dead(db: &Db) -> Vec<jobs::DeadJob> {
 }
 
 both! {
-    async fn nodes_share_the_work_and_no_job_runs_twice(db) {
+    async fn nodes_share_the_jobs_and_none_runs_twice(db) {
         let clock = Clock::movable();
         let mut expected = Vec::new();
         for _ in 0..200 {
@@ -153,7 +153,7 @@ both! {
         assert_eq!(waiting(db).await, 0);
     }
 
-    async fn a_job_waits_for_its_time(db) {
+    async fn a_job_runs_when_it_is_due(db) {
         let clock = Clock::movable();
         let node = node(db, &clock);
         let job = NewJob { id: uuid(), kind: NOTE, payload: json!({}), run_at: clock.now().plus(Duration::from_secs(90)) };
@@ -167,7 +167,7 @@ both! {
         assert_eq!(node.ran().len(), 1);
     }
 
-    async fn a_dead_nodes_job_passes_on_when_its_lease_ends(db) {
+    async fn a_dead_nodes_job_is_taken_over_when_its_lease_ends(db) {
         let clock = Clock::movable();
         enqueue(db, &clock, HANG, json!({})).await;
         let dying = node(db, &clock);
@@ -185,7 +185,7 @@ both! {
         task.abort();
     }
 
-    async fn a_failed_job_rests_longer_each_time_and_is_then_set_aside(db) {
+    async fn a_failed_job_backs_off_longer_each_time_and_then_is_dead(db) {
         let clock = Clock::movable();
         let id = enqueue(db, &clock, FAIL, json!({ "reason": "x".repeat(600) })).await;
         let node = node(db, &clock);
@@ -210,7 +210,7 @@ both! {
         assert_eq!(waiting(db).await, 1);
     }
 
-    async fn a_hopeless_job_is_set_aside_at_once(db) {
+    async fn a_job_with_a_permanent_error_is_dead_immediately(db) {
         let clock = Clock::movable();
         enqueue(db, &clock, HOPELESS, json!({})).await;
         node(db, &clock).runner.settle().await.unwrap();
@@ -247,7 +247,7 @@ both! {
         assert_eq!(kept, (Some("it panicked".into()), 1));
     }
 
-    async fn an_effect_that_finished_its_job_happens_once(db) {
+    async fn an_effect_committed_with_its_job_happens_once(db) {
         let clock = Clock::movable();
         tallies(db).await;
         enqueue(db, &clock, BOOK, json!({})).await;
@@ -258,7 +258,7 @@ both! {
         assert_eq!((booked(db).await, waiting(db).await), (1, 0));
     }
 
-    async fn an_effect_whose_lease_was_lost_is_undone(db) {
+    async fn an_effect_without_a_lease_is_rolled_back(db) {
         let clock = Clock::movable();
         tallies(db).await;
         enqueue(db, &clock, BOOK, json!({})).await;
@@ -272,7 +272,7 @@ both! {
         assert_eq!((booked(db).await, waiting(db).await), (0, 1));
     }
 
-    async fn a_schedule_ticks_once_for_all_nodes_and_once_for_missed_ticks(db) {
+    async fn a_schedule_fires_once_for_all_nodes_and_once_for_missed_ticks(db) {
         let clock = Clock::movable();
         let hourly = || vec![Schedule { name: "hourly", cron: "0 * * * *", kind: NOTE }];
         let (one, two) = (node_with(db, &clock, hourly()), node_with(db, &clock, hourly()));
@@ -289,7 +289,7 @@ both! {
         assert_eq!(settle().await, 2, "ten missed ticks are one");
     }
 
-    async fn a_runner_works_when_woken_and_drains_when_told_to_stop(db) {
+    async fn a_job_runner_works_when_woken_and_drains_when_stopped(db) {
         let clock = Clock::system();
         let node = node(db, &clock);
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();

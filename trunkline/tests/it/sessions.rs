@@ -12,7 +12,7 @@ use crate::world::{ADMIN_EMAIL, PASSWORD, World};
 const DAY: u64 = 24 * 3600;
 
 both! {
-    async fn the_whole_story_from_bootstrap_to_reset(db) {
+    async fn bootstrap_sign_in_refresh_second_factor_and_reset_work_together(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let app = Authenticator::confirmed(&world, &admin, "/admin/2fa").await;
@@ -37,9 +37,9 @@ both! {
         world.refresh(&second.refresh_token).await.problem(401, "auth.token_invalid");
         second.get("/me").await.problem(401, "auth.token_invalid");
         first.get("/me").await.problem(401, "auth.token_invalid");
-        let letters = world.letters().await;
-        assert_eq!(letters.len(), 1);
-        assert!(letters[0].to.contains(ADMIN_EMAIL) && letters[0].subject.contains("ended one of your sessions"));
+        let mails = world.mails().await;
+        assert_eq!(mails.len(), 1);
+        assert!(mails[0].to.contains(ADMIN_EMAIL) && mails[0].subject.contains("ended one of your sessions"));
 
         // A forgotten password.
         let code = app.fresh(&world).await;
@@ -47,14 +47,14 @@ both! {
         let waiting = world.tmp_token(ADMIN_EMAIL).await;
         world.advance_to_next(60).await;
         world.anyone().post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
-        let link = world.letters().await.pop().unwrap();
+        let link = world.mails().await.pop().unwrap();
         let reset = json!({"token": link.token(), "new_password": "an entirely new secret"});
         world.anyone().post("/auth/reset-password", reset).await.expect(204);
         third.get("/me").await.problem(401, "auth.token_invalid");
         world.refresh(&third.refresh_token).await.problem(401, "auth.token_invalid");
         world.try_sign_in(ADMIN_EMAIL, PASSWORD).await.problem(401, "auth.invalid_credentials");
 
-        // Not even half a sign-in with the old password counts any more.
+        // A sign-in begun with the old password cannot be completed.
         let code = app.fresh(&world).await;
         world.verify(&waiting, &code).await.problem(401, "auth.token_invalid");
         let asked = world.try_sign_in(ADMIN_EMAIL, "an entirely new secret").await.ok();
@@ -62,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_session_tells_who_signed_in_and_for_how_long(db) {
+    async fn a_session_has_its_user_and_lifetime(db) {
         let world = World::start(db).await;
         world.bootstrap(ADMIN_EMAIL).await.expect(201);
         let before = world.seconds();
@@ -97,7 +97,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_fifty_refreshes_at_once_one_wins_and_the_family_lives(db) {
+    async fn one_of_fifty_concurrent_refreshes_succeeds_and_the_family_lives(db) {
         let world = World::unlimited(db).await;
         let session = world.customer("cora@customer.example").await;
         let answers = join_all((0..50).map(|_| world.refresh(&session.refresh_token))).await;
@@ -110,11 +110,11 @@ both! {
         winner.get("/me").await.ok();
         session.get("/me").await.ok();
         world.session(&world.refresh(&winner.refresh_token).await.ok()).get("/me").await.ok();
-        assert!(world.letters().await.is_empty());
+        assert!(world.mails().await.is_empty());
         world.end().await;
     }
 
-    async fn a_lost_answer_costs_nothing_until_the_new_token_is_used(db) {
+    async fn a_refresh_can_be_repeated_until_the_new_token_is_used(db) {
         let world = World::start(db).await;
         let first = world.customer("cora@customer.example").await;
         let second = world.session(&world.refresh(&first.refresh_token).await.ok());
@@ -129,11 +129,11 @@ both! {
             dead.get("/me").await.problem(401, "auth.token_invalid");
         }
         world.refresh(&third.refresh_token).await.problem(401, "auth.token_invalid");
-        assert_eq!(world.letters().await.len(), 1);
+        assert_eq!(world.mails().await.len(), 1);
         world.end().await;
     }
 
-    async fn reuse_ends_one_session_and_tells_of_it_once(db) {
+    async fn reuse_of_a_refresh_token_ends_its_session_and_is_mailed_once(db) {
         let world = World::start(db).await;
         let stolen = world.customer("cora@customer.example").await;
         let other = world.sign_in("cora@customer.example").await;
@@ -146,7 +146,7 @@ both! {
         stolen.get("/me").await.problem(401, "auth.token_invalid");
         other.get("/me").await.ok();
         world.refresh(&other.refresh_token).await.ok();
-        assert_eq!(world.letters().await.len(), 1);
+        assert_eq!(world.mails().await.len(), 1);
         world.end().await;
     }
 
@@ -165,7 +165,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_session_ends_after_thirty_days_however_often_it_is_refreshed(db) {
+    async fn a_session_ends_after_thirty_days_despite_refreshes(db) {
         let world = World::start(db).await;
         let mut session = world.customer("cora@customer.example").await;
         for _ in 1..30 {

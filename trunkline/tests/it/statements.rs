@@ -1,4 +1,4 @@
-//! Every statement text of the service is understood by both engines, and means the same shape to both.
+//! Every SQL statement of the service prepares on both databases with the same shape.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -53,7 +53,7 @@ async fn every_statement_prepares_alike_on_both_engines() {
 
 /// A database that has just been made knows nothing of how calls are spread, and a plan made then may be kept for long.
 #[tokio::test(flavor = "multi_thread")]
-async fn whether_a_call_goes_on_is_looked_up_by_what_it_is_known_by_and_not_among_those_of_its_trunk() {
+async fn live_calls_are_looked_up_by_edge_and_call_id() {
     let test = async |postgres: &TestDb| {
         let client = postgres_client(&postgres.url).await;
         client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();

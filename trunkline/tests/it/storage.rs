@@ -1,4 +1,4 @@
-//! Reading and writing mean the same on both engines.
+//! Reads and writes behave alike on both databases.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -82,7 +82,7 @@ both! {
         assert_eq!(row, ("x".into(), 7, "x".into()));
     }
 
-    async fn null_is_told_from_a_value(db) {
+    async fn null_is_distinct_from_a_value(db) {
         let mut reader = db.read().await.unwrap();
         let sql = "SELECT CAST($1 AS BIGINT), CAST($2 AS TEXT)";
         let row: (Option<i64>, Option<String>) = reader.one(sql, params![None::<i64>, Some("")]).await.unwrap();
@@ -115,7 +115,7 @@ both! {
         assert!(matches!(exec(db, "UPDATE nothing SET a = 1").await, Err(DbError::Other(_))));
     }
 
-    async fn an_error_from_the_body_undoes_its_statements(db) {
+    async fn an_error_rolls_back_the_transaction(db) {
         specimens(db).await;
         let id = uuid();
         add(db, id, "a@x.io", 5).await.unwrap();
@@ -142,7 +142,7 @@ both! {
         assert_eq!(balance(db, id).await, 5);
     }
 
-    async fn a_panic_undoes_its_transaction_and_nothing_else(db) {
+    async fn a_panic_rolls_back_only_its_transaction(db) {
         specimens(db).await;
         let id = uuid();
         add(db, id, "a@x.io", 5).await.unwrap();
@@ -155,7 +155,7 @@ both! {
         add(db, uuid(), "b@x.io", 5).await.unwrap();
     }
 
-    async fn transactions_committed_together_fail_apart(db) {
+    async fn transactions_in_one_group_fail_separately(db) {
         specimens(db).await;
         let id = uuid();
         add(db, id, "a@x.io", 1000).await.unwrap();
@@ -174,7 +174,7 @@ both! {
         assert_eq!(balance(db, id).await, 900);
     }
 
-    async fn a_transaction_ends_though_its_caller_went_away(db) {
+    async fn a_transaction_ends_after_its_caller_is_dropped(db) {
         specimens(db).await;
         let (started, mut has_started) = tokio::sync::mpsc::channel::<()>(1);
         let caller = tokio::spawn({
@@ -196,7 +196,7 @@ both! {
         assert_eq!(count(db).await, 3);
     }
 
-    async fn serializable_transactions_retry_until_all_have_won(db) {
+    async fn serializable_transactions_retry_until_all_commit(db) {
         specimens(db).await;
         let id = uuid();
         add(db, id, "a@x.io", 0).await.unwrap();
@@ -226,13 +226,13 @@ both! {
         assert_eq!(reader.one::<(i64,)>("SELECT COUNT(*) FROM specimens", &[]).await.unwrap(), (0,));
     }
 
-    async fn a_failed_read_does_not_spoil_the_reader(db) {
+    async fn a_reader_works_after_a_failed_read(db) {
         let mut reader = db.read().await.unwrap();
         assert!(reader.one::<(i64,)>("SELECT COUNT(*) FROM nothing", &[]).await.is_err());
         assert_eq!(reader.one::<(i64,)>("SELECT CAST(1 AS BIGINT)", &[]).await.unwrap(), (1,));
     }
 
-    async fn many_rows_go_in_at_once_or_not_at_all(db) {
+    async fn a_bulk_insert_is_atomic(db) {
         specimens(db).await;
         let rows: Vec<(Uuid, String, Option<String>)> =
             (0..10_000).map(|n| (uuid(), format!("{n}@x.io"), (n % 2 == 0).then(|| format!("name {n}")))).collect();
@@ -295,7 +295,7 @@ both! {
         assert_eq!(sum, 40);
     }
 
-    async fn a_snapshot_sees_one_moment_and_what_follows_it_the_present(db) {
+    async fn a_snapshot_reads_one_state_and_the_next_read_the_latest(db) {
         specimens(db).await;
         add(db, uuid(), "a@x.io", 1).await.unwrap();
         let seen = db.snapshot(Db::clone(db), |conn, db| Box::pin(async move {
@@ -314,7 +314,7 @@ both! {
         }
     }
 
-    async fn a_transaction_that_gives_way_is_tried_again(db) {
+    async fn a_transaction_with_a_conflict_is_retried(db) {
         specimens(db).await;
         let attempts = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
         let outcome = db.tx((attempts.clone(), uuid()), |conn, (attempts, id)| Box::pin(async move {
@@ -324,7 +324,7 @@ both! {
             }
             Ok(())
         })).await;
-        // SQLite writes one transaction at a time, so there nobody can be faster.
+        // SQLite runs one write transaction at a time, so there is no conflict.
         let tried = attempts.load(std::sync::atomic::Ordering::Relaxed);
         assert_eq!((outcome.is_ok(), tried, count(db).await), if db.is_shared() { (true, 2, 1) } else { (false, 1, 0) });
     }

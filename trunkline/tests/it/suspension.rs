@@ -1,4 +1,4 @@
-//! What an account can still do while it is suspended: look.
+//! A suspended account can only read.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,28 +6,28 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::onboarding::{happens, profile, prospect};
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::onboarding::{apply_event, sign_up, traffic_profile};
 use crate::world::form::{Form, pdf};
 use crate::world::payer::{Payer, fresh_key, set_up_card};
 
 const UPLOAD: &str = "/me/kyb/documents";
 
 both! {
-    async fn a_suspended_account_may_look_but_hands_nothing_in(db) {
+    async fn a_suspended_account_can_read_but_uploads_nothing(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         let document = Form::document("other", "scan.pdf", &pdf("")).post(&petra, UPLOAD).await.expect(201);
         let kyb = petra.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
         let intake = format!("/compliance/intakes/{}", kyb.strip_prefix("kyb_").unwrap());
         let checkout = set_up_card(&petra).await;
-        happens(&world, &petra, Event::Suspended).await;
+        apply_event(&world, &petra, Event::Suspended).await;
 
         let refused: [Answer; 8] = [
             petra.call(Method::PATCH, "/account", Some(json!({"company_name": "Other BV"}))).await,
-            petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await,
+            petra.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await,
             petra.with_key(fresh_key()).post("/me/card-setup", json!({})).await,
             Form::document("other", "scan.pdf", &pdf("/More 1")).post(&petra, UPLOAD).await,
             petra.delete(&format!("{UPLOAD}/{}", document["id"].as_str().unwrap())).await,
@@ -46,8 +46,8 @@ both! {
         // What others do meanwhile counts.
         Payer::at(&checkout).pay(&world, "4242424242424242").await;
         assert_eq!(petra.get("/me/payment-method").await.ok()["status"], "verified");
-        happens(&world, &petra, Event::Reinstated).await;
-        petra.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+        apply_event(&world, &petra, Event::Reinstated).await;
+        petra.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         assert_eq!(petra.get("/me/account").await.ok()["waitlist_position"], Value::Null);
         world.end().await;
     }

@@ -1,4 +1,4 @@
-//! Conversations between customers and the team.
+//! Support tickets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,15 +6,15 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use values::Role;
 
-use crate::coverage::team::ticket;
-use crate::numbers::told;
-use crate::switch::Scene;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::notifications::notification_codes;
+use crate::world::fixtures::switch::Scene;
+use crate::world::fixtures::tickets::ticket_body;
 
 async fn opened(customer: &Client) -> String {
-    let made = customer.post("/tickets", ticket()).await.expect(201);
+    let made = customer.post("/tickets", ticket_body()).await.expect(201);
     assert_eq!((&made["status"], &made["priority"]), (&json!("open"), &json!("normal")));
     format!("/tickets/{}", made["id"].as_str().unwrap())
 }
@@ -28,7 +28,7 @@ fn ids(page: &Value) -> Vec<String> {
 }
 
 both! {
-    async fn whoever_writes_passes_the_turn_until_somebody_closes_it(db) {
+    async fn a_ticket_waits_for_the_other_side_until_it_is_closed(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);
         let admin = world.minted(Role::Admin).await;
@@ -55,15 +55,15 @@ both! {
         let authors: Vec<&str> = shown["messages"].as_array().unwrap().iter().map(|said| said["author_kind"].as_str().unwrap()).collect();
         assert_eq!(authors, ["customer", "team", "customer", "customer"]);
         assert_eq!(shown["messages"][1]["author_name"], "Cora Customer");
-        assert_eq!(told(&cora).await, ["ticket.reply"]);
-        let letters = world.letters().await;
-        let [letter] = &letters[..] else { panic!("{letters:?}") };
-        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
-        assert!(letter.html.contains("&#60;b&#62;looking") && letter.text.contains("Calls to Belgium fail"));
+        assert_eq!(notification_codes(&cora).await, ["ticket.reply"]);
+        let mails = world.mails().await;
+        let [mail] = &mails[..] else { panic!("{mails:?}") };
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
+        assert!(mail.html.contains("&#60;b&#62;looking") && mail.text.contains("Calls to Belgium fail"));
         world.end().await;
     }
 
-    async fn a_closed_ticket_stays_as_it_is_and_says_so(db) {
+    async fn a_closed_ticket_refuses_changes(db) {
         let world = World::unlimited(db).await;
         let (admin, cora) = (world.minted(Role::Admin).await, world.customer("cora@customer.example").await);
         let path = opened(&cora).await;
@@ -83,18 +83,18 @@ both! {
             let detail = refused.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
             assert!(detail.contains("closed, which is final") && detail.contains("open another"), "{detail}");
         }
-        // What it is already, it may be made.
+        // Setting the current status again is allowed.
         admin.patch(&desk, json!({"status": "closed", "priority": "normal"})).await.ok();
         assert_eq!(cora.get(&path).await.ok(), closed);
         world.end().await;
     }
 
-    async fn a_ticket_names_what_it_is_about_and_calls_must_be_the_customers(db) {
+    async fn a_ticket_refers_only_to_the_customers_own_calls(db) {
         let scene = Scene::start(db, 1000).await;
         let token = scene.allowed(json!({})).await["call_token"].clone();
-        scene.tell(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
+        scene.send_events(json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 5000, json!({}))])).await;
         let stranger = scene.world.minted(Role::Customer).await;
-        let mut body = ticket();
+        let mut body = ticket_body();
         (body["cdr_ids"], body["request_id"]) = (json!([token]), json!("019a85d0c1b87cc2a7a05b0c4f6ad7c1"));
         let made = scene.customer.post("/tickets", body.clone()).await.expect(201);
         assert_eq!((&made["cdr_ids"], &made["request_id"]), (&body["cdr_ids"], &body["request_id"]));
@@ -106,7 +106,7 @@ both! {
         scene.end().await;
     }
 
-    async fn tickets_are_listed_to_their_own_customer_and_all_of_them_to_the_team(db) {
+    async fn customers_list_their_own_tickets_and_the_team_lists_all(db) {
         let world = World::unlimited(db).await;
         let (sam, cora, paul) =
             (world.minted(Role::Support).await, world.customer("cora@customer.example").await, world.minted(Role::Customer).await);
@@ -133,7 +133,7 @@ both! {
         world.end().await;
     }
 
-    async fn messages_that_come_together_are_all_kept(db) {
+    async fn concurrent_messages_are_all_kept(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.minted(Role::Customer).await);
         let path = opened(&cora).await;

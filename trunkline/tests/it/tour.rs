@@ -1,4 +1,4 @@
-//! The tour of README.md, taken with bash and curl as it is printed.
+//! The tour of README.md, run with bash and curl as printed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Spans, as a collector of OpenTelemetry gets them.
+//! Spans as an OpenTelemetry collector receives them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,10 +19,10 @@ use tokio::net::TcpListener;
 use values::Role;
 use voice::decks;
 
-use crate::metrics::Scrape;
-use crate::switch::call;
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::fixtures::switch::call_request;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -97,7 +97,7 @@ fn counted(app: &App) -> [f64; 2] {
 }
 
 both! {
-    async fn what_was_asked_and_run_is_told_to_the_collector_and_the_last_of_it_when_the_service_stops(db) {
+    async fn requests_and_jobs_are_exported_as_spans_also_on_shutdown(db) {
         let collector = Collector::start(200).await;
         let world = World::with(db, &settings(&collector.url)).await;
         let app = world.node.app.clone();
@@ -109,7 +109,7 @@ both! {
         caller.header("traceparent", "hunter2").get("/trunks/0198c0de-0000-7000-8000-00000000cafe").await.expect(404);
         caller.get("/nothing/hunter2?hunter2=hunter2").await.expect(404);
         caller.post("/tickets", json!({"subject": "hunter2"})).await.expect(422);
-        world.operations().post("/switch/authorize", call(json!({"calling": "hunter2"}))).await.expect(200);
+        world.operations().post("/switch/authorize", call_request(json!({"calling": "hunter2"}))).await.expect(200);
         let now = app.clock.now();
         let job = NewJob { id: app.entropy.uuid(now), kind: decks::PULL_DUE, payload: json!({}), run_at: now };
         let id = job.id.to_string();
@@ -152,7 +152,7 @@ both! {
         assert_eq!(counted(&app), [spans.len() as f64, 0.0]);
     }
 
-    async fn a_collector_that_is_away_refuses_or_never_answers_harms_nobody(db) {
+    async fn a_failing_trace_collector_does_not_affect_requests(db) {
         let refusing = Collector::start(503).await;
         for url in ["http://127.0.0.1:1", &refusing.url] {
             let world = World::with(db, &settings(url)).await;

@@ -1,4 +1,4 @@
-//! Trunks, and which of them is the default.
+//! Trunks and the default trunk.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,31 +6,14 @@ use futures_util::future::join_all;
 use identity::onboarding::Event;
 use serde_json::{Value, json};
 
-use crate::coverage::examples::key;
-use crate::onboarding::{happens, prospect};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::onboarding::{apply_event, sign_up};
+use crate::world::fixtures::trunks::{create_trunk, post_trunk, trunk_body, trunk_path};
 
 const ZONES: (&str, &str) = ("TRUNKLINE_ZONES", "eu-west=sip.eu-west.example.net:5061,lab");
-
-/// What it takes to have a trunk.
-pub fn trunk(name: &str) -> Value {
-    json!({"name": name, "zone": "eu-west", "channel_cap": 10})
-}
-
-pub async fn post(customer: &Client, body: Value) -> Answer {
-    customer.with_key(key()).post("/trunks", body).await
-}
-
-/// A new trunk's path.
-pub async fn add(customer: &Client, name: &str) -> String {
-    path(&post(customer, trunk(name)).await.expect(201))
-}
-
-fn path(trunk: &Value) -> String {
-    format!("/trunks/{}", trunk["id"].as_str().unwrap())
-}
 
 async fn patch(customer: &Client, path: &str, body: Value) -> Answer {
     customer.with_key(key()).patch(path, body).await
@@ -52,11 +35,11 @@ async fn defaults(customer: &Client) -> Vec<String> {
 }
 
 both! {
-    async fn the_first_trunk_is_the_default_whatever_it_says(db) {
+    async fn the_first_trunk_is_always_the_default(db) {
         let world = World::with(db, &[ZONES]).await;
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(trunks(&cora).await, Vec::<Value>::new());
-        let first = post(&cora, json!({"name": "First", "zone": "eu-west", "channel_cap": 1, "is_default": false})).await;
+        let first = post_trunk(&cora, json!({"name": "First", "zone": "eu-west", "channel_cap": 1, "is_default": false})).await;
         let first = first.expect(201);
         assert_eq!(first["is_default"], true);
         assert_eq!(first["sip_endpoint_hint"], "sip.eu-west.example.net:5061");
@@ -65,49 +48,49 @@ both! {
         let second = json!({
             "name": "Second", "zone": "lab", "channel_cap": 30, "cps_limit": 5, "inbound_uri": "SIP:PBX.customer.example",
         });
-        let second = post(&cora, second).await.expect(201);
+        let second = post_trunk(&cora, second).await.expect(201);
         assert_eq!((&second["is_default"], &second["sip_endpoint_hint"]), (&json!(false), &Value::Null));
         assert_eq!((&second["cps_limit"], &second["inbound_uri"]), (&json!(5), &json!("sip:pbx.customer.example")));
         assert_eq!(trunks(&cora).await, [second.clone(), first]);
-        assert_eq!(cora.get(&path(&second)).await.ok(), second);
+        assert_eq!(cora.get(&trunk_path(&second)).await.ok(), second);
         world.end().await;
     }
 
-    async fn the_default_moves_and_cannot_be_unset(db) {
+    async fn the_default_trunk_moves_and_cannot_be_unset(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
+        let (first, second) = (create_trunk(&cora, "First").await, create_trunk(&cora, "Second").await);
         patch(&cora, &first, json!({"is_default": false})).await.problem(409, "state.conflict");
         patch(&cora, &second, json!({"is_default": false})).await.ok();
         assert_eq!(defaults(&cora).await, ["First"]);
         assert_eq!(patch(&cora, &second, json!({"is_default": true})).await.ok()["is_default"], true);
         assert_eq!(defaults(&cora).await, ["Second"]);
-        let mut third = trunk("Third");
+        let mut third = trunk_body("Third");
         third["is_default"] = json!(true);
-        assert_eq!(post(&cora, third).await.expect(201)["is_default"], true);
+        assert_eq!(post_trunk(&cora, third).await.expect(201)["is_default"], true);
         assert_eq!(defaults(&cora).await, ["Third"]);
         world.end().await;
     }
 
-    async fn the_default_is_removed_last(db) {
+    async fn the_default_trunk_is_deleted_last(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let (first, second) = (add(&cora, "First").await, add(&cora, "Second").await);
+        let (first, second) = (create_trunk(&cora, "First").await, create_trunk(&cora, "Second").await);
         delete(&cora, &first).await.problem(409, "resource.in_use");
         assert_eq!(trunks(&cora).await.len(), 2);
         delete(&cora, &second).await.expect(204);
         delete(&cora, &second).await.problem(404, "not_found");
         delete(&cora, &first).await.expect(204);
         assert_eq!(trunks(&cora).await, Vec::<Value>::new());
-        add(&cora, "Another").await;
+        create_trunk(&cora, "Another").await;
         assert_eq!(defaults(&cora).await, ["Another"]);
         world.end().await;
     }
 
-    async fn defaults_that_are_made_at_once_leave_exactly_one(db) {
+    async fn concurrent_default_changes_leave_exactly_one_default_trunk(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let all_at_once = join_all((0..8).map(|number| add(&cora, if number % 2 == 0 { "Even" } else { "Odd" }))).await;
+        let all_at_once = join_all((0..8).map(|number| create_trunk(&cora, if number % 2 == 0 { "Even" } else { "Odd" }))).await;
         assert_eq!(defaults(&cora).await.len(), 1);
         for _ in 0..4 {
             let moves = all_at_once.iter().map(|path| patch(&cora, path, json!({"is_default": true})));
@@ -117,23 +100,23 @@ both! {
         world.end().await;
     }
 
-    async fn an_account_has_a_hundred_trunks_at_most_even_when_they_come_at_once(db) {
+    async fn an_account_has_at_most_a_hundred_trunks_even_under_concurrency(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut added = 0;
         for _ in 0..11 {
-            let answers = join_all((0..10).map(|_| post(&cora, trunk("One of many")))).await;
+            let answers = join_all((0..10).map(|_| post_trunk(&cora, trunk_body("One of many")))).await;
             added += answers.iter().filter(|answer| answer.status == 201).count();
         }
         assert_eq!((added, trunks(&cora).await.len()), (100, 100));
-        post(&cora, trunk("One too many")).await.problem(409, "state.conflict");
+        post_trunk(&cora, trunk_body("One too many")).await.problem(409, "state.conflict");
         world.end().await;
     }
 
-    async fn a_trunk_can_be_changed_and_what_is_optional_cleared(db) {
+    async fn a_trunk_is_updated_and_its_optional_fields_cleared(db) {
         let world = World::with(db, &[ZONES]).await;
         let cora = world.customer("cora@customer.example").await;
-        let path = add(&cora, "First").await;
+        let path = create_trunk(&cora, "First").await;
         let change = json!({
             "name": "Renamed", "zone": "lab", "channel_cap": 2, "cps_limit": 3, "inbound_uri": "sips:pbx@[2001:db8::1]:5061",
         });
@@ -149,39 +132,39 @@ both! {
         world.end().await;
     }
 
-    async fn what_is_no_trunk_is_refused_by_name(db) {
+    async fn invalid_trunk_fields_are_refused_by_name(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let nothing_right = json!({"name": " ", "zone": "", "channel_cap": 0, "cps_limit": 0, "inbound_uri": "mailto:a@b"});
-        let refused = post(&cora, nothing_right).await.invalid();
+        let refused = post_trunk(&cora, nothing_right).await.invalid();
         assert_eq!(refused, ["channel_cap", "cps_limit", "inbound_uri", "name", "zone"]);
-        assert_eq!(post(&cora, json!({})).await.invalid(), ["channel_cap", "name", "zone"]);
-        let mut elsewhere = trunk("First");
+        assert_eq!(post_trunk(&cora, json!({})).await.invalid(), ["channel_cap", "name", "zone"]);
+        let mut elsewhere = trunk_body("First");
         elsewhere["zone"] = json!("mars");
-        let refused = post(&cora, elsewhere).await.problem(422, "validation.failed");
+        let refused = post_trunk(&cora, elsewhere).await.problem(422, "validation.failed");
         let reason = json!([{"name": "zone", "reason": "must be one of eu-west, eu-central, us-east"}]);
         assert_eq!(refused["invalid_params"], reason);
-        let path = add(&cora, "First").await;
+        let path = create_trunk(&cora, "First").await;
         for change in [json!({"zone": "mars"}), json!({"zone": null})] {
             assert_eq!(patch(&cora, &path, change).await.invalid(), ["zone"]);
         }
         world.end().await;
     }
 
-    async fn only_an_approved_account_provisions_and_every_account_looks(db) {
+    async fn only_an_approved_account_creates_trunks_and_every_account_lists_them(db) {
         let world = World::unlimited(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        post(&petra, trunk("Too early")).await.problem(403, "account.not_active");
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        post_trunk(&petra, trunk_body("Too early")).await.problem(403, "account.not_active");
         assert_eq!(trunks(&petra).await, Vec::<Value>::new());
 
         let cora = world.customer("cora@customer.example").await;
-        let path = add(&cora, "First").await;
+        let path = create_trunk(&cora, "First").await;
         let allow_list = format!("{path}/ip-allow-list");
         let entry = cora.with_key(key()).post(&allow_list, json!({"cidr": "8.8.8.8"})).await.expect(201);
         let entry = format!("{allow_list}/{}", entry["id"].as_str().unwrap());
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         for refused in [
-            post(&cora, trunk("Second")).await,
+            post_trunk(&cora, trunk_body("Second")).await,
             patch(&cora, &path, json!({"channel_cap": 500})).await,
             cora.with_key(key()).post(&allow_list, json!({"cidr": "8.8.4.4"})).await,
             delete(&cora, &entry).await,
@@ -199,7 +182,7 @@ both! {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         for name in ["First", "Second", "Third"] {
-            add(&cora, name).await;
+            create_trunk(&cora, name).await;
             world.advance(1).await;
         }
         let page = cora.get("/trunks?limit=2").await.ok();

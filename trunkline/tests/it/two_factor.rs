@@ -22,7 +22,7 @@ async fn protected(db: &TestDb) -> (World, Session, Authenticator) {
 }
 
 both! {
-    async fn enrolling_shows_the_seed_as_text_url_and_image(db) {
+    async fn enrolling_shows_the_totp_seed_as_text_url_and_image(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let enrolment = admin.post("/admin/2fa/enroll", json!({})).await;
@@ -82,7 +82,7 @@ both! {
         world.end().await;
     }
 
-    async fn of_twenty_uses_of_a_code_at_once_one_wins(db) {
+    async fn one_of_twenty_concurrent_uses_of_a_code_succeeds(db) {
         let (world, _, app) = protected(db).await;
         let mut tmp_tokens = Vec::new();
         for _ in 0..20 {
@@ -122,7 +122,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_tmp_token_is_good_once_and_for_five_minutes(db) {
+    async fn a_tmp_token_is_valid_once_and_for_five_minutes(db) {
         let (world, _, app) = protected(db).await;
         let tmp_token = world.tmp_token(CORA).await;
         world.advance(280).await;
@@ -152,7 +152,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_fresh_set_of_recovery_codes_voids_the_old(db) {
+    async fn new_recovery_codes_invalidate_the_old_ones(db) {
         let (world, cora, app) = protected(db).await;
         let place = "/me/2fa/recovery-codes";
         cora.post(place, json!({"code": app.wrong(&world)})).await.problem(401, "auth.invalid_credentials");
@@ -164,7 +164,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_recovery_code_opens_nobody_elses_account(db) {
+    async fn a_recovery_code_works_only_for_its_own_user(db) {
         let (world, _, app) = protected(db).await;
         let carl = world.customer("carl@customer.example").await;
         Authenticator::confirmed(&world, &carl, "/me/2fa").await;
@@ -174,7 +174,7 @@ both! {
         world.end().await;
     }
 
-    async fn disabled_the_password_alone_suffices_again(db) {
+    async fn without_2fa_the_password_is_enough_again(db) {
         let (world, cora, app) = protected(db).await;
         let waiting = world.tmp_token(CORA).await;
         let disable = "/me/2fa/disable";
@@ -185,14 +185,14 @@ both! {
         let recovery = &app.recovery_codes[0];
         world.verify(&waiting, recovery).await.problem(409, "state.conflict");
 
-        // Enrolled anew, the old codes stay void.
+        // After another enrolment the old codes stay invalid.
         let again = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
         world.verify(&world.tmp_token(CORA).await, recovery).await.problem(401, "auth.invalid_credentials");
         world.verify(&world.tmp_token(CORA).await, &again.fresh(&world).await).await.ok();
         world.end().await;
     }
 
-    async fn customers_and_support_enrol_for_themselves_but_not_at_the_admin_path(db) {
+    async fn customers_and_support_enrol_themselves_but_not_at_the_admin_path(db) {
         let world = World::unlimited(db).await;
         world.user("sue@carrier.example", Role::Support).await;
         let sue = world.sign_in("sue@carrier.example").await;

@@ -1,4 +1,4 @@
-//! Forms with a file, right and wrong.
+//! Multipart forms with a file, valid and invalid.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use crate::world::form::{Form, pdf, post_bytes};
 const UPLOAD: &str = "/me/kyb/documents";
 
 both! {
-    async fn the_parts_of_a_form_may_come_in_any_order_and_every_fault_is_named(db) {
+    async fn form_parts_come_in_any_order_and_every_fault_is_named(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let scan = pdf("");
@@ -35,7 +35,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_form_that_cannot_be_read_is_malformed(db) {
+    async fn an_unreadable_form_is_malformed(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let whole = Form::document("other", "a.pdf", &pdf("")).finish();

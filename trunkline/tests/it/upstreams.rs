@@ -1,4 +1,4 @@
-//! Carriers that take our calls.
+//! Upstreams as the team manages them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,20 +6,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
-use crate::coverage::examples::key;
-use crate::decks::{DECK, import, upstream};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
-use crate::world::engines::{both, uuid};
-
-/// What an upstream is made from, with a dispatcher group of its own.
-pub fn wanted() -> Value {
-    let group = uuid().as_u128() as u32 >> 1 | 1;
-    json!({"name": "Carrier One", "dispatcher_group_id": group, "base_currency": "EUR", "markup_percent": 10})
-}
+use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::rates::{DECK, import_deck};
+use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
 fn with(changes: Value) -> Value {
-    let mut body = wanted();
+    let mut body = upstream_body();
     for (name, value) in changes.as_object().unwrap() {
         body[name] = value.clone();
     }
@@ -30,16 +25,12 @@ async fn create(admin: &Client, body: Value) -> Answer {
     admin.with_key(key()).post("/admin/upstreams", body).await
 }
 
-pub async fn change(admin: &Client, id: &str, body: Value) -> Answer {
-    admin.with_key(key()).patch(&format!("/admin/upstreams/{id}"), body).await
-}
-
 async fn remove(admin: &Client, id: &str) -> Answer {
     admin.with_key(key()).call(Method::DELETE, &format!("/admin/upstreams/{id}"), None).await
 }
 
 both! {
-    async fn an_upstream_is_made_changed_and_listed_newest_first(db) {
+    async fn an_upstream_is_created_updated_and_listed_newest_first(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let made = create(&admin, with(json!({
@@ -56,7 +47,7 @@ both! {
         }));
         assert_eq!(admin.get(&format!("/admin/upstreams/{id}")).await.ok(), made);
 
-        let changed = change(&admin, &id, json!({
+        let changed = update_upstream(&admin, &id, json!({
             "status": "disabled", "markup_percent": 0.0001, "rate_import_schedule": null, "rate_import_url": null,
             "gateways": [],
         })).await.ok();
@@ -65,7 +56,7 @@ both! {
         assert_eq!((&changed["rate_import_url"], &changed["gateways"]), (&Value::Null, &json!([])));
         assert_eq!(changed["signaling_ips"], made["signaling_ips"]);
 
-        let second = upstream(&admin, wanted()).await;
+        let second = create_upstream(&admin, upstream_body()).await;
         let all = admin.get("/admin/upstreams").await.ok();
         let ids: Vec<&str> = all["data"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap()).collect();
         assert_eq!(ids, [second.as_str(), id.as_str()]);
@@ -83,7 +74,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_makes_no_sense_is_named_field_by_field(db) {
+    async fn invalid_upstream_fields_are_named_one_by_one(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let refused = create(&admin, json!({
@@ -102,35 +93,35 @@ both! {
         assert_eq!(create(&admin, plain).await.invalid(), ["rate_import_url"]);
         let nowhere = with(json!({"rate_import_schedule": "0 4 * * *"}));
         assert_eq!(create(&admin, nowhere).await.invalid(), ["rate_import_schedule"]);
-        let id = upstream(&admin, wanted()).await;
-        assert_eq!(change(&admin, &id, json!({"status": null})).await.invalid(), ["status"]);
-        assert_eq!(change(&admin, &id, json!({"base_currency": "USD"})).await.invalid(), ["base_currency"]);
+        let id = create_upstream(&admin, upstream_body()).await;
+        assert_eq!(update_upstream(&admin, &id, json!({"status": null})).await.invalid(), ["status"]);
+        assert_eq!(update_upstream(&admin, &id, json!({"base_currency": "USD"})).await.invalid(), ["base_currency"]);
         world.end().await;
     }
 
     async fn an_upstream_that_ever_sold_can_be_disabled_but_not_deleted(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let unused = upstream(&admin, wanted()).await;
+        let unused = create_upstream(&admin, upstream_body()).await;
         remove(&admin, &unused).await.expect(204);
         admin.get(&format!("/admin/upstreams/{unused}")).await.problem(404, "not_found");
 
-        let failed = upstream(&admin, wanted()).await;
-        assert_eq!(import(&world, &admin, &failed, "", "no deck").await["status"], "failed");
+        let failed = create_upstream(&admin, upstream_body()).await;
+        assert_eq!(import_deck(&world, &admin, &failed, "", "no deck").await["status"], "failed");
         remove(&admin, &failed).await.expect(204);
 
-        let used = upstream(&admin, wanted()).await;
-        import(&world, &admin, &used, "", DECK).await;
+        let used = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &used, "", DECK).await;
         let problem = remove(&admin, &used).await.problem(409, "resource.in_use");
         assert!(problem["detail"].as_str().unwrap().contains("disable it instead"));
-        change(&admin, &used, json!({"status": "disabled"})).await.ok();
+        update_upstream(&admin, &used, json!({"status": "disabled"})).await.ok();
         world.end().await;
     }
 
     async fn only_admins_change_upstreams_and_customers_see_none(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        upstream(&admin, wanted()).await;
+        create_upstream(&admin, upstream_body()).await;
         world.minted(Role::Customer).await.get("/admin/upstreams").await.problem(403, "auth.forbidden");
         world.end().await;
     }

@@ -1,4 +1,4 @@
-//! What is known of a VAT id, and how it comes to be known.
+//! VAT ids: checks by VIES, VAT evidence, and decisions of the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ async fn customer_with(world: &World, vat_id: &str) -> Client {
     customer
 }
 
-/// Asks for a check and answers the standing once it has run.
+/// Requests a check, runs it, and returns the VAT status.
 async fn checked(world: &World, customer: &Client) -> Value {
     ask(customer).await.expect(202);
     world.settle().await;
@@ -52,7 +52,7 @@ async fn status(db: &Db) -> String {
 }
 
 both! {
-    async fn without_anyone_to_ask_an_id_that_could_be_one_stays_pending_and_another_is_invalid(db) {
+    async fn without_vies_a_plausible_vat_id_is_pending_and_another_invalid(db) {
         let world = World::start(db).await;
         let customer = customer_with(&world, "de 136 695 976").await;
         let before = customer.get("/account/vat").await.ok();
@@ -71,7 +71,7 @@ both! {
         world.end().await;
     }
 
-    async fn there_is_nothing_to_check_without_an_id_or_for_who_is_exempt(db) {
+    async fn nothing_is_checked_without_a_vat_id_or_for_an_exempt_account(db) {
         let world = World::start(db).await;
         let customer = world.minted(Role::Customer).await;
         ask(&customer).await.problem(409, "state.conflict");
@@ -83,7 +83,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_vies_says_counts_and_its_proof_is_kept(db) {
+    async fn the_answer_of_vies_decides_and_its_proof_is_stored(db) {
         let vies = ViesServer::start(valid()).await;
         let world = with_vies(db, &vies).await;
         let customer = customer_with(&world, GERMAN).await;
@@ -104,7 +104,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_outage_is_no_answer_and_is_asked_about_again(db) {
+    async fn a_vies_outage_decides_nothing_and_is_retried(db) {
         let vies = ViesServer::start(refuses("MS_UNAVAILABLE")).await;
         let world = with_vies(db, &vies).await;
         let customer = customer_with(&world, GERMAN).await;
@@ -125,7 +125,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_valid_id_is_looked_at_every_month_and_stays_valid_through_an_outage(db) {
+    async fn a_valid_vat_id_is_rechecked_monthly_and_survives_an_outage(db) {
         let vies = ViesServer::start(valid()).await;
         let world = with_vies(db, &vies).await;
         let customer = customer_with(&world, GERMAN).await;
@@ -145,7 +145,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_check_that_was_overtaken_by_another_id_says_nothing_about_it(db) {
+    async fn a_check_of_a_replaced_vat_id_decides_nothing(db) {
         let vies = ViesServer::start(refuses("MS_UNAVAILABLE")).await;
         let world = with_vies(db, &vies).await;
         let customer = customer_with(&world, GERMAN).await;
@@ -157,7 +157,7 @@ both! {
         world.end().await;
     }
 
-    async fn papers_are_kept_and_wait_for_somebody_to_look_at_them(db) {
+    async fn vat_evidence_is_stored_and_waits_for_review(db) {
         let world = World::start(db).await;
         let customer = world.minted(Role::Customer).await;
         let path = "/account/vat/proof-documents";
@@ -166,7 +166,7 @@ both! {
         let paper = Form::default().file("file", "proof.pdf", &pdf("")).post(&customer, path).await.expect(201);
         assert_eq!(paper["status"], "pending");
         assert_eq!(paper["proof_documents"].as_array().unwrap().len(), 1);
-        // The sweep of files that no row names leaves it alone.
+        // The orphan cleanup keeps it.
         world.advance(3 * DAY).await;
         let files = std::fs::read_dir(world.data_folder().join("files")).unwrap().count();
         assert!(files > 1, "the paper is gone");
@@ -175,7 +175,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_team_reads_the_papers_it_is_to_judge_and_that_is_written_down(db) {
+    async fn reading_vat_evidence_by_the_team_is_audited(db) {
         let world = World::unlimited(db).await;
         let (admin, sam) = (world.admin().await, world.minted(Role::Support).await);
         let customer = world.customer("cora@customer.example").await;
@@ -197,7 +197,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_so_many_papers_are_taken(db) {
+    async fn the_number_of_vat_evidence_files_is_limited(db) {
         let world = World::unlimited(db).await;
         let customer = world.minted(Role::Customer).await;
         for number in 0..20 {
@@ -219,7 +219,7 @@ fn rest(url: &str) -> Rest {
 }
 
 #[tokio::test]
-async fn who_never_answers_or_is_not_there_has_said_nothing() {
+async fn an_unreachable_or_silent_vies_decides_nothing() {
     let id = GERMAN.parse().unwrap();
     let silent = ViesServer::start(Reply::Silence).await;
     assert!(matches!(rest(&silent.url).check(&id).await, Verdict::Unknown(_)));

@@ -1,4 +1,4 @@
-//! Records of calls as files.
+//! CDR exports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,17 +7,17 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 
-use super::{line, moment, take_in, vain};
-use crate::coverage::examples::key;
-use crate::switch::Scene;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339, unanswered_line};
+use crate::world::fixtures::key;
+use crate::world::fixtures::switch::Scene;
 use crate::world::s3::files_below;
 
-/// Asks for a file of everything and waits for it.
+/// Requests an export of all CDRs and waits for it.
 async fn export(world: &World, customer: &Client, changes: Value) -> Value {
-    let mut body = json!({"from": moment(world.seconds() * 1000 - 86_400_000), "to": moment(world.seconds() * 1000)});
+    let mut body = json!({"from": rfc3339(world.seconds() * 1000 - 86_400_000), "to": rfc3339(world.seconds() * 1000)});
     for (name, value) in changes.as_object().unwrap() {
         body[name] = value.clone();
     }
@@ -38,13 +38,13 @@ async fn fetch(world: &World, export: &Value) -> (String, Vec<u8>) {
 }
 
 both! {
-    async fn calls_are_had_as_a_table_or_as_lines_of_json_that_say_the_same(db) {
+    async fn cdr_exports_as_csv_and_json_lines_agree(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_600_000;
-        take_in(&scene.world, &[
-            line(&scene, "=1+1", began + 1500, 60, json!({"called": "+31612345678", "calling": "+3120\"x\", y"})),
-            vain(&scene, "second", began, json!({})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "=1+1", began + 1500, 60, json!({"called": "+31612345678", "calling": "+3120\"x\", y"})),
+            unanswered_line(&scene, "second", began, json!({})),
         ]).await;
         let customer = scene.world.sign_in("cora@customer.example").await;
         let csv = export(&scene.world, &customer, json!({})).await;
@@ -56,8 +56,8 @@ both! {
         let page = customer.get("/cdrs").await.ok();
         let [first, second] = [&page["data"][0], &page["data"][1]];
         let trunk = &scene.trunk;
-        let (at, later) = (moment(began), moment(began + 1500));
-        let end = moment(began + 61_500);
+        let (at, later) = (rfc3339(began), rfc3339(began + 1500));
+        let end = rfc3339(began + 61_500);
         assert_eq!(table, format!(
             "id,call_id,leg,started_at,answered_at,ended_at,duration_seconds,calling,called,country,destination_name,status,\
              customer_charge_amount,customer_charge_currency,trunk_id\n\
@@ -90,13 +90,13 @@ both! {
         scene.end().await;
     }
 
-    async fn a_long_file_is_whole_even_if_its_first_attempts_come_to_nothing_and_it_goes_after_a_week(db) {
+    async fn a_long_export_survives_failed_attempts_and_is_purged_after_a_week(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
         // More than two pages, many of them of one moment.
-        let lines: Vec<Value> = (0..10_700).map(|number| vain(&scene, &format!("c{number}"), began + number / 2000, json!({}))).collect();
-        take_in(&scene.world, &lines).await;
+        let lines: Vec<Value> = (0..10_700).map(|number| unanswered_line(&scene, &format!("c{number}"), began + number / 2000, json!({}))).collect();
+        import_cdrs(&scene.world, &lines).await;
         let files = scene.world.data_folder().join("files");
         let (incoming, away) = (files.join("incoming"), files.join("away"));
         std::fs::rename(&incoming, &away).unwrap();
@@ -122,11 +122,11 @@ both! {
         scene.world.advance(2 * 86_400).await;
         let hash = ready["sha256"].as_str().unwrap();
         assert!(!files_below(&files).iter().any(|file| file.ends_with(hash)));
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdr_exports WHERE content_hash IS NOT NULL").await, 0);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdr_exports WHERE content_hash IS NOT NULL").await, 0);
         scene.end().await;
     }
 
-    async fn an_export_that_keeps_failing_is_given_up_and_can_be_asked_for_again(db) {
+    async fn an_export_that_keeps_failing_fails_and_can_be_requested_again(db) {
         let scene = Scene::start(db, 0).await;
         let files = scene.world.data_folder().join("files");
         let (incoming, away) = (files.join("incoming"), files.join("away"));
@@ -145,7 +145,7 @@ both! {
         scene.end().await;
     }
 
-    async fn a_range_is_bounded_a_key_is_honoured_and_so_many_files_are_enough_for_an_hour(db) {
+    async fn an_export_has_a_bounded_range_a_key_and_an_hourly_limit(db) {
         let world = World::start(db).await;
         world.advance_to_next(3600).await;
         let customer = world.customer("cora@customer.example").await;

@@ -1,4 +1,4 @@
-//! Lists of calls.
+//! Lists of CDRs and their filters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::{call_ids, line, moment, take_in, vain};
-use crate::switch::{Scene, trunk};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both, postgres_client};
+use crate::world::fixtures::cdrs::{call_ids, cdr_line, import_cdrs, rfc3339, unanswered_line};
+use crate::world::fixtures::switch::{Scene, trunk_with_source};
 
 /// The Call-IDs of every page of a list, and how many pages there were.
 async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
@@ -27,18 +27,18 @@ async fn walk(caller: &Client, path: &str) -> (Vec<String>, usize) {
 }
 
 both! {
-    async fn calls_are_listed_newest_first_and_found_by_what_they_are(db) {
+    async fn cdrs_are_listed_newest_first_and_filtered(db) {
         let scene = Scene::start(db, 10_000).await;
-        let other = trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        let other = trunk_with_source(&scene.customer, json!({}), "8.8.4.9").await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_600_000;
         let at = |seconds: i64| began + seconds * 1000;
-        take_in(&scene.world, &[
-            line(&scene, "dutch", at(0), 60, json!({})),
-            line(&scene, "british", at(1), 60, json!({"called": "+442071234567", "trunk_id": other})),
-            vain(&scene, "busy", at(2), json!({"calling": "anonymous"})),
-            line(&scene, "mobile", at(3), 61, json!({"called": "+31612345678", "calling": "+4930123456"})),
-            line(&scene, "inbound", at(4), 30, json!({"leg": "origination", "calling": "=cmd()"})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "dutch", at(0), 60, json!({})),
+            cdr_line(&scene, "british", at(1), 60, json!({"called": "+442071234567", "trunk_id": other})),
+            unanswered_line(&scene, "busy", at(2), json!({"calling": "anonymous"})),
+            cdr_line(&scene, "mobile", at(3), 61, json!({"called": "+31612345678", "calling": "+4930123456"})),
+            cdr_line(&scene, "inbound", at(4), 30, json!({"leg": "origination", "calling": "=cmd()"})),
         ]).await;
         let customer = scene.world.sign_in("cora@customer.example").await;
         let found = async |query: &str| {
@@ -48,7 +48,7 @@ both! {
         };
         assert_eq!(found("").await, "inbound mobile busy british dutch");
         for (query, expected) in [
-            (format!("from={}&to={}", moment(at(1)), moment(at(3))), "busy british"),
+            (format!("from={}&to={}", rfc3339(at(1)), rfc3339(at(3))), "busy british"),
             (format!("trunk_id={other}"), "british"),
             (format!("trunk_id={other}&status=busy"), ""),
             ("status=answered".into(), "inbound mobile british dutch"),
@@ -79,7 +79,7 @@ both! {
         for query in ["limit=1001", "from=yesterday", "status=lost", "country=nl", "colour=red"] {
             assert_eq!(customer.get(&format!("/cdrs?{query}")).await.invalid().len(), 1, "{query}");
         }
-        let turned = format!("/cdrs?from={}&to={}", moment(at(3)), moment(at(1)));
+        let turned = format!("/cdrs?from={}&to={}", rfc3339(at(3)), rfc3339(at(1)));
         assert_eq!(customer.get(&turned).await.invalid(), ["to"]);
         assert_eq!(customer.get("/cdrs?limit=1000").await.status, 200);
         let stranger = scene.world.minted(Role::Customer).await;
@@ -89,14 +89,14 @@ both! {
         scene.end().await;
     }
 
-    async fn the_team_sees_everybodys_calls_with_cost_and_margin(db) {
+    async fn the_team_lists_all_cdrs_with_cost_and_margin(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
         let began = scene.now() - 500_000;
-        take_in(&scene.world, &[
-            line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
-            vain(&scene, "two", began + 1, json!({})),
-            line(&scene, "three", began + 2, 10, json!({"leg": "origination"})),
+        import_cdrs(&scene.world, &[
+            cdr_line(&scene, "one", began, 60, json!({"upstream_id": scene.upstream})),
+            unanswered_line(&scene, "two", began + 1, json!({})),
+            cdr_line(&scene, "three", began + 2, 10, json!({"leg": "origination"})),
         ]).await;
         let team = scene.world.minted(Role::Support).await;
         let page = team.get("/admin/cdrs").await.ok();
@@ -114,30 +114,30 @@ both! {
             ("leg=origination".into(), "three"),
             ("country=NL&called=31".into(), "two one"),
             ("country=GB".into(), ""),
-            (format!("to={}", moment(began + 1)), "one"),
-            (format!("from={}&calling=3120", moment(began + 2)), "three"),
+            (format!("to={}", rfc3339(began + 1)), "one"),
+            (format!("from={}&calling=3120", rfc3339(began + 2)), "three"),
         ] {
             assert_eq!(call_ids(&team.get(&format!("/admin/cdrs?{query}")).await.ok()).join(" "), expected, "{query}");
         }
         scene.end().await;
     }
 
-    async fn a_rare_call_is_found_among_many_and_no_page_looks_at_all_of_them(db) {
+    async fn a_rare_cdr_is_found_without_scanning_all_of_them(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(4000).await;
         let began = scene.now() - 3_900_000;
-        let mut lines = vec![line(&scene, "rare", began - 1, 60, json!({"called": "+442071234567"}))];
-        lines.extend((0..10_500).map(|number| vain(&scene, &format!("c{number}"), began + number / 3, json!({}))));
-        take_in(&scene.world, &lines).await;
+        let mut lines = vec![cdr_line(&scene, "rare", began - 1, 60, json!({"called": "+442071234567"}))];
+        lines.extend((0..10_500).map(|number| unanswered_line(&scene, &format!("c{number}"), began + number / 3, json!({}))));
+        import_cdrs(&scene.world, &lines).await;
         let customer = scene.world.sign_in("cora@customer.example").await;
 
         let (all, _) = walk(&customer, "/cdrs?limit=1000").await;
         assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (10_501, 10_501));
         assert_eq!(all.last().unwrap(), "rare");
-        // A wish that ten thousand calls do not meet makes an empty page, and the next has the rest.
+        // A filter that ten thousand CDRs do not match gives an empty page with a cursor; the next page has the rest.
         let (answered, pages) = walk(&customer, "/cdrs?status=answered").await;
         assert_eq!((answered.as_slice(), pages), (["rare".to_owned()].as_slice(), 2));
-        // A number is found at once, however far back its call is.
+        // A number is found without a scan, however old its call is.
         assert_eq!(walk(&customer, "/cdrs?called=44").await, (vec!["rare".to_owned()], 1));
         // One that nearly all calls go to is met on the way.
         let (common, _) = walk(&customer, "/cdrs?limit=1000&called=3120").await;
@@ -166,7 +166,7 @@ const MANY: &str = "
         ORDER BY started_at + 0 DESC, id DESC LIMIT $4;";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_calls_of_one_account_are_never_looked_for_among_everybodys() {
+async fn the_cdrs_of_one_account_are_found_by_its_index() {
     let test = async |postgres: &TestDb| {
         let client = postgres_client(&postgres.url).await;
         client.batch_execute(MANY).await.unwrap();

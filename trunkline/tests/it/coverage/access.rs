@@ -1,4 +1,4 @@
-//! Who may call what, and see whose.
+//! Tokens, roles and ownership on every endpoint.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,14 +7,15 @@ use api::endpoint::Endpoint;
 use server::routes;
 use values::Role;
 
-use super::examples::{Request, example, key, keyed, needs_example, prepared, send, stranger};
+use super::examples::{Request, example, keyed, needs_example, prepared, send, stranger};
 use super::{name, rates, unfounded};
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 both! {
-    async fn every_row_that_is_not_for_everyone_asks_for_a_token(db) {
+    async fn every_endpoint_that_is_not_public_needs_a_token(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
             let without = empty_handed(&world.anyone(), endpoint).await;
@@ -28,7 +29,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_role_that_a_row_does_not_name_is_refused_there(db) {
+    async fn an_endpoint_refuses_every_role_it_does_not_name(db) {
         let world = World::unlimited(db).await;
         for role in Role::ALL {
             let caller = world.minted(*role).await;
@@ -41,7 +42,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_token_that_only_reads_changes_nothing_anywhere(db) {
+    async fn a_read_only_token_is_refused_for_every_change(db) {
         let world = World::unlimited(db).await;
         for role in Role::ALL {
             let caller = world.minted_to_read(*role).await;
@@ -67,7 +68,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_late_token_is_told_from_a_bad_one(db) {
+    async fn an_expired_token_is_distinguished_from_an_invalid_one(db) {
         let world = World::unlimited(db).await;
         let caller = world.minted(Role::Customer).await;
         world.advance(901).await;
@@ -77,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_belongs_to_another_tenant_is_not_there(db) {
+    async fn resources_of_another_account_are_not_found(db) {
         let world = World::unlimited(db).await;
         // The team sees every tenant.
         let tenants = |endpoint: &&Endpoint| endpoint.path.contains('{') && !matches!(endpoint.who, Who::Team | Who::Admin);
@@ -89,7 +90,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_id_that_names_nothing_is_not_there_whatever_its_form(db) {
+    async fn an_unknown_or_malformed_id_is_not_found(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.path.contains('{')) {
             let nobody = uuid().to_string();
@@ -104,7 +105,7 @@ both! {
     }
 }
 
-/// Calls a row without a body: what is refused before the body is read needs none.
+/// Calls an endpoint without a body, for refusals before the body is read.
 async fn empty_handed(caller: &Client, endpoint: &Endpoint) -> Answer {
     let path = unfounded(endpoint, &uuid().to_string());
     caller.with_key(key()).call(endpoint.method.clone(), &path, None).await

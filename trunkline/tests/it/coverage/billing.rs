@@ -1,4 +1,4 @@
-//! Examples of the rows about VAT and invoices.
+//! Examples of the endpoints for VAT and invoices.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,8 +6,8 @@ use serde_json::json;
 use values::Role;
 
 use super::examples::{Preparation, Request, Stranger, bodiless, request};
-use crate::invoices::invoiced;
 use crate::world::World;
+use crate::world::fixtures::invoices::customer_with_invoice;
 use crate::world::form::{Form, pdf};
 
 #[rustfmt::skip]
@@ -23,33 +23,33 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         Request { form: Some(form), ..bodiless(caller, "/account/vat/proof-documents") }
     })),
     ("GET", "/invoices/{id}", |world| Box::pin(async move {
-        let (customer, invoice) = invoiced(world, true).await;
+        let (customer, invoice) = customer_with_invoice(world, true).await;
         bodiless(customer, &format!("/invoices/{invoice}"))
     })),
     ("GET", "/invoices/{id}/pdf", |world| Box::pin(async move {
-        let (customer, invoice) = invoiced(world, true).await;
+        let (customer, invoice) = customer_with_invoice(world, true).await;
         bodiless(customer, &format!("/invoices/{invoice}/pdf"))
     })),
     ("POST", "/admin/invoices/{id}/void", |world| Box::pin(async move {
-        taking_back(world, "void").await
+        cancelling(world, "void").await
     })),
     ("POST", "/admin/invoices/{id}/credit", |world| Box::pin(async move {
-        taking_back(world, "credit").await
+        cancelling(world, "credit").await
     })),
 ];
 
 #[rustfmt::skip]
 pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/invoices/{id}", |world| Box::pin(async move {
-        format!("/invoices/{}", invoiced(world, true).await.1)
+        format!("/invoices/{}", customer_with_invoice(world, true).await.1)
     })),
     ("/invoices/{id}/pdf", |world| Box::pin(async move {
-        format!("/invoices/{}/pdf", invoiced(world, true).await.1)
+        format!("/invoices/{}/pdf", customer_with_invoice(world, true).await.1)
     })),
 ];
 
-async fn taking_back(world: &World, what: &str) -> Request {
-    let (_, invoice) = invoiced(world, false).await;
+async fn cancelling(world: &World, what: &str) -> Request {
+    let (_, invoice) = customer_with_invoice(world, false).await;
     let path = format!("/admin/invoices/{invoice}/{what}");
     request(world.minted(Role::Admin).await, &path, json!({"reason": "wrong customer"}))
 }

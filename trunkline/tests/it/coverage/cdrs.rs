@@ -1,4 +1,4 @@
-//! Examples of the rows about calls that are over.
+//! Examples of the endpoints for CDRs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use values::Role;
 
 use super::examples::{Preparation, Stranger, bodiless, request};
-use crate::cdrs::take_in;
-use crate::trunks::add;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::uuid;
+use crate::world::fixtures::cdrs::import_cdrs;
+use crate::world::fixtures::trunks::create_trunk;
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -44,13 +44,13 @@ fn range() -> Value {
 /// A customer and the id of a call of its own.
 async fn with_call(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
-    let trunk = add(&customer, "First").await;
+    let trunk = create_trunk(&customer, "First").await;
     let at = world.seconds() * 1000;
     let line = json!({
         "call_id": uuid().to_string(), "leg": "origination", "trunk_id": trunk.strip_prefix("/trunks/").unwrap(),
         "called": "+31201234567", "started_at": at, "ended_at": at, "status": "busy",
     });
-    take_in(world, &[line]).await;
+    import_cdrs(world, &[line]).await;
     let page = customer.get("/cdrs").await.ok();
     let id = page["data"][0]["id"].as_str().unwrap().to_owned();
     (customer, id)

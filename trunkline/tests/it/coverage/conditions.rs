@@ -1,4 +1,4 @@
-//! Methods, entity tags and preconditions, on every path.
+//! Methods, ETags and preconditions on every path.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,16 +9,17 @@ use hyper::Method;
 use server::routes;
 use values::Role;
 
-use super::examples::{Request, example, key, needs_example, send};
+use super::examples::{Request, example, needs_example, send};
 use super::{name, unfounded};
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::key;
 
 const METHODS: [Method; 6] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::TRACE];
 
 both! {
-    async fn options_names_the_methods_of_the_table_and_the_others_are_refused(db) {
+    async fn options_names_the_allowed_methods_and_others_are_refused(db) {
         let world = World::unlimited(db).await;
         for (path, methods) in methods_by_path() {
             let path = path.replace(['{', '}'], "");
@@ -34,7 +35,7 @@ both! {
         world.end().await;
     }
 
-    async fn head_answers_as_get_does_without_the_body(db) {
+    async fn head_answers_like_get_without_the_body(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| !endpoint.changes()) {
             let request = readable(&world, endpoint).await;
@@ -57,7 +58,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_single_resource_has_a_strong_tag_and_is_not_sent_again_to_whoever_has_it(db) {
+    async fn a_single_resource_has_a_strong_etag_and_answers_not_modified(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.handler.is_tagged()) {
             let mut request = readable(&world, endpoint).await;
@@ -72,7 +73,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_change_of_a_version_that_is_gone_fails_and_one_of_the_current_version_does_not(db) {
+    async fn a_change_with_a_stale_etag_fails_and_with_the_current_one_succeeds(db) {
         let world = World::unlimited(db).await;
         for endpoint in routes::table().iter().filter(|endpoint| endpoint.is_conditional()) {
             let mut request = example(&world, endpoint).await;

@@ -1,7 +1,7 @@
-//! One request per row that the row answers with success, and one that asks for what is somebody else's.
+//! One successful request per endpoint, and one path to a resource of another account.
 //!
-//! A new endpoint needs a line here: in `EXAMPLES` when it changes something or has a value in its path, and in
-//! `STRANGERS` when it has a value in its path. The tests of this folder say so when a line is missing.
+//! A new endpoint needs a line here: in `EXAMPLES` if it changes something or has a parameter in its path, and in
+//! `STRANGERS` if it has a parameter in its path. The tests of this folder fail with a hint if a line is missing.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +18,8 @@ use values::Role;
 
 use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
-use crate::world::engines::uuid;
+use crate::world::fixtures::fresh_email;
+pub use crate::world::fixtures::key;
 use crate::world::{PASSWORD, World, form};
 
 /// A request that is ready to be sent.
@@ -66,8 +67,8 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let email = fresh_email();
         world.user(&email, Role::Customer).await;
         world.anyone().post("/auth/forgot-password", json!({"email": email})).await.expect(202);
-        let letter = world.letters().await.into_iter().rfind(|letter| letter.to == email).unwrap();
-        let body = json!({"token": letter.token(), "new_password": "another long password"});
+        let mail = world.mails().await.into_iter().rfind(|mail| mail.to == email).unwrap();
+        let body = json!({"token": mail.token(), "new_password": "another long password"});
         request(world.anyone(), "/auth/reset-password", body)
     })),
     ("POST", "/auth/first-login", |world| Box::pin(async move {
@@ -77,8 +78,11 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(world.anyone(), "/auth/magic-link/redeem", json!({"token": magic_link(world).await}))
     })),
     ("DELETE", "/me/sessions/{id}", |world| Box::pin(async move {
-        let session = world.customer(&fresh_email()).await;
-        bodiless(Client::clone(&session), &format!("/me/sessions/{}", first_device(&session).await))
+        let email = fresh_email();
+        let session = world.customer(&email).await;
+        world.sign_in(&email).await;
+        // Not the caller's own session: with it the token would end, and the request could not be repeated.
+        bodiless(Client::clone(&session), &format!("/me/sessions/{}", other_device(&session).await))
     })),
     ("POST", "/me/2fa/enroll", |world| Box::pin(async move {
         bodiless(world.minted(Role::Customer).await, "/me/2fa/enroll")
@@ -119,14 +123,14 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
 ];
 
-/// For each path with a value in it: the path of something that exists and belongs to another tenant.
+/// For each path with a parameter: the path of a resource of another account.
 #[rustfmt::skip]
 const STRANGERS: &[(&str, Stranger)] = &[
     ("/me/sessions/{id}", |world| Box::pin(async move {
         let stranger = world.customer(&fresh_email()).await;
         format!("/me/sessions/{}", first_device(&stranger).await)
     })),
-    // A link is a permission in itself and has no owner: another one is an altered one.
+    // A signed link has no owner: the stranger is an altered link.
     ("/files/{token}", |world| Box::pin(async move {
         let token = signed_link(world).await;
         let (first, rest) = token.split_at(1);
@@ -134,7 +138,7 @@ const STRANGERS: &[(&str, Stranger)] = &[
     })),
 ];
 
-/// Changes, values in the path, and what is not there until its owner makes it.
+/// True for changes, for paths with a parameter, and for reads of what must be created first.
 pub fn needs_example(endpoint: &Endpoint) -> bool {
     let read = |(method, path, _): &&(&str, &str, Preparation)| (*method, *path) == ("GET", endpoint.path);
     endpoint.changes()
@@ -142,12 +146,12 @@ pub fn needs_example(endpoint: &Endpoint) -> bool {
         || onboarding::EXAMPLES.iter().chain(rates::EXAMPLES).any(|line| read(&line))
 }
 
-/// The example of a row, sent by a caller who may and with a key where one is demanded.
+/// The example of an endpoint, by an allowed caller and with a key if one is required.
 pub async fn example(world: &World, endpoint: &Endpoint) -> Request {
     keyed(endpoint, prepared(world, endpoint).await)
 }
 
-/// The same, but for the key.
+/// The same without the key.
 pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
     let (method, path) = (endpoint.method.as_str(), endpoint.path);
     let found = EXAMPLES
@@ -168,7 +172,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
     prepare(world).await
 }
 
-/// Gives the request a key of its own where the row wants one.
+/// Adds an idempotency key if the endpoint requires one.
 pub fn keyed(endpoint: &Endpoint, mut request: Request) -> Request {
     if endpoint.idempotency == Idempotency::Required {
         request.caller = request.caller.with_key(key());
@@ -176,7 +180,7 @@ pub fn keyed(endpoint: &Endpoint, mut request: Request) -> Request {
     request
 }
 
-/// The path of something that the row's caller must not see.
+/// The path of a resource that the endpoint's caller must not see.
 pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
     let found = STRANGERS
         .iter()
@@ -206,15 +210,6 @@ pub async fn send(request: &Request, method: &hyper::Method) -> Answer {
     request.caller.call(method.clone(), &request.path, request.body.clone()).await
 }
 
-/// A key as clients make them.
-pub fn key() -> uuid::Uuid {
-    uuid::Builder::from_random_bytes(platform::entropy::Entropy.bytes()).into_uuid()
-}
-
-pub fn fresh_email() -> String {
-    format!("{}@example.com", uuid().simple())
-}
-
 pub fn request(caller: Client, path: &str, body: Value) -> Request {
     Request { caller, path: path.to_owned(), body: Some(body), form: None, table: None }
 }
@@ -225,6 +220,12 @@ pub fn bodiless(caller: Client, path: &str) -> Request {
 
 async fn first_device(session: &Session) -> String {
     session.get("/me/sessions").await.ok()["data"][0]["id"].as_str().unwrap().to_owned()
+}
+
+async fn other_device(session: &Session) -> String {
+    let devices = session.get("/me/sessions").await.ok();
+    let other = devices["data"].as_array().unwrap().iter().find(|device| device["current"] == false).unwrap();
+    other["id"].as_str().unwrap().to_owned()
 }
 
 async fn magic_link(world: &World) -> String {
@@ -251,7 +252,7 @@ async fn signed_link(world: &World) -> String {
     })
 }
 
-/// Sets a second factor up and answers a recovery code.
+/// Sets up a second factor and returns a recovery code.
 async fn enrolled(world: &World, caller: &Client, at: &str) -> String {
     let code = first_code(world, caller, at).await;
     let codes = caller.post(&format!("{at}/confirm"), json!({"code": code})).await.ok();

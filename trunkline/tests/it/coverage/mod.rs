@@ -1,7 +1,7 @@
-//! What holds for every row of the table, proven for every row of the table.
+//! Rules that hold for every endpoint, tested on every endpoint.
 //!
-//! The tests walk `routes::table()`, so a new endpoint is covered the moment it stands there; `examples` is the one
-//! place where it has to say how it is called.
+//! The tests walk `routes::table()`, so a new endpoint is covered as soon as it is in the table. It only needs an
+//! example of how it is called, in `examples`.
 
 mod access;
 mod billing;
@@ -22,7 +22,7 @@ mod wording;
 
 use api::endpoint::Endpoint;
 
-/// The row's path with something in place of its values that names nothing.
+/// The endpoint's path with this value for every path parameter.
 fn unfounded(endpoint: &Endpoint, value: &str) -> String {
     let parts = endpoint.path.split('/').map(|part| if part.starts_with('{') { value } else { part });
     parts.collect::<Vec<_>>().join("/")

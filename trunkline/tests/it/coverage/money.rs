@@ -1,14 +1,15 @@
-//! Examples of the rows about money and what accounts are told.
+//! Examples of the endpoints for balances and notifications.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
-use crate::notifications::tell;
+use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Session;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::notifications::notify;
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -26,11 +27,11 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(world.minted(Role::Customer).await, "/account/low-balance-notify", body)
     })),
     ("POST", "/notifications/{id}/read", |world| Box::pin(async move {
-        let (session, path) = told(world).await;
+        let (session, path) = with_notification(world).await;
         bodiless(session.into_client(), &path)
     })),
     ("POST", "/notifications/read-all", |world| Box::pin(async move {
-        bodiless(told(world).await.0.into_client(), "/notifications/read-all")
+        bodiless(with_notification(world).await.0.into_client(), "/notifications/read-all")
     })),
     ("POST", "/admin/credits", |world| Box::pin(async move {
         let customer = world.customer(&fresh_email()).await.account_id;
@@ -56,13 +57,13 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
 
 #[rustfmt::skip]
 pub const STRANGERS: &[(&str, Stranger)] = &[
-    ("/notifications/{id}/read", |world| Box::pin(async move { told(world).await.1 })),
+    ("/notifications/{id}/read", |world| Box::pin(async move { with_notification(world).await.1 })),
 ];
 
 /// A customer with a notification, and the path on which it is marked as read.
-async fn told(world: &World) -> (Session, String) {
+async fn with_notification(world: &World) -> (Session, String) {
     let session = world.customer(&fresh_email()).await;
-    tell(world, &session.account_id, "NL123456789B01").await;
+    notify(world, &session.account_id, "NL123456789B01").await;
     let id = session.get("/notifications").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
     (session, format!("/notifications/{id}/read"))
 }

@@ -1,4 +1,4 @@
-//! Examples of the rows about numbers, orders of them and the stock.
+//! Examples of the endpoints for numbers, number orders and inventory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use values::Role;
 
 use super::examples::{Preparation, Request, Stranger, bodiless, request};
-use crate::decks::upstream;
-use crate::numbers::{AMSTERDAM, PAPERS, import, numbers, order, sheet, trunk_of};
-use crate::upstreams::wanted;
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::uuid;
+use crate::world::fixtures::numbers::{
+    AMSTERDAM, DOCUMENTS_REQUIRED, import_inventory, inventory_csv, list_numbers, new_trunk_id, order_number,
+};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -21,7 +22,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("PATCH", "/numbers/{id}", |world| Box::pin(async move {
         let (customer, path) = with_number(world).await;
-        let trunk = trunk_of(&customer).await;
+        let trunk = new_trunk_id(&customer).await;
         request(customer, &path, json!({"trunk_id": trunk}))
     })),
     ("DELETE", "/numbers/{id}", |world| Box::pin(async move {
@@ -30,16 +31,16 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("GET", "/trunks/{id}/dids", |world| Box::pin(async move {
         let customer = world.minted(Role::Customer).await;
-        let trunk = trunk_of(&customer).await;
+        let trunk = new_trunk_id(&customer).await;
         bodiless(customer, &format!("/trunks/{trunk}/dids"))
     })),
     ("GET", "/numbers/inventory/{id}", |world| Box::pin(async move {
-        let group = offered(world, AMSTERDAM).await;
+        let group = new_group(world, AMSTERDAM).await;
         bodiless(world.minted(Role::Customer).await, &format!("/numbers/inventory/{group}"))
     })),
     ("POST", "/numbers/orders", |world| Box::pin(async move {
-        let group = offered(world, AMSTERDAM).await;
-        let (customer, trunk) = buyer(world).await;
+        let group = new_group(world, AMSTERDAM).await;
+        let (customer, trunk) = new_customer(world).await;
         request(customer, "/numbers/orders", json!({"inventory_id": group, "trunk_id": trunk}))
     })),
     ("GET", "/numbers/orders/{id}", |world| Box::pin(async move {
@@ -47,28 +48,28 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(customer, &path_of(&order))
     })),
     ("POST", "/numbers/orders/{id}/cancel", |world| Box::pin(async move {
-        let (customer, order) = with_order(world, PAPERS).await;
+        let (customer, order) = with_order(world, DOCUMENTS_REQUIRED).await;
         bodiless(customer, &format!("{}/cancel", path_of(&order)))
     })),
     ("POST", "/numbers/order", |world| Box::pin(async move {
-        offered(world, AMSTERDAM).await;
-        let (customer, _) = buyer(world).await;
+        new_group(world, AMSTERDAM).await;
+        let (customer, _) = new_customer(world).await;
         request(customer, "/numbers/order", json!({"country": "NL", "type": "geographic", "area_code": "20"}))
     })),
     ("POST", "/admin/did-inventory/import", |world| Box::pin(async move {
         let admin = world.minted(Role::Admin).await;
-        let upstream = upstream(&admin, wanted()).await;
-        let table = Some(sheet(31_201_000_000, 1, AMSTERDAM));
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let table = Some(inventory_csv(31_201_000_000, 1, AMSTERDAM));
         Request { table, ..bodiless(admin, &format!("/admin/did-inventory/import?upstream_id={upstream}")) }
     })),
     ("GET", "/admin/did-inventory/imports/{import_id}", |world| Box::pin(async move {
         let admin = world.minted(Role::Admin).await;
-        let upstream = upstream(&admin, wanted()).await;
-        let report = import(world, &admin, &upstream, &sheet(31_201_000_000, 1, AMSTERDAM)).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let report = import_inventory(world, &admin, &upstream, &inventory_csv(31_201_000_000, 1, AMSTERDAM)).await;
         bodiless(admin, &format!("/admin/did-inventory/imports/{}", report["id"].as_str().unwrap()))
     })),
     ("PATCH", "/admin/did-inventory/{id}", |world| Box::pin(async move {
-        offered(world, AMSTERDAM).await;
+        new_group(world, AMSTERDAM).await;
         let admin = world.minted(Role::Admin).await;
         let listed = admin.get("/admin/did-inventory?limit=1").await.ok();
         let path = format!("/admin/did-inventory/{}", listed["data"][0]["id"].as_str().unwrap());
@@ -80,13 +81,13 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
 pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/numbers/{id}", |world| Box::pin(async move { with_number(world).await.1 })),
     ("/trunks/{id}/dids", |world| Box::pin(async move {
-        format!("/trunks/{}/dids", trunk_of(&world.minted(Role::Customer).await).await)
+        format!("/trunks/{}/dids", new_trunk_id(&world.minted(Role::Customer).await).await)
     })),
-    // What can be ordered is the same for everybody: another group is none.
+    // Inventory is the same for every account: the stranger is an unknown group.
     ("/numbers/inventory/{id}", |_| Box::pin(async move { format!("/numbers/inventory/{}", uuid()) })),
     ("/numbers/orders/{id}", |world| Box::pin(async move { path_of(&with_order(world, AMSTERDAM).await.1) })),
     ("/numbers/orders/{id}/cancel", |world| Box::pin(async move {
-        format!("{}/cancel", path_of(&with_order(world, PAPERS).await.1))
+        format!("{}/cancel", path_of(&with_order(world, DOCUMENTS_REQUIRED).await.1))
     })),
 ];
 
@@ -95,33 +96,33 @@ fn path_of(order: &Value) -> String {
 }
 
 /// A fresh number on these terms, and the group it is ordered from.
-async fn offered(world: &World, terms: &str) -> String {
+async fn new_group(world: &World, terms: &str) -> String {
     let admin = world.minted(Role::Admin).await;
-    let upstream = upstream(&admin, wanted()).await;
-    let prefix = if terms == PAPERS { 3130 } else { 3120 };
+    let upstream = create_upstream(&admin, upstream_body()).await;
+    let prefix = if terms == DOCUMENTS_REQUIRED { 3130 } else { 3120 };
     let number = prefix * 10_000_000 + u64::from(uuid().as_u128() as u32 % 10_000_000);
-    import(world, &admin, &upstream, &sheet(number, 1, terms)).await;
+    import_inventory(world, &admin, &upstream, &inventory_csv(number, 1, terms)).await;
     let groups = world.minted(Role::Customer).await.get(&format!("/numbers/inventory?prefix={prefix}")).await.ok();
     groups["data"][0]["id"].as_str().unwrap().to_owned()
 }
 
-async fn buyer(world: &World) -> (Client, String) {
+async fn new_customer(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
     let account = customer.get("/account").await.ok()["id"].as_str().unwrap().to_owned();
     world.top_up(&account, 10_000).await;
-    let trunk = trunk_of(&customer).await;
+    let trunk = new_trunk_id(&customer).await;
     (customer, trunk)
 }
 
 async fn with_order(world: &World, terms: &str) -> (Client, Value) {
-    let group = offered(world, terms).await;
-    let (customer, trunk) = buyer(world).await;
-    let ordered = order(&customer, &group, &trunk).await.expect(201);
+    let group = new_group(world, terms).await;
+    let (customer, trunk) = new_customer(world).await;
+    let ordered = order_number(&customer, &group, &trunk).await.expect(201);
     (customer, ordered)
 }
 
 async fn with_number(world: &World) -> (Client, String) {
     let (customer, _) = with_order(world, AMSTERDAM).await;
-    let path = format!("/numbers/{}", numbers(&customer).await[0]["id"].as_str().unwrap());
+    let path = format!("/numbers/{}", list_numbers(&customer).await[0]["id"].as_str().unwrap());
     (customer, path)
 }

@@ -1,4 +1,4 @@
-//! Examples of the rows that lead a prospect to an account: signup, papers, card and the team's decisions.
+//! Examples of the endpoints for onboarding: signup, documents, card and decisions of the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,11 @@ use reqwest::Method;
 use serde_json::json;
 use values::Role;
 
-use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
-use crate::onboarding::{beta_signup, profile, prospect};
+use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::{Client, Session};
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::onboarding::{sign_up, signup_body, traffic_profile};
 use crate::world::form::{self, Form, pdf};
 use crate::world::payer::set_up_card;
 
@@ -21,29 +22,29 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(world.anyone(), "/signup", body)
     })),
     ("POST", "/beta/signup", |world| Box::pin(async move {
-        request(world.anyone(), "/beta/signup", beta_signup(&fresh_email()))
+        request(world.anyone(), "/beta/signup", signup_body(&fresh_email()))
     })),
     ("PATCH", "/me/account", |world| Box::pin(async move {
-        request(newcomer(world).await.into_client(), "/me/account", json!({"contact_name": "Paul Prospect"}))
+        request(new_prospect(world).await.into_client(), "/me/account", json!({"contact_name": "Paul Prospect"}))
     })),
     ("PUT", "/me/traffic-profile", |world| Box::pin(async move {
-        request(newcomer(world).await.into_client(), "/me/traffic-profile", profile())
+        request(new_prospect(world).await.into_client(), "/me/traffic-profile", traffic_profile())
     })),
     ("GET", "/me/traffic-profile", |world| Box::pin(async move {
-        let session = newcomer(world).await;
-        session.call(Method::PUT, "/me/traffic-profile", Some(profile())).await.ok();
+        let session = new_prospect(world).await;
+        session.call(Method::PUT, "/me/traffic-profile", Some(traffic_profile())).await.ok();
         bodiless(session.into_client(), "/me/traffic-profile")
     })),
     ("GET", "/me/payment-method", |world| Box::pin(async move {
-        let session = newcomer(world).await;
+        let session = new_prospect(world).await;
         set_up_card(&session).await;
         bodiless(session.into_client(), "/me/payment-method")
     })),
     ("POST", "/me/card-setup", |world| Box::pin(async move {
-        request(newcomer(world).await.into_client(), "/me/card-setup", json!({}))
+        request(new_prospect(world).await.into_client(), "/me/card-setup", json!({}))
     })),
     ("POST", "/me/kyb/documents", |world| Box::pin(async move {
-        let session = newcomer(world).await;
+        let session = new_prospect(world).await;
         intake(&session).await;
         upload(session.into_client(), "/me/kyb/documents")
     })),
@@ -52,15 +53,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(session.into_client(), &format!("/me/kyb/documents/{document}"))
     })),
     ("POST", "/me/kyb/submit", |world| Box::pin(async move {
-        bodiless(with_papers(world).await.into_client(), "/me/kyb/submit")
+        bodiless(with_documents(world).await.into_client(), "/me/kyb/submit")
     })),
     ("GET", "/compliance/intakes/{id}", |world| Box::pin(async move {
-        let session = newcomer(world).await;
+        let session = new_prospect(world).await;
         let path = format!("/compliance/intakes/{}", intake(&session).await);
         bodiless(session.into_client(), &path)
     })),
     ("POST", "/compliance/intakes/{id}/documents", |world| Box::pin(async move {
-        let session = newcomer(world).await;
+        let session = new_prospect(world).await;
         let path = format!("/compliance/intakes/{}/documents", intake(&session).await);
         upload(session.into_client(), &path)
     })),
@@ -70,7 +71,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(session.into_client(), &path)
     })),
     ("POST", "/compliance/intakes/{id}/submit", |world| Box::pin(async move {
-        let session = with_papers(world).await;
+        let session = with_documents(world).await;
         let path = format!("/compliance/intakes/{}/submit", intake(&session).await);
         bodiless(session.into_client(), &path)
     })),
@@ -82,13 +83,13 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         request(caller, "/webhooks/payments/sandbox", body)
     })),
     ("GET", "/admin/beta/{id}", |world| Box::pin(async move {
-        team(world, &format!("/admin/beta/{}", newcomer(world).await.account_id)).await
+        team(world, &format!("/admin/beta/{}", new_prospect(world).await.account_id)).await
     })),
     ("POST", "/admin/beta/{id}/approve", |world| Box::pin(async move {
-        deciding(world, &format!("/admin/beta/{}/approve", newcomer(world).await.account_id)).await
+        deciding(world, &format!("/admin/beta/{}/approve", new_prospect(world).await.account_id)).await
     })),
     ("POST", "/admin/beta/{id}/decline", |world| Box::pin(async move {
-        deciding(world, &format!("/admin/beta/{}/decline", newcomer(world).await.account_id)).await
+        deciding(world, &format!("/admin/beta/{}/decline", new_prospect(world).await.account_id)).await
     })),
     ("GET", "/admin/kyb/{id}", |world| Box::pin(async move {
         team(world, &format!("/admin/kyb/{}", submitted(world).await)).await
@@ -134,27 +135,27 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
         format!("/me/kyb/documents/{}", with_document(world).await.1)
     })),
     ("/compliance/intakes/{id}", |world| Box::pin(async move {
-        format!("/compliance/intakes/{}", intake(&newcomer(world).await).await)
+        format!("/compliance/intakes/{}", intake(&new_prospect(world).await).await)
     })),
     ("/compliance/intakes/{id}/documents", |world| Box::pin(async move {
-        format!("/compliance/intakes/{}/documents", intake(&newcomer(world).await).await)
+        format!("/compliance/intakes/{}/documents", intake(&new_prospect(world).await).await)
     })),
     ("/compliance/intakes/{id}/documents/{doc_id}", |world| Box::pin(async move {
         let (session, document) = with_document(world).await;
         format!("/compliance/intakes/{}/documents/{}", intake(&session).await, document.trim_start_matches("kybd_"))
     })),
     ("/compliance/intakes/{id}/submit", |world| Box::pin(async move {
-        format!("/compliance/intakes/{}/submit", intake(&with_papers(world).await).await)
+        format!("/compliance/intakes/{}/submit", intake(&with_documents(world).await).await)
     })),
-    // Providers belong to nobody: another one is one that is not there.
+    // Providers have no owner: the stranger is an unknown provider.
     ("/webhooks/payments/{provider}", |_| Box::pin(async { "/webhooks/payments/another".to_owned() })),
 ];
 
-async fn newcomer(world: &World) -> Session {
-    prospect(world, &fresh_email()).await
+async fn new_prospect(world: &World) -> Session {
+    sign_up(world, &fresh_email()).await
 }
 
-/// The id of the customer's business verification, opened by looking at it.
+/// The id of the customer's KYB intake, which the first read opens.
 async fn intake(session: &Session) -> String {
     let id = session.get("/me/kyb").await.ok()["id"].as_str().unwrap().to_owned();
     id.strip_prefix("kyb_").unwrap().to_owned()
@@ -166,23 +167,23 @@ fn upload(caller: Client, path: &str) -> Request {
 }
 
 async fn with_document(world: &World) -> (Session, String) {
-    let session = newcomer(world).await;
+    let session = new_prospect(world).await;
     let body = Form::document("director_id", "passport.pdf", &pdf("")).finish();
     let uploaded = form::post_bytes(&session, "/me/kyb/documents", body).await.expect(201);
     (session, uploaded["id"].as_str().unwrap().to_owned())
 }
 
-async fn with_papers(world: &World) -> Session {
-    let session = newcomer(world).await;
+async fn with_documents(world: &World) -> Session {
+    let session = new_prospect(world).await;
     for kind in ["company_registration", "proof_of_address", "director_id"] {
         Form::document(kind, "paper.pdf", &pdf(kind)).post(&session, "/me/kyb/documents").await.expect(201);
     }
     session
 }
 
-/// The id of a business verification that waits for the team.
+/// The id of a KYB intake that waits for review.
 async fn submitted(world: &World) -> String {
-    let session = with_papers(world).await;
+    let session = with_documents(world).await;
     session.send(session.request(Method::POST, "/me/kyb/submit")).await.expect(200);
     intake(&session).await
 }

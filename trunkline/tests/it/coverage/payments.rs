@@ -1,19 +1,20 @@
-//! Examples of the rows that move money: top-ups, saved cards and refunds.
+//! Examples of the endpoints for top-ups, saved cards and refunds.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
-use crate::payments::{begin_topup, euros, save_card, top_up};
+use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Session;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::payments::{VISA, amount_body, begin_topup, complete_topup, save_card};
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/payments/topups", |world| Box::pin(async move {
-        request(world.minted(Role::Customer).await, "/payments/topups", euros(2_500))
+        request(world.minted(Role::Customer).await, "/payments/topups", amount_body(2_500))
     })),
     ("GET", "/payments/topups/{id}", |world| Box::pin(async move {
         let customer = world.minted(Role::Customer).await;
@@ -33,7 +34,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         bodiless(customer.into_client(), &path)
     })),
     ("POST", "/admin/payments/{id}/refund", |world| Box::pin(async move {
-        let topup = top_up(world, &world.minted(Role::Customer).await, 2_500).await;
+        let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
         let path = format!("/admin/payments/{}/refund", text(&topup, "id"));
         request(world.minted(Role::Admin).await, &path, json!({"reason": "goodwill"}))
     })),
@@ -55,6 +56,6 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 /// A customer with a saved card, and where that is.
 async fn with_card(world: &World) -> (Session, String) {
     let customer = world.customer(&fresh_email()).await;
-    let path = format!("/payments/methods/{}", text(&save_card(world, &customer, crate::payments::VISA).await, "id"));
+    let path = format!("/payments/methods/{}", text(&save_card(world, &customer, VISA).await, "id"));
     (customer, path)
 }

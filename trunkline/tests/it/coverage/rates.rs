@@ -1,4 +1,4 @@
-//! Examples of the rows about upstreams, their decks, and rates.
+//! Examples of the endpoints for upstreams, decks and rates.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,17 +6,17 @@ use serde_json::json;
 use values::Role;
 
 use super::examples::{Preparation, Request, bodiless, request};
-use crate::decks::{DECK, import, upstream};
-use crate::upstreams::wanted;
 use crate::world::World;
+use crate::world::fixtures::rates::{DECK, import_deck};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
 
-/// Reads that cannot be asked for without saying what about.
+/// Reads with required query parameters.
 pub const ASKING: &[&str] = &["/rates/lookup", "/rates/diff", "/admin/routes"];
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/admin/upstreams", |world| Box::pin(async move {
-        request(world.minted(Role::Admin).await, "/admin/upstreams", wanted())
+        request(world.minted(Role::Admin).await, "/admin/upstreams", upstream_body())
     })),
     ("GET", "/admin/upstreams/{id}", |world| Box::pin(async move {
         of_upstream(world, "").await
@@ -35,8 +35,8 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("GET", "/admin/upstreams/{id}/imports/{import_id}", |world| Box::pin(async move {
         let admin = world.minted(Role::Admin).await;
-        let upstream = upstream(&admin, wanted()).await;
-        let report = import(world, &admin, &upstream, "", DECK).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let report = import_deck(world, &admin, &upstream, "", DECK).await;
         bodiless(admin, &format!("/admin/upstreams/{upstream}/imports/{}", report["id"].as_str().unwrap()))
     })),
     ("GET", "/rates/lookup", |world| Box::pin(async move {
@@ -53,15 +53,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
 /// A request about an upstream that has an address to pull from, though not one that may be asked.
 async fn of_upstream(world: &World, rest: &str) -> Request {
     let admin = world.minted(Role::Admin).await;
-    let mut wanted = wanted();
+    let mut wanted = upstream_body();
     wanted["rate_import_url"] = json!("https://127.0.0.1/rates.csv");
-    let upstream = upstream(&admin, wanted).await;
+    let upstream = create_upstream(&admin, wanted).await;
     bodiless(admin, &format!("/admin/upstreams/{upstream}{rest}"))
 }
 
 async fn priced(world: &World, role: Role, path: &str) -> Request {
     let admin = world.minted(Role::Admin).await;
-    let upstream = upstream(&admin, wanted()).await;
-    import(world, &admin, &upstream, "", DECK).await;
+    let upstream = create_upstream(&admin, upstream_body()).await;
+    import_deck(world, &admin, &upstream, "", DECK).await;
     bodiless(world.minted(role).await, path)
 }

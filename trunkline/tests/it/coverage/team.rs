@@ -1,18 +1,20 @@
-//! Examples of the rows about support and the team.
+//! Examples of the endpoints for support and the team.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::{Value, json};
 use values::Role;
 
-use super::examples::{Preparation, Request, Stranger, bodiless, fresh_email, request};
+use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Client;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::tickets::ticket_body;
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/tickets", |world| Box::pin(async move {
-        request(world.minted(Role::Customer).await, "/tickets", ticket())
+        request(world.minted(Role::Customer).await, "/tickets", ticket_body())
     })),
     ("GET", "/tickets/{id}", |world| Box::pin(async move {
         let (customer, ticket) = with_ticket(world).await;
@@ -106,17 +108,13 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
     ("/tickets/{id}/close", |world| Box::pin(async move { format!("{}/close", with_ticket(world).await.1) })),
 ];
 
-pub fn ticket() -> Value {
-    json!({"subject": "Calls to Belgium fail", "body": "Since this morning, all of them."})
-}
-
 fn notice() -> Value {
     json!({"severity": "info", "title": "Maintenance", "body": "On Sunday.", "starts_at": "2026-01-01T00:00:00Z"})
 }
 
 async fn with_ticket(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
-    let made = customer.post("/tickets", ticket()).await.expect(201);
+    let made = customer.post("/tickets", ticket_body()).await.expect(201);
     (customer, format!("/tickets/{}", made["id"].as_str().unwrap()))
 }
 

@@ -1,21 +1,21 @@
-//! Examples of the rows about trunks, what they take calls from, and calls.
+//! Examples of the endpoints for trunks, allow-lists and live calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, fresh_email, request};
-use crate::allow_lists::{allow, some_address};
-use crate::switch::live_call;
-use crate::trunks::{add, trunk};
+use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Client;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::switch::live_call;
+use crate::world::fixtures::trunks::{allow_network, create_trunk, fresh_address, trunk_body};
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/trunks", |world| Box::pin(async move {
-        request(world.minted(Role::Customer).await, "/trunks", trunk("First"))
+        request(world.minted(Role::Customer).await, "/trunks", trunk_body("First"))
     })),
     ("GET", "/trunks/{id}", |world| Box::pin(async move {
         let (customer, trunk) = with_trunk(world).await;
@@ -35,7 +35,7 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("POST", "/trunks/{id}/ip-allow-list", |world| Box::pin(async move {
         let (customer, trunk) = with_trunk(world).await;
-        request(customer, &format!("{trunk}/ip-allow-list"), json!({"cidr": some_address()}))
+        request(customer, &format!("{trunk}/ip-allow-list"), json!({"cidr": fresh_address()}))
     })),
     ("DELETE", "/trunks/{id}/ip-allow-list/{entry_id}", |world| Box::pin(async move {
         let (customer, entry) = with_entry(world).await;
@@ -74,12 +74,12 @@ pub const STRANGERS: &[(&str, Stranger)] = &[
 
 async fn with_trunk(world: &World) -> (Client, String) {
     let customer = world.minted(Role::Customer).await;
-    let trunk = add(&customer, "First").await;
+    let trunk = create_trunk(&customer, "First").await;
     (customer, trunk)
 }
 
 async fn with_entry(world: &World) -> (Client, String) {
     let (customer, trunk) = with_trunk(world).await;
-    let entry = allow(&customer, &trunk, &some_address()).await.expect(201);
+    let entry = allow_network(&customer, &trunk, &fresh_address()).await.expect(201);
     (customer, format!("{trunk}/ip-allow-list/{}", entry["id"].as_str().unwrap()))
 }

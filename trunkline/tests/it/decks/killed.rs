@@ -1,13 +1,13 @@
-//! A service that is killed in the middle of an import.
+//! A service that is killed during a deck import.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{DECK, count, large_deck, upstream};
-use crate::coverage::examples::key;
-use crate::upstreams::wanted;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::rates::{DECK, large_deck};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process::Process;
 use crate::world::{ADMIN_EMAIL, BOOTSTRAP_TOKEN, PASSWORD};
 
@@ -23,7 +23,7 @@ async fn sign_in(node: &Process) -> Client {
     node.bearing(session["access_token"].as_str().unwrap())
 }
 
-async fn hand_in(admin: &Client, upstream: &str, deck: String) -> String {
+async fn upload(admin: &Client, upstream: &str, deck: String) -> String {
     let path = format!("/admin/upstreams/{upstream}/rates/import");
     let request = admin.with_key(key()).request(reqwest::Method::POST, &path);
     let accepted = admin.send(request.header("content-type", "text/csv").body(deck)).await.expect(202);
@@ -35,7 +35,7 @@ async fn routes(admin: &Client) -> Value {
 }
 
 both! {
-    async fn a_service_killed_amid_an_import_keeps_the_old_deck_and_says_that_the_import_failed(db) {
+    async fn a_service_killed_during_an_import_keeps_the_old_deck_and_fails_it(db) {
         const LEAVES: &str = "SELECT COUNT(*) FROM deck_leaves";
         let folder = TempDir::new().unwrap();
         let mut node = serve(db, &folder);
@@ -45,14 +45,14 @@ both! {
         let anyone = node.anyone().header("X-Bootstrap-Token", BOOTSTRAP_TOKEN);
         anyone.post("/admin/bootstrap", admin).await.expect(201);
         let admin = sign_in(&node).await;
-        let upstream = upstream(&admin, wanted()).await;
-        hand_in(&admin, &upstream, DECK.to_owned()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        upload(&admin, &upstream, DECK.to_owned()).await;
         node.advance(0).await;
         let before = routes(&admin).await;
         assert_eq!(before["prefix"], "31");
 
         // The last prefixes of a deck come late enough for its first leaves to be seen.
-        let import = hand_in(&admin, &upstream, large_deck(200_000, "0.01")).await;
+        let import = upload(&admin, &upstream, large_deck(200_000, "0.01")).await;
         while count(db, LEAVES).await < 2 {
             assert!(node.is_running());
             tokio::task::yield_now().await;
@@ -63,7 +63,7 @@ both! {
         let node = serve(db, &folder);
         let admin = sign_in(&node).await;
         assert_eq!(routes(&admin).await, before);
-        // What the dead program held is free when its lease ends.
+        // The killed process's job is free when its lease ends.
         node.advance(120).await;
         let admin = sign_in(&node).await;
         let report = admin.get(&import).await.ok();
@@ -74,7 +74,7 @@ both! {
         assert_eq!(routes(&admin).await, before);
 
         // And the next one goes through.
-        let again = hand_in(&admin, &upstream, large_deck(2_000, "0.01")).await;
+        let again = upload(&admin, &upstream, large_deck(2_000, "0.01")).await;
         node.advance(0).await;
         assert_eq!(admin.get(&again).await.ok()["status"], "completed");
     }

@@ -1,91 +1,32 @@
-//! Rate decks, imported from files.
+//! Importing rate decks from files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod killed;
-mod pulling;
+mod pull;
 
-use std::fmt::Write;
-
-use db::Db;
 use reqwest::Method;
 use serde_json::{Value, json};
-use values::Role;
 
-use crate::coverage::examples::key;
-use crate::upstreams::{change, wanted};
 use crate::world::World;
-use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::rates::{DECK, import_counts, import_deck, import_report, large_deck, price, upload_deck};
+use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process;
-
-/// A small deck, in euros.
-pub const DECK: &str = "prefix,destination_name,country,rate_per_minute,billing_increment_seconds,minimum_seconds
-31,Netherlands fixed,NL,0.0045,1,1
-316,Netherlands mobile,NL,0.019,60,60
-44,United Kingdom,GB,0.0061,6,1
-";
-
-/// The id of a new upstream.
-pub async fn upstream(admin: &Client, body: Value) -> String {
-    let made = admin.with_key(key()).post("/admin/upstreams", body).await.expect(201);
-    made["id"].as_str().unwrap().to_owned()
-}
-
-pub async fn hand_in(admin: &Client, upstream: &str, query: &str, deck: &str) -> Answer {
-    let path = format!("/admin/upstreams/{upstream}/rates/import{query}");
-    let request = admin.with_key(key()).request(Method::POST, &path);
-    admin.send(request.header("content-type", "text/csv").body(deck.to_owned())).await
-}
-
-/// The report of an import that is over.
-pub async fn import(world: &World, admin: &Client, upstream: &str, query: &str, deck: &str) -> Value {
-    let accepted = hand_in(admin, upstream, query, deck).await.expect(202);
-    world.settle().await;
-    report(admin, upstream, &accepted).await
-}
-
-pub async fn report(admin: &Client, upstream: &str, accepted: &Value) -> Value {
-    let id = accepted["id"].as_str().unwrap();
-    admin.get(&format!("/admin/upstreams/{upstream}/imports/{id}")).await.ok()
-}
-
-fn counts(report: &Value) -> [i64; 4] {
-    ["added", "removed", "increased", "decreased"].map(|name| report[name].as_i64().unwrap())
-}
-
-/// What a minute to a number costs a customer, as a decimal.
-pub async fn price(world: &World, number: &str) -> Option<String> {
-    let customer = world.minted(Role::Customer).await;
-    let answer = customer.get(&format!("/rates/lookup?number={number}")).await;
-    (answer.status == 200).then(|| answer.body["rate_per_minute"]["amount"].as_str().unwrap().to_owned())
-}
-
-/// A deck of so many prefixes of seven digits.
-pub fn large_deck(prefixes: usize, rate: &str) -> String {
-    let mut deck = "prefix,destination_name,country,rate_per_minute\n".to_owned();
-    for number in 0..prefixes {
-        writeln!(deck, "{},Destination {},NL,{rate}", 3_100_000 + number, number / 100).unwrap();
-    }
-    deck
-}
-
-pub async fn count(db: &Db, sql: &'static str) -> i64 {
-    db.read().await.unwrap().one::<(i64,)>(sql, &[]).await.unwrap().0
-}
 
 both! {
     async fn an_imported_deck_prices_calls(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        let accepted = hand_in(&admin, &upstream, "", DECK).await.expect(202);
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let accepted = upload_deck(&admin, &upstream, "", DECK).await.expect(202);
         assert_eq!((&accepted["rows_total"], &accepted["errors"]), (&json!(3), &json!([])));
         world.settle().await;
-        let report = report(&admin, &upstream, &accepted).await;
+        let report = import_report(&admin, &upstream, &accepted).await;
         assert_eq!(report["status"], "completed");
         assert_eq!((&report["rows_done"], &report["rows_total"]), (&json!(3), &json!(3)));
-        assert_eq!(counts(&report), [3, 0, 0, 0]);
+        assert_eq!(import_counts(&report), [3, 0, 0, 0]);
         assert_eq!((&report["mode"], &report["dry_run"]), (&json!("replace"), &json!(false)));
         assert_eq!((&report["error_count"], &report["errors"], &report["reason"]), (&json!(0), &json!([]), &Value::Null));
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.0209"));
@@ -97,29 +38,29 @@ both! {
         world.end().await;
     }
 
-    async fn rows_are_counted_as_they_are_however_the_file_ends(db) {
+    async fn rows_are_counted_the_same_however_the_file_ends(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
         for deck in [DECK.trim_end().to_owned(), format!("{DECK}\r\n \n"), DECK.replace('\n', "\n\n")] {
-            let accepted = hand_in(&admin, &upstream, "", &deck).await.expect(202);
+            let accepted = upload_deck(&admin, &upstream, "", &deck).await.expect(202);
             assert_eq!(accepted["rows_total"], 3, "{deck:?}");
             world.settle().await;
-            assert_eq!(report(&admin, &upstream, &accepted).await["rows_total"], 3, "{deck:?}");
+            assert_eq!(import_report(&admin, &upstream, &accepted).await["rows_total"], 3, "{deck:?}");
         }
         world.end().await;
     }
 
-    async fn one_bad_line_in_a_hundred_thousand_changes_nothing_and_is_named(db) {
+    async fn one_bad_line_in_a_hundred_thousand_is_named_and_changes_nothing(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        import(&world, &admin, &upstream, "", DECK).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &upstream, "", DECK).await;
         let mut lines: Vec<String> = large_deck(100_000, "0.01").lines().map(str::to_owned).collect();
         lines[50_000] = "3149999,Amsterdam,NL,O.01".to_owned();
-        let report = import(&world, &admin, &upstream, "", &lines.join("\r\n")).await;
+        let report = import_deck(&world, &admin, &upstream, "", &lines.join("\r\n")).await;
         assert_eq!(report["status"], "failed");
-        assert_eq!((&report["error_count"], counts(&report)), (&json!(1), [0; 4]));
+        assert_eq!((&report["error_count"], import_counts(&report)), (&json!(1), [0; 4]));
         assert_eq!(report["errors"].as_array().unwrap().len(), 1);
         assert_eq!(report["errors"][0]["line"], 50_001);
         assert_eq!(report["errors"][0]["column"], "rate_per_minute");
@@ -130,57 +71,57 @@ both! {
         world.end().await;
     }
 
-    async fn the_first_thousand_faults_are_told_and_all_are_counted(db) {
+    async fn the_first_thousand_faults_are_listed_and_all_are_counted(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        let report = import(&world, &admin, &upstream, "", &large_deck(1_500, "much")).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        let report = import_deck(&world, &admin, &upstream, "", &large_deck(1_500, "much")).await;
         assert_eq!((&report["status"], &report["error_count"]), (&json!("failed"), &json!(1_500)));
         assert_eq!(report["errors"].as_array().unwrap().len(), 1_000);
         world.end().await;
     }
 
-    async fn a_dry_run_tells_what_would_change_and_changes_nothing(db) {
+    async fn a_dry_run_reports_the_changes_and_makes_none(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        import(&world, &admin, &upstream, "", DECK).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &upstream, "", DECK).await;
         let next = DECK.replace("0.0045", "0.005").replace("0.019", "0.01").replace("44,United Kingdom,GB", "49,Germany,DE");
-        let report = import(&world, &admin, &upstream, "?dry_run=true", &next).await;
+        let report = import_deck(&world, &admin, &upstream, "?dry_run=true", &next).await;
         assert_eq!((&report["status"], &report["dry_run"]), (&json!("completed"), &json!(true)));
-        assert_eq!(counts(&report), [1, 1, 1, 1]);
+        assert_eq!(import_counts(&report), [1, 1, 1, 1]);
         assert_eq!(price(&world, "49301234567").await, None);
         assert_eq!(count(db, "SELECT COUNT(*) FROM decks").await, 1);
-        assert_eq!(counts(&import(&world, &admin, &upstream, "", &next).await), [1, 1, 1, 1]);
+        assert_eq!(import_counts(&import_deck(&world, &admin, &upstream, "", &next).await), [1, 1, 1, 1]);
         assert_eq!(price(&world, "49301234567").await.as_deref(), Some("0.00671"));
         assert_eq!(price(&world, "44201234567").await, None);
         world.end().await;
     }
 
-    async fn a_merged_deck_leaves_what_it_does_not_name(db) {
+    async fn a_merged_deck_keeps_unnamed_prefixes(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        import(&world, &admin, &upstream, "", DECK).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &upstream, "", DECK).await;
         let more = "country;prefix;rate_per_minute;destination_name\r\nDE;+49;0,01;\"Germany; all\"\r\n";
-        assert_eq!(counts(&import(&world, &admin, &upstream, "?mode=merge", more).await), [1, 0, 0, 0]);
+        assert_eq!(import_counts(&import_deck(&world, &admin, &upstream, "?mode=merge", more).await), [1, 0, 0, 0]);
         assert_eq!(price(&world, "49301234567").await.as_deref(), Some("0.011"));
         assert_eq!(price(&world, "44201234567").await.as_deref(), Some("0.00671"));
         world.end().await;
     }
 
-    async fn imports_of_an_upstream_take_turns_and_the_last_one_counts(db) {
+    async fn imports_of_one_upstream_take_turns_and_the_last_one_counts(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
         let mut accepted = Vec::new();
         for cents in 1..=5 {
             let deck = large_deck(3_000, &format!("0.0{cents}"));
-            accepted.push(hand_in(&admin, &upstream, "", &deck).await.expect(202));
+            accepted.push(upload_deck(&admin, &upstream, "", &deck).await.expect(202));
         }
         world.settle().await;
         for one in &accepted {
-            assert_eq!(report(&admin, &upstream, one).await["status"], "completed");
+            assert_eq!(import_report(&admin, &upstream, one).await["status"], "completed");
         }
         assert_eq!(price(&world, "3100001").await.as_deref(), Some("0.055"));
         let in_order = "SELECT COUNT(*) FROM deck_imports AS one JOIN deck_imports AS other
@@ -189,7 +130,7 @@ both! {
         world.end().await;
     }
 
-    async fn customers_hear_of_each_import_that_changes_prices_once(db) {
+    async fn customers_are_notified_once_of_each_import_that_changes_prices(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let customer = world.customer("rates@example.com").await;
@@ -198,14 +139,14 @@ both! {
             let codes = list["data"].as_array().unwrap().iter().filter(|one| one["code"] == "rates.changed");
             codes.cloned().collect::<Vec<Value>>()
         };
-        let upstream = upstream(&admin, wanted()).await;
-        import(&world, &admin, &upstream, "", DECK).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &upstream, "", DECK).await;
         assert_eq!(told().await.len(), 1);
-        import(&world, &admin, &upstream, "", DECK).await;
+        import_deck(&world, &admin, &upstream, "", DECK).await;
         assert_eq!(told().await.len(), 1);
-        import(&world, &admin, &upstream, "?dry_run=true", &DECK.replace("0.0045", "0.0046")).await;
+        import_deck(&world, &admin, &upstream, "?dry_run=true", &DECK.replace("0.0045", "0.0046")).await;
         assert_eq!(told().await.len(), 1);
-        import(&world, &admin, &upstream, "", &DECK.replace("0.0045", "0.0046")).await;
+        import_deck(&world, &admin, &upstream, "", &DECK.replace("0.0045", "0.0046")).await;
         let told = told().await;
         assert_eq!(told.len(), 2);
         let (from, to) = (told[0]["payload"]["from"].as_str().unwrap(), told[0]["payload"]["to"].as_str().unwrap());
@@ -215,21 +156,21 @@ both! {
         world.end().await;
     }
 
-    async fn what_is_no_table_and_what_cannot_be_pulled_is_refused_at_the_door(db) {
+    async fn a_body_that_is_not_csv_and_an_unset_pull_url_are_refused(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
         let path = format!("/admin/upstreams/{upstream}/rates/import");
         admin.with_key(key()).post(&path, json!({})).await.problem(415, "request.unsupported_media_type");
         admin.with_key(key()).call(Method::POST, &path, None).await.problem(409, "state.conflict");
-        assert_eq!(hand_in(&admin, &upstream, "?mode=append", DECK).await.invalid(), ["mode"]);
+        assert_eq!(upload_deck(&admin, &upstream, "?mode=append", DECK).await.invalid(), ["mode"]);
         world.end().await;
     }
 
-    async fn a_key_names_one_import_with_its_query_and_its_file(db) {
+    async fn an_idempotency_key_covers_the_query_and_the_file_of_an_import(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
+        let upstream = create_upstream(&admin, upstream_body()).await;
         let caller = admin.with_key(key());
         let send = async |query: &str, deck: &'static str| {
             let path = format!("/admin/upstreams/{upstream}/rates/import{query}");
@@ -243,11 +184,11 @@ both! {
         world.end().await;
     }
 
-    async fn a_deck_can_be_imported_at_the_console(db) {
+    async fn a_deck_can_be_imported_on_the_command_line(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let upstream = upstream(&admin, wanted()).await;
-        change(&admin, &upstream, json!({"markup_percent": 0})).await.ok();
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        update_upstream(&admin, &upstream, json!({"markup_percent": 0})).await.ok();
         let folder = world.data_folder().to_owned();
         let file = folder.join("deck.csv");
         let settings = [("TRUNKLINE_MASTER_SECRET", crate::world::MASTER_SECRET)];

@@ -1,12 +1,12 @@
-//! How calls go, and what they come to: what the phone heard, the record, and the ledger agree.
+//! Calls through the edge: the SIP result, the CDR and the ledger agree.
 
 use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
-use crate::decks::count;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
 
 both! {
-    async fn what_a_caller_hears_the_record_and_the_charge_agree(db) {
+    async fn the_sip_result_the_cdr_and_the_charge_agree(db) {
         let lab = Lab::start(db, 1000, 100).await;
         // The first upstream refuses every call, so each of these is carried by the second.
         let calls = [
@@ -26,11 +26,11 @@ both! {
             assert_eq!(phone.code(), code, "{number}");
             heard.push(phone);
         }
-        let records = lab.records(9).await;
+        let records = lab.cdrs(9).await;
         for ((_, number, _, _, status, seconds), record) in calls.iter().zip(&records) {
             let number = number.replacen("00", "+", usize::from(number.starts_with("00")));
             assert_eq!((&record.0, record.1.as_str()), (&number, *status), "{records:?}");
-            // On a busy machine a goodbye takes its time, and so longer than the caller meant to talk.
+            // On a busy machine a BYE is late, so the call lasts longer than the caller intended.
             assert!(record.2 >= *seconds && (record.2 > 0) == (*seconds > 0), "{records:?}");
         }
         for phone in &heard {
@@ -38,31 +38,31 @@ both! {
             lab.agrees_with(phone, NANOS_PER_CENT / 10).await;
         }
         let charged: i64 = records.iter().map(|record| record.3).sum();
-        assert_eq!(lab.purse().await, (1000 * NANOS_PER_CENT - charged, 0));
+        assert_eq!(lab.balance_and_held().await, (1000 * NANOS_PER_CENT - charged, 0));
         lab.end().await;
     }
 
-    async fn a_call_to_a_customers_number_rings_where_its_trunk_says_and_costs_nothing(db) {
+    async fn a_call_to_a_did_rings_at_its_trunks_uri_and_costs_nothing(db) {
         let lab = Lab::start(db, 1000, 100).await;
-        let number = lab.let_number().await;
+        let number = lab.rent_number().await;
         let _office = Sipp::upstream(lab.folder.path(), "callee", &lab.net.office());
         let upstream = lab.net.first_upstream();
         let heard = lab.dial_from(&upstream, "caller", &number, 1200).over().await;
         assert_eq!((heard.code(), heard.is_complete), (200, true), "{:#?}", lab.kamailio.complaints());
-        // A number that nobody has.
+        // A number that is not rented.
         assert_eq!(lab.call_from(&upstream, "+31201999999").await.code(), 404);
-        let (called, status, seconds, charge) = lab.records(1).await.remove(0);
+        let (called, status, seconds, charge) = lab.cdrs(1).await.remove(0);
         assert_eq!((called, status.as_str(), charge), (number, "answered", 0));
         assert!(seconds >= 2, "{seconds}");
         lab.agrees_with(&heard, 0).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE leg = 'origination'").await, 1);
-        assert_eq!(lab.purse().await, (800 * NANOS_PER_CENT, 0));
+        assert_eq!(lab.balance_and_held().await, (800 * NANOS_PER_CENT, 0));
         lab.end().await;
     }
 
-    async fn a_call_is_refused_to_strangers_and_beyond_the_trunks_channels(db) {
+    async fn unknown_sources_and_calls_over_the_channel_cap_are_refused(db) {
         let lab = Lab::start(db, 1000, 1).await;
-        // The second time nobody asks the service any more.
+        // The second time the edge does not ask the service.
         for _ in 0..2 {
             assert_eq!(lab.call_from(&lab.net.stranger(), "+31201234567").await.code(), 403);
         }
@@ -74,7 +74,7 @@ both! {
         assert_eq!(lab.call("caller", "+31201234569", 100).await, 200);
         assert_eq!(lab.call("caller", "+99912345678", 100).await, 404);
         assert_eq!(lab.call("caller", "alice", 100).await, 404);
-        lab.records(2).await;
+        lab.cdrs(2).await;
         lab.end().await;
     }
 }
@@ -93,14 +93,14 @@ async fn health(lab: &Lab<'_>) -> [String; 2] {
 }
 
 on_sqlite! {
-    async fn upstreams_that_do_not_answer_are_left_out_until_they_do(db) {
+    async fn unresponsive_upstreams_are_skipped_until_they_answer(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
-        // The cheaper one is gone, and nobody asks it any more.
+        // The cheaper upstream is down and no longer tried.
         drop(lab.upstreams.remove(0));
         lab.wait_for_upstreams("down", 1).await;
         assert_eq!(health(&lab).await, ["down", "up"]);
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
-        lab.records(1).await;
+        lab.cdrs(1).await;
         assert_eq!(count(db, CARRIED_LAST).await, 20);
 
         lab.upstreams.clear();
@@ -114,7 +114,7 @@ on_sqlite! {
         lab.wait_for_upstreams("up", 1).await;
         assert_eq!(health(&lab).await, ["up", "down"]);
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
-        lab.records(2).await;
+        lab.cdrs(2).await;
         assert_eq!(count(db, CARRIED_LAST).await, 10);
         lab.end().await;
     }

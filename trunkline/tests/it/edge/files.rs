@@ -1,4 +1,4 @@
-//! The switch's files follow the service, and the switch follows its files.
+//! The switch's files follow the service, and the switch reloads its files.
 
 use std::path::Path;
 
@@ -6,7 +6,9 @@ use platform::edge::{ADDRESSES, DISPATCHER, Edge};
 use serde_json::json;
 
 use super::lab::Lab;
-use crate::switch::trunk;
+use crate::world::fixtures::count;
+use crate::world::fixtures::switch::trunk_with_source;
+use crate::world::fixtures::upstreams::update_upstream;
 use crate::world::process;
 
 fn read(folder: &Path, name: &str) -> String {
@@ -14,7 +16,7 @@ fn read(folder: &Path, name: &str) -> String {
 }
 
 on_sqlite! {
-    async fn what_changes_at_the_service_reaches_the_switch(db) {
+    async fn changes_in_the_service_reach_the_switch(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let service = format!("http://{}", lab.net.service());
         let control = format!("http://{}", lab.net.control());
@@ -24,7 +26,7 @@ on_sqlite! {
 
         // Another address of the customer's.
         let client = lab.service.sign_in("customer0@example.com").await;
-        trunk(&client, json!({"name": "Second"}), &lab.net.host(3)).await;
+        trunk_with_source(&client, json!({"name": "Second"}), &lab.net.host(3)).await;
         assert_eq!(edge.sync(&control).await.unwrap(), [ADDRESSES]);
         assert!(read(lab.folder.path(), ADDRESSES).contains(&format!("\n1 {} 32 0 trunk=", lab.net.host(3))));
         assert_eq!(lab.call_from(&lab.net.host(3), "+31201234567").await.code(), 200);
@@ -34,13 +36,13 @@ on_sqlite! {
         let listed = admin.get("/admin/upstreams").await.ok();
         let first = listed["data"].as_array().unwrap().iter().find(|item| item["dispatcher_group_id"] == 10).unwrap();
         let gateways = json!({"gateways": [format!("sip:{}:5060", lab.net.second_upstream())]});
-        crate::upstreams::change(&admin, first["id"].as_str().unwrap(), gateways).await.ok();
+        update_upstream(&admin, first["id"].as_str().unwrap(), gateways).await.ok();
         assert_eq!(edge.sync(&control).await.unwrap(), [DISPATCHER]);
         assert_eq!(lab.call("caller", "+31201234567", 100).await, 200);
         let carried = "SELECT COUNT(*) FROM cdrs JOIN upstreams ON upstreams.id = cdrs.upstream_id
             WHERE dispatcher_group_id = 10";
-        lab.records(2).await;
-        assert_eq!(crate::decks::count(db, carried).await, 1);
+        lab.cdrs(2).await;
+        assert_eq!(count(db, carried).await, 1);
 
         // The command does the same, and without the service the files stay as they are.
         let before = read(lab.folder.path(), DISPATCHER);

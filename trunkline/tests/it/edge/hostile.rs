@@ -1,4 +1,4 @@
-//! Whoever can send us a packet: it is data, and nothing in it is obeyed.
+//! Hostile SIP: forged headers, malformed packets and floods have no effect.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
 use crate::world::engines::uuid;
 
-/// A phone that says what it likes.
+/// A phone that sends arbitrary SIP.
 struct Rogue {
     socket: UdpSocket,
     edge: String,
@@ -53,7 +53,7 @@ impl Rogue {
         }
     }
 
-    /// Calls and is answered; the callee's tag and the way of the call.
+    /// Makes an answered call; returns the callee's tag and the route set.
     fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
         self.say("INVITE", target, b"+31201111111", "", call_id, b"");
         let mut buffer = [0; 65_536];
@@ -63,7 +63,7 @@ impl Rogue {
             if text.starts_with("SIP/2.0 200") {
                 let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
                 let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
-                return (format!(";tag={tag}"), header("Record-Route: "));
+                return (format!(";tag={tag}"), header("CdrRow-Route: "));
             }
         }
     }
@@ -76,12 +76,12 @@ impl Rogue {
 }
 
 on_sqlite! {
-    async fn nothing_in_a_message_of_a_customer_or_a_stranger_is_obeyed(db) {
+    async fn headers_of_customers_and_strangers_have_no_effect(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let rogue = Rogue::at(&lab, &lab.net.customer());
         let busy = b"+31201230486";
 
-        // What looks like a variable, a quote or SQL is part of a name; the call goes its way, to a callee who is busy.
+        // Variables, quotes and SQL in a name are plain text; the call proceeds to a busy callee.
         let names: [&[u8]; 5] =
             [b"$var(request)", b"+49$shv(breaker_open_until)$hdr(Via)", b"o'brien", b"a%22,%22called%22:%22x", b"$"];
         for name in names {
@@ -90,10 +90,10 @@ on_sqlite! {
         for name in [&b"o'brien\\x"[..], b"x'); DROP TABLE dialog;--"] {
             assert_eq!(rogue.invite(busy, name, b""), 400, "{}", String::from_utf8_lossy(name));
         }
-        // So is what is no text at all, and a name without end.
+        // So are invalid UTF-8 and an endless name.
         assert_eq!(rogue.invite(busy, b"x\xff\xfey", b""), 486);
         assert_eq!(rogue.invite(busy, &[b'a'; 300], b""), 486);
-        // A number with such things in it is no number.
+        // A number with such characters is not dialable.
         for number in [&b"+3120123'--;0486"[..], b"+31201%22},{0486", b"$var(answer)"] {
             let code = rogue.invite(number, b"+31201111111", b"");
             assert!([400, 404].contains(&code), "{code} to {}", String::from_utf8_lossy(number));
@@ -101,24 +101,24 @@ on_sqlite! {
         // A long header is carried along.
         let long = [&b"X-Long: "[..], &[b'z'; 8000], b"\r\n"].concat();
         assert_eq!(rogue.invite(busy, b"+31201111111", &long), 486);
-        // A way of its own choosing is not taken.
+        // A Route header of the caller is ignored.
         let route = format!("Route: <sip:{}:5060;lr>\r\n", lab.net.second_upstream());
         let stranger = Rogue::at(&lab, &lab.net.stranger());
         assert_eq!(stranger.invite(busy, b"+31201111111", route.as_bytes()), 403);
 
-        // Nor does a tag make a new call part of one that we know.
+        // A tag does not make a new call part of a known dialog.
         let ours = format!("Route: <sip:{};lr>\r\n{route}", lab.net.edge());
         for method in ["INVITE", "BYE", "REFER", "UPDATE"] {
             let call_id = uuid().to_string();
             stranger.say(method, busy, b"+31201111111", ";tag=made-up", &call_id, ours.as_bytes());
             assert_eq!(stranger.hears(method, &call_id), 481, "{method}");
         }
-        let records = lab.records(8).await;
+        let records = lab.cdrs(8).await;
         assert!(records.iter().all(|record| record.1 == "busy"), "{records:?}");
         lab.end().await;
     }
 
-    async fn who_a_caller_says_it_is_does_not_reach_the_upstream(db) {
+    async fn a_callers_claimed_identity_does_not_reach_the_upstream(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let kept = lab.folder.path().join("received");
         lab.upstreams.pop();
@@ -131,11 +131,11 @@ on_sqlite! {
         let received = || std::fs::read_to_string(&kept).unwrap_or_default();
         lab.until("the upstream was called", async || received().contains("X-Mine: harmless")).await;
         assert!(!received().contains("31209999999"), "{}", received());
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.end().await;
     }
 
-    async fn what_is_no_sip_or_too_much_of_it_disturbs_nobody(db) {
+    async fn malformed_and_excessive_sip_disturbs_no_call(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let rogue = Rogue::at(&lab, &lab.net.customer());
         let packets: [&[u8]; 7] = [
@@ -162,7 +162,7 @@ on_sqlite! {
         lab.end().await;
     }
 
-    async fn a_call_id_is_a_name_and_nothing_else_and_is_taken_once(db) {
+    async fn a_call_id_is_opaque_and_used_once(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let (rogue, call_id) = (Rogue::at(&lab, &lab.net.customer()), "$shv(failures)'\")--$var(token)");
         let (tag, way) = rogue.talk(b"+31201234567", call_id);
@@ -178,18 +178,18 @@ on_sqlite! {
         assert_eq!(twin_hears(), 482);
         lab.until("the first goes on", async || lab.answered_calls().await == 1).await;
         assert_eq!(twin_hears(), 482);
-        lab.until("the goodbye is taken", async || {
+        lab.until("the BYE is accepted", async || {
             rogue.say("BYE", b"x", b"+31201111111", &tag, call_id, way.as_bytes());
             rogue.hears("BYE", call_id) == 200
         })
         .await;
-        assert_eq!(lab.records(1).await[0].1, "answered");
+        assert_eq!(lab.cdrs(1).await[0].1, "answered");
         let kept: (String,) = lab.db.read().await.unwrap().one("SELECT call_id FROM cdrs", &[]).await.unwrap();
         assert_eq!(kept.0, call_id);
         lab.end().await;
     }
 
-    async fn a_goodbye_with_made_up_tags_ends_no_call(db) {
+    async fn a_bye_with_forged_tags_ends_no_call(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let talking = lab.dial("caller", "+31201234567", 1500);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
@@ -201,12 +201,12 @@ on_sqlite! {
             assert_eq!(stranger.hears("BYE", &call_id.0), 481);
         }
         let heard = lab.heard(talking).await;
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.agrees_with(&heard, NANOS_PER_CENT / 10).await;
         lab.end().await;
     }
 
-    async fn a_goodbye_that_leads_elsewhere_is_said_to_the_callee_all_the_same(db) {
+    async fn a_bye_with_a_foreign_route_still_reaches_the_callee(db) {
         let lab = Lab::start(db, 1000, 100).await;
         let elsewhere = UdpSocket::bind((lab.net.stranger(), 5060)).unwrap();
         elsewhere.set_nonblocking(true).unwrap();
@@ -219,12 +219,12 @@ on_sqlite! {
             rogue.hears("INVITE", &call_id) == 403
         })
         .await;
-        lab.until("the goodbye is taken", async || {
+        lab.until("the BYE is accepted", async || {
             rogue.say("BYE", b"x", b"+31201111111", &tag, &call_id, steered.as_bytes());
             rogue.hears("BYE", &call_id) == 200
         })
         .await;
-        assert_eq!(lab.records(1).await[0].1, "answered");
+        assert_eq!(lab.cdrs(1).await[0].1, "answered");
         assert!(elsewhere.recv(&mut [0; 1]).is_err(), "nothing went where the caller pointed");
         lab.end().await;
     }

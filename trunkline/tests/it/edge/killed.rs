@@ -1,19 +1,19 @@
-//! What is killed amid a hundred calls: every finished call has one record after recovery, and no money stays held.
+//! Kills during a hundred calls: each finished call has one CDR after recovery, and no hold remains.
 
 use super::lab::{Lab, NANOS_PER_CENT};
 use super::programs::Sipp;
-use crate::decks::count;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
 
-/// How many talk when something is killed.
+/// Live calls at the time of the kill.
 const LIVE: usize = 100;
-/// Long enough for all of them to be on the line at once on a busy machine.
+/// Long enough for all of them to be live at the same time on a busy machine.
 const TALK_MILLIS: u64 = 15_000;
 /// What a second to the Netherlands costs.
 const A_SECOND: i64 = NANOS_PER_CENT / 10;
 const CENTS: i64 = 10_000;
 
-/// A hundred callers who talk, as the service says.
+/// A hundred answered live calls.
 async fn a_hundred_talk(lab: &Lab<'_>) -> Sipp {
     let phones = lab.dial_many("caller", "+31201234567", TALK_MILLIS, LIVE);
     lab.until("a hundred talk", async || lab.answered_calls().await == 100).await;
@@ -21,7 +21,7 @@ async fn a_hundred_talk(lab: &Lab<'_>) -> Sipp {
     phones
 }
 
-/// Callers of whom some are just being decided about, ring, or are answered.
+/// More calls, some in authorization, some ringing, some answered.
 async fn more_begin(lab: &Lab<'_>, scenario: &str) -> Sipp {
     let (before, phones) = (lab.live_calls().await, lab.dial_many(scenario, "+31201234568", 100, 20));
     lab.until("more calls begin", async || lab.live_calls().await > before).await;
@@ -29,20 +29,20 @@ async fn more_begin(lab: &Lab<'_>, scenario: &str) -> Sipp {
 }
 
 both! {
-    async fn calls_outlive_the_service_and_what_they_came_to_is_told_when_it_is_back(db) {
+    async fn calls_survive_a_service_outage_and_are_reported_afterwards(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
         let late = more_begin(&lab, "caller").await;
         lab.service.kill();
         let late = lab.heard(late).await;
         assert!(late.codes.len() == 20 && late.codes.iter().all(|code| [200, 503].contains(code)), "{late:?}");
-        // Nobody answers for new calls, so none begin; soon without even asking.
+        // Without the service no new call begins; soon the edge does not even ask.
         lab.until("nobody asks any more", async || {
             assert_eq!(lab.call("caller", "+31201234567", 100).await, 503);
             lab.healthz().await == Some(503)
         })
         .await;
-        let hung_up = || phones.messages().iter().filter(|message| message.is_sent && message.is_goodbye()).count();
+        let hung_up = || phones.messages().iter().filter(|message| message.is_sent && message.is_bye()).count();
         lab.until("half have hung up", async || hung_up() >= LIVE / 2).await;
         lab.serve_again();
         let heard = lab.heard(phones).await;
@@ -61,7 +61,7 @@ both! {
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
 
-        // A service that dies after a decision and before its answer leaves a call of which nobody ever speaks.
+        // A service that dies between decision and response leaves a live call without any event.
         lab.until("the unspoken are closed", async || {
             lab.service.advance(600).await;
             lab.live_calls().await == 0
@@ -70,14 +70,14 @@ both! {
         assert_eq!(count(db, answered).await, talked);
         assert_eq!(count(db, "SELECT COUNT(*) - COUNT(DISTINCT call_id) FROM cdrs").await, 0, "no call has two");
         let charged = count(db, "SELECT CAST(SUM(charge) AS BIGINT) FROM cdrs").await;
-        assert_eq!(lab.purse().await, (CENTS * NANOS_PER_CENT - charged, 0));
+        assert_eq!(lab.balance_and_held().await, (CENTS * NANOS_PER_CENT - charged, 0));
         lab.end().await;
     }
 
-    async fn calls_outlive_the_edge_and_those_it_forgot_are_closed(db) {
+    async fn calls_survive_an_edge_restart_and_lost_ones_are_closed(db) {
         let mut lab = Lab::start(db, CENTS, 200).await;
         let phones = a_hundred_talk(&lab).await;
-        // Heard of again after their answer: they are written down.
+        // The edge sent events after the answer, so these calls are stored.
         let seen = "SELECT COUNT(*) FROM live_calls WHERE seen_at > answered_at";
         lab.until("they are kept alive", async || count(db, seen).await == 100).await;
         let ringing = lab.dial("wait_for_bye", "+31201230180", 0);
@@ -92,14 +92,14 @@ both! {
         lab.agrees_with(&heard, A_SECOND).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM cdrs WHERE review").await, 0);
 
-        // The one that rang, and those the edge had not written down yet, nobody speaks of any more.
+        // The ringing call, and those the edge had not stored yet, get no more events.
         drop((ringing, late));
         lab.until("the forgotten are closed", async || {
             lab.service.advance(600).await;
             lab.live_calls().await == 0
         })
         .await;
-        assert_eq!(lab.purse().await.1, 0, "money is still held");
+        assert_eq!(lab.balance_and_held().await.1, 0, "money is still held");
         assert_eq!(count(db, kept).await, 100);
         assert_eq!(count(db, "SELECT COUNT(*) - COUNT(DISTINCT call_id) FROM cdrs").await, 0, "no call has two");
         let rang = "SELECT COUNT(*) FROM cdrs WHERE called = '+31201230180' AND duration_seconds = 0 AND charge = 0";

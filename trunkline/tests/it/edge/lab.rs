@@ -1,4 +1,4 @@
-//! A carrier in a nutshell: two upstreams, a customer with a trunk and some money, the service, and the edge.
+//! The lab of edge tests: two upstreams, a customer with a trunk and a balance, the service, and the edge.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -13,21 +13,21 @@ use values::{AccountId, Currency, Money, Role, Time};
 use voice::calls;
 
 use super::messages::Message;
-use super::programs::{Heard, Kamailio, Sipp};
-use crate::coverage::examples::key;
-use crate::decks::{count, hand_in, upstream};
-use crate::numbers;
-use crate::switch::trunk;
-use crate::upstreams::wanted;
+use super::programs::{Kamailio, PhoneResult, Sipp};
+use crate::world::accounts;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, uuid};
-use crate::world::people;
+use crate::world::fixtures::numbers::{inventory_csv, inventory_groups, order_number, upload_inventory};
+use crate::world::fixtures::rates::upload_deck;
+use crate::world::fixtures::switch::trunk_with_source;
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process::Process;
 
 /// The deck of the upstream that is asked first. A second to the Netherlands is sold at a tenth of a cent, to the United
 /// Kingdom at half a cent.
 const FIRST_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.05\n44,UK,GB,0.25\n";
-/// The deck of the other, who asks what customers pay.
+/// The deck of the other upstream, whose cost equals the sell rate.
 const SECOND_DECK: &str = "prefix,destination_name,country,rate_per_minute\n31,Netherlands,NL,0.06\n44,UK,GB,0.3\n";
 
 pub const NANOS_PER_CENT: i64 = 10_000_000;
@@ -42,7 +42,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// One where nobody listens; tests run in processes of their own.
+    /// Addresses of this test process, which no other test uses.
     pub fn of_this_process() -> Net {
         let first = std::process::id();
         (first..first + 500)
@@ -76,7 +76,7 @@ impl Net {
         self.host(3)
     }
 
-    /// An address nobody knows.
+    /// An address on no allow-list.
     pub fn stranger(&self) -> String {
         self.host(9)
     }
@@ -107,20 +107,20 @@ pub struct Lab<'a> {
     ports: AtomicU16,
 }
 
-/// How far a record may lie from what the phone saw. The edge hears the answer before the phone does and the goodbye after
-/// it: as much later as two messages take on a busy machine.
-const ON_THE_WAY_MILLIS: i64 = 1000;
+/// Tolerance between a CDR and what the phone saw. The edge gets the answer before the phone and the BYE after it, by
+/// the time that two messages take on a busy machine.
+const TOLERANCE_MILLIS: i64 = 1000;
 
-/// A record: the number called, the status, seconds, and the charge in nanos.
-pub type Record = (String, String, i64, i64);
+/// A CDR: the called number, the status, the seconds, and the charge in nanos.
+pub type CdrRow = (String, String, i64, i64);
 
 impl<'a> Lab<'a> {
-    /// The customer has so many cents, and its trunk this many channels.
+    /// Starts with this balance in cents and this channel cap.
     pub async fn start(db: &'a TestDb, cents: i64, channels: i64) -> Lab<'a> {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
         let service = serve(db, &net, &folder);
-        let admin = people::insert(db, Role::Admin, 1).await.remove(0);
-        let customer = people::insert(db, Role::Customer, 1).await.remove(0);
+        let admin = accounts::insert(db, Role::Admin, 1).await.remove(0);
+        let customer = accounts::insert(db, Role::Customer, 1).await.remove(0);
         let admin = service.sign_in(&admin.email).await;
         let first_upstream = add_upstream(&admin, &net.first_upstream(), 10, FIRST_DECK).await;
         add_upstream(&admin, &net.second_upstream(), 20, SECOND_DECK).await;
@@ -128,7 +128,7 @@ impl<'a> Lab<'a> {
         let (account, customer) = (customer.account, service.sign_in(&customer.email).await);
         let inbound_uri = format!("sip:{}:5060", net.office());
         let wanted = json!({"channel_cap": channels, "inbound_uri": inbound_uri});
-        let trunk = trunk(&customer, wanted, &net.customer()).await;
+        let trunk = trunk_with_source(&customer, wanted, &net.customer()).await;
         let upstreams = vec![
             Sipp::upstream(folder.path(), "reject_503", &net.first_upstream()),
             Sipp::upstream(folder.path(), "callee", &net.second_upstream()),
@@ -166,7 +166,7 @@ impl<'a> Lab<'a> {
         self.until(&format!("{number} upstreams are {health}"), async || count(self.db, sql).await == number).await;
     }
 
-    /// Waits until something is so.
+    /// Waits for a condition; fails on timeout.
     pub async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
         let came = comes_true(is_so).await;
         assert!(came, "in vain: {what}; Kamailio says {:#?}", self.kamailio.complaints());
@@ -182,68 +182,68 @@ impl<'a> Lab<'a> {
         Sipp::phone(self.folder.path(), &self.net.edge(), scenario, (address, port), number, talk_millis)
     }
 
-    /// Begins so many calls of the customer's.
+    /// Begins this many calls of the customer.
     pub fn dial_many(&self, scenario: &str, number: &str, talk_millis: u64, calls: usize) -> Sipp {
         let (address, port) = (self.net.customer(), self.ports.fetch_add(1, Ordering::Relaxed));
         let (folder, edge) = (self.folder.path(), self.net.edge());
         Sipp::phones(folder, &edge, scenario, (&address, port), number, talk_millis, calls)
     }
 
-    /// A call to its end; what the caller heard.
+    /// Makes a call and returns what the caller saw.
     pub async fn call(&self, scenario: &str, number: &str, talk_millis: u64) -> u16 {
         self.heard(self.dial(scenario, number, talk_millis)).await.code()
     }
 
-    /// What a phone heard whose calls went as they should.
-    pub async fn heard(&self, phone: Sipp) -> Heard {
+    /// What a phone saw, if its calls followed the scenario.
+    pub async fn heard(&self, phone: Sipp) -> PhoneResult {
         let heard = phone.over().await;
         assert!(heard.is_complete, "{heard:?}; {:#?}", self.kamailio.complaints());
         heard
     }
 
-    /// What a caller at another address hears.
-    pub async fn call_from(&self, address: &str, number: &str) -> Heard {
+    /// Makes a call from another address.
+    pub async fn call_from(&self, address: &str, number: &str) -> PhoneResult {
         self.dial_from(address, "caller", number, 100).over().await
     }
 
-    /// Every record, in the order of the calls, once there are so many and nobody talks any more.
-    pub async fn records(&self, number: i64) -> Vec<Record> {
+    /// All CDRs in call order, once there are this many and no call is live.
+    pub async fn cdrs(&self, number: i64) -> Vec<CdrRow> {
         let live = async || count(self.db, "SELECT COUNT(*) FROM live_calls").await;
         let kept = async || count(self.db, "SELECT COUNT(*) FROM cdrs").await;
-        self.until(&format!("{number} records"), async || live().await == 0 && kept().await >= number).await;
+        self.until(&format!("{number} CDRs"), async || live().await == 0 && kept().await >= number).await;
         let mut conn = self.db.read().await.unwrap();
         let sql = "SELECT called, status, duration_seconds, charge FROM cdrs ORDER BY started_at, id";
-        let records: Vec<Record> = conn.all(sql, &[]).await.unwrap();
+        let records: Vec<CdrRow> = conn.all(sql, &[]).await.unwrap();
         assert_eq!(records.len(), usize::try_from(number).unwrap(), "{records:?}");
         records
     }
 
-    /// Holds the records against what a phone saw: every call that it talked in has one record, which lasts as long, in
-    /// seconds that have begun, and costs that many times this.
-    pub async fn agrees_with(&self, heard: &Heard, nanos_per_second: i64) {
+    /// Compares CDRs with what a phone saw: every answered call has one CDR of the same length, rounded up to seconds
+    /// and charged per second.
+    pub async fn agrees_with(&self, heard: &PhoneResult, nanos_per_second: i64) {
         let mut conn = self.db.read().await.unwrap();
         let sql = "SELECT call_id, answered_at, ended_at, duration_seconds, charge FROM cdrs WHERE status = 'answered'";
         let records: Vec<(String, i64, i64, i64, i64)> = conn.all(sql, &[]).await.unwrap();
         for talk in &heard.talks {
             let mut of_call = records.iter().filter(|record| record.0 == talk.call_id);
             let (Some((_, answered, ended, seconds, charge)), None) = (of_call.next(), of_call.next()) else {
-                panic!("{talk:?} has not one record: {records:?}");
+                panic!("{talk:?} does not have one CDR: {records:?}");
             };
             let kept = ended - answered;
-            assert!((kept - talk.millis).abs() <= ON_THE_WAY_MILLIS, "{talk:?} is recorded with {kept} ms");
+            assert!((kept - talk.millis).abs() <= TOLERANCE_MILLIS, "{talk:?} has a CDR of {kept} ms");
             assert_eq!((*seconds, *charge), ((kept + 999) / 1000, seconds * nanos_per_second), "{talk:?}");
         }
     }
 
-    /// Holds that both sides of a call were told of its end, which was neither's.
-    pub async fn both_heard_goodbye(&self, heard: &Heard) {
+    /// Asserts that both sides of a call got a BYE that neither had sent.
+    pub async fn both_got_bye(&self, heard: &PhoneResult) {
         let [talk] = &heard.talks[..] else { panic!("not one call: {heard:?}") };
         let callee = self.upstreams.last().unwrap();
-        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_goodbye() && !message.is_sent;
-        self.until("the callee hears it", async || callee.messages().iter().any(is_told)).await;
+        let is_told = |message: &Message| message.call_id == talk.call_id && message.is_bye() && !message.is_sent;
+        self.until("the callee gets the BYE", async || callee.messages().iter().any(is_told)).await;
     }
 
-    /// The calls that go on and were answered, as the team sees them.
+    /// Answered live calls as the team lists them.
     pub async fn talking(&self) -> Vec<Value> {
         let mut calls = self.admin.get("/admin/calls?limit=200").await.ok()["data"].as_array().unwrap().clone();
         calls.retain(|call| call["answered_at"].is_string());
@@ -258,8 +258,8 @@ impl<'a> Lab<'a> {
         count(self.db, "SELECT COUNT(*) FROM live_calls WHERE answered_at IS NOT NULL").await
     }
 
-    /// What the customer has, and what of it is held; in nanos.
-    pub async fn purse(&self) -> (i64, i64) {
+    /// The customer's balance and the held part of it, in nanos.
+    pub async fn balance_and_held(&self) -> (i64, i64) {
         let mut conn = self.db.read().await.unwrap();
         let balance = ledger::balance(&mut conn, self.account, Currency::EUR).await.unwrap();
         (balance.current.nanos(), balance.held.nanos())
@@ -275,15 +275,13 @@ impl<'a> Lab<'a> {
         posted.await.unwrap();
     }
 
-    /// Lets the customer have a number, which costs two euros at first.
-    pub async fn let_number(&self) -> String {
+    /// Rents a number to the customer for 2 EUR.
+    pub async fn rent_number(&self) -> String {
         let terms = "NL,local,Amsterdam,3120,voice,1.00,1.00,api";
-        numbers::hand_in(&self.admin, &self.first_upstream, &numbers::sheet(31_201_000_000, 1, terms))
-            .await
-            .expect(202);
+        upload_inventory(&self.admin, &self.first_upstream, &inventory_csv(31_201_000_000, 1, terms)).await.expect(202);
         self.service.advance(0).await;
-        let group = numbers::groups(&self.customer, "").await[0]["id"].as_str().unwrap().to_owned();
-        let order = numbers::order(&self.customer, &group, &self.trunk).await.expect(201);
+        let group = inventory_groups(&self.customer, "").await[0]["id"].as_str().unwrap().to_owned();
+        let order = order_number(&self.customer, &group, &self.trunk).await.expect(201);
         order["did"].as_str().unwrap().to_owned()
     }
 
@@ -314,19 +312,19 @@ impl<'a> Lab<'a> {
         healthz(&self.net).await
     }
 
-    /// Ends the lab; refuses to when its books are not in order.
+    /// Ends the lab after checking the ledger and the CDRs.
     pub async fn end(self) {
         let verified = self.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
         let verified = self.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
-        assert_eq!(self.purse().await.1, 0, "money is still held");
+        assert_eq!(self.balance_and_held().await.1, 0, "money is still held");
         let complaints = self.kamailio.complaints();
         assert!(complaints.is_empty(), "Kamailio complains: {complaints:#?}");
     }
 }
 
-/// Whether something comes to be so while we wait.
+/// Waits for a condition; false on timeout.
 pub async fn comes_true(is_so: impl AsyncFn() -> bool) -> bool {
     let mut looks = tokio::time::interval(LOOK_EVERY);
     let waiting = async {
@@ -355,11 +353,11 @@ fn serve(db: &TestDb, net: &Net, folder: &TempDir) -> Process {
 }
 
 async fn add_upstream(admin: &Client, address: &str, group: i64, deck: &str) -> String {
-    let mut body: Value = wanted();
+    let mut body: Value = upstream_body();
     (body["markup_percent"], body["dispatcher_group_id"]) = (json!(20), json!(group));
     body["gateways"] = json!([format!("sip:{address}:5060")]);
     body["signaling_ips"] = json!([address]);
-    let id = upstream(&admin.with_key(key()), body).await;
-    hand_in(admin, &id, "", deck).await.expect(202);
+    let id = create_upstream(&admin.with_key(key()), body).await;
+    upload_deck(admin, &id, "", deck).await.expect(202);
     id
 }

@@ -1,27 +1,27 @@
-//! Calls end when their money does, and go on when there is more. The edge renews what is set aside for a call by its
+//! Calls end when the balance is used up, and continue when there is more. The edge renews a call's reservation with
 //! keepalives, here every second.
 
 use super::lab::{Lab, NANOS_PER_CENT};
-use crate::decks::count;
+use crate::world::fixtures::count;
 
 /// What a second to the United Kingdom costs.
 const A_SECOND: i64 = NANOS_PER_CENT / 2;
 
 on_sqlite! {
-    async fn a_call_ends_before_it_costs_more_than_there_is(db) {
+    async fn a_call_ends_before_it_costs_more_than_the_balance(db) {
         let lab = Lab::start(db, 2, 100).await;
         // Four seconds at half a cent.
         let heard = lab.heard(lab.dial("wait_for_bye", "+442012345678", 0)).await;
         assert_eq!(heard.code(), 200);
-        lab.both_heard_goodbye(&heard).await;
-        let record = lab.records(1).await.remove(0);
+        lab.both_got_bye(&heard).await;
+        let record = lab.cdrs(1).await.remove(0);
         assert!((1..=4).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
-        assert_eq!(lab.purse().await, (2 * NANOS_PER_CENT - record.3, 0));
+        assert_eq!(lab.balance_and_held().await, (2 * NANOS_PER_CENT - record.3, 0));
         lab.end().await;
     }
 
-    async fn a_call_outlasts_its_first_slice_when_money_comes_and_ends_when_that_is_used_up_too(db) {
+    async fn a_call_outlasts_its_reservation_after_a_top_up_until_that_is_used_up(db) {
         // Six seconds, and six more.
         let lab = Lab::start(db, 3, 100).await;
         let talking = lab.dial("wait_for_bye", "+442012345678", 0);
@@ -32,22 +32,22 @@ on_sqlite! {
         })
         .await;
         let heard = lab.heard(talking).await;
-        lab.both_heard_goodbye(&heard).await;
-        let record = lab.records(1).await.remove(0);
+        lab.both_got_bye(&heard).await;
+        let record = lab.cdrs(1).await.remove(0);
         assert!((7..=12).contains(&record.2), "{record:?}");
         lab.agrees_with(&heard, A_SECOND).await;
-        assert_eq!(lab.purse().await, (6 * NANOS_PER_CENT - record.3, 0));
+        assert_eq!(lab.balance_and_held().await, (6 * NANOS_PER_CENT - record.3, 0));
         lab.end().await;
     }
 
-    async fn a_call_whose_money_never_ends_goes_on_until_its_caller_hangs_up_and_is_billed_whole(db) {
+    async fn a_call_with_enough_balance_lasts_until_hangup_and_is_billed_in_full(db) {
         let lab = Lab::start(db, 3, 100).await;
         let talking = lab.dial("caller", "+442012345678", 8000);
         lab.until("somebody talks", async || lab.answered_calls().await == 1).await;
         lab.top_up(1000).await;
         let heard = lab.heard(talking).await;
         assert!(heard.talks[0].millis >= 7900, "{heard:?}");
-        lab.records(1).await;
+        lab.cdrs(1).await;
         lab.agrees_with(&heard, A_SECOND).await;
         lab.end().await;
     }

@@ -1,4 +1,4 @@
-//! What SIPp notes of every message that passes it, with the time to the microsecond.
+//! The message log of SIPp, with microsecond timestamps.
 
 use std::path::Path;
 
@@ -17,12 +17,12 @@ pub struct Message {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Talk {
     pub call_id: String,
-    /// From the answer to the first goodbye.
+    /// From the answer to the first BYE.
     pub millis: i64,
 }
 
 impl Message {
-    pub fn is_goodbye(&self) -> bool {
+    pub fn is_bye(&self) -> bool {
         self.first_line.starts_with("BYE ")
     }
 
@@ -52,7 +52,7 @@ pub fn read(file: &Path) -> Vec<Message> {
 /// The calls that are over, in the order of their ends.
 pub fn talks(messages: &[Message]) -> Vec<Talk> {
     let mut talks: Vec<Talk> = Vec::new();
-    for goodbye in messages.iter().filter(|message| message.is_goodbye()) {
+    for goodbye in messages.iter().filter(|message| message.is_bye()) {
         let is_told = talks.iter().any(|talk| talk.call_id == goodbye.call_id);
         let answer = messages.iter().find(|message| message.call_id == goodbye.call_id && message.is_answer());
         if let (false, Some(answer)) = (is_told, answer) {

@@ -1,10 +1,10 @@
 //! Real calls: the program, Kamailio as the edge before it, and SIPp as phones and upstreams, all on loopback.
 //!
-//! Each test has a network of its own, so they neither meet nor wait for each other.
+//! Each test has its own addresses, so tests do not disturb each other.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-/// Declares tests that run on SQLite alone: they are about the edge, to which databases are alike, and take their time.
+/// Declares tests that run on SQLite alone: they test the edge, not the database, and are slow.
 macro_rules! on_sqlite {
     ($(async fn $name:ident($db:ident) $body:block)*) => {
         $(
@@ -18,12 +18,12 @@ macro_rules! on_sqlite {
 
 mod calls;
 mod files;
+mod hang_up;
 mod hostile;
 mod killed;
 mod lab;
 mod limits;
 mod messages;
-mod orders;
 mod programs;
+mod slow_service;
 mod sync;
-mod thinking;

@@ -13,11 +13,11 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A child that ends with its test, however that ends.
+/// A child process that ends with its test, passed or failed.
 struct Owned(Child);
 
 impl Owned {
-    /// Ends it and everything it started, as a power cut would.
+    /// Kills it and its children.
     fn kill(&mut self) {
         let group = format!("-{}", self.0.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
@@ -68,8 +68,8 @@ impl Kamailio {
         self.process.kill();
     }
 
-    /// What it complained about, apart from what it could not read, a service that is away, locks in its notes that it
-    /// tries again, and a goodbye that came too early or too late.
+    /// Its error log, except for unreadable packets, an unreachable service, database locks that it retries, and a BYE
+    /// that came too early or too late.
     pub fn complaints(&self) -> Vec<String> {
         const USUAL: [&str; 7] = [
             "core/parser",
@@ -115,9 +115,9 @@ pub struct Sipp {
 /// Who calls: an address and port.
 pub type From<'a> = (&'a str, u16);
 
-/// What a phone heard, and whether its calls went as the scenario has it.
+/// The messages of a phone, and whether its calls followed the scenario.
 #[derive(Debug)]
-pub struct Heard {
+pub struct PhoneResult {
     /// For each call.
     pub codes: Vec<u16>,
     pub is_complete: bool,
@@ -125,8 +125,8 @@ pub struct Heard {
     pub talks: Vec<Talk>,
 }
 
-impl Heard {
-    /// What the only call heard.
+impl PhoneResult {
+    /// The final code of the only call.
     pub fn code(&self) -> u16 {
         self.codes.first().copied().unwrap_or_default()
     }
@@ -158,12 +158,12 @@ impl Sipp {
         Sipp::start(folder, &format!("curious-{address}"), "callee", &whole)
     }
 
-    /// A phone that calls a number and talks for so long.
+    /// A phone that calls a number and talks for this long.
     pub fn phone(folder: &Path, edge: &str, scenario: &str, from: From<'_>, number: &str, talk_millis: u64) -> Sipp {
         Sipp::phones(folder, edge, scenario, from, number, talk_millis, 1)
     }
 
-    /// So many phones at one address, fifty of which begin in a second.
+    /// This many phones at one address, fifty of which start per second.
     pub fn phones(
         folder: &Path,
         edge: &str,
@@ -186,12 +186,12 @@ impl Sipp {
     }
 
     /// Waits for its calls to be over.
-    pub async fn over(mut self) -> Heard {
+    pub async fn over(mut self) -> PhoneResult {
         tokio::task::spawn_blocking(move || {
             let is_complete = self.process.0.wait().unwrap().success();
             let said = std::fs::read_to_string(&self.log).unwrap_or_default();
             let codes = said.lines().filter_map(|line| line.trim().parse().ok()).collect();
-            Heard { codes, is_complete, talks: messages::talks(&self.messages()) }
+            PhoneResult { codes, is_complete, talks: messages::talks(&self.messages()) }
         })
         .await
         .unwrap()

@@ -1,12 +1,12 @@
-//! `trunkline switch sync`, while it runs beside Kamailio.
+//! `trunkline switch sync` beside Kamailio.
 
 use platform::edge::POLL;
 use serde_json::json;
 
 use super::lab::Lab;
 use super::programs::Helper;
-use crate::coverage::examples::key;
-use crate::switch::trunk;
+use crate::world::fixtures::key;
+use crate::world::fixtures::switch::trunk_with_source;
 use crate::world::process;
 
 /// Waits until Kamailio knows this address, or does not; a few turns are enough on a busy machine.
@@ -18,7 +18,7 @@ async fn follows(lab: &Lab<'_>, address: &str, is_known: bool) {
 }
 
 on_sqlite! {
-    async fn addresses_that_come_and_go_reach_the_switch_while_the_command_runs(db) {
+    async fn changed_allow_lists_reach_the_switch_while_sync_runs(db) {
         let mut lab = Lab::start(db, 1000, 100).await;
         let (out, secret) = (lab.folder.path().join("data"), lab.service.switch_secret().to_owned());
         let (service, control) = (format!("http://{}", lab.net.service()), format!("http://{}", lab.net.control()));
@@ -27,18 +27,18 @@ on_sqlite! {
         let arguments = [&["switch", "sync"], &place[..]].concat();
         let sync = Helper::start(process::program(db, lab.folder.path(), &settings, &arguments));
 
-        // The edge remembers for a while who is a stranger; an address that is allowed is none.
+        // The edge caches unknown sources for a while; an allowed address is removed from that cache.
         let (address, other) = (lab.net.stranger(), lab.net.host(4));
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403);
-        let second = trunk(&lab.customer, json!({"name": "Second"}), &address).await;
+        let second = trunk_with_source(&lab.customer, json!({"name": "Second"}), &address).await;
         follows(&lab, &address, true).await;
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 200);
 
-        lab.records(1).await;
+        lab.cdrs(1).await;
 
         // A change while Kamailio is gone is there when it is back.
         lab.kamailio.kill();
-        trunk(&lab.customer, json!({"name": "Third"}), &other).await;
+        trunk_with_source(&lab.customer, json!({"name": "Third"}), &other).await;
         lab.carry_again().await;
         follows(&lab, &other, true).await;
         assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);
@@ -49,7 +49,7 @@ on_sqlite! {
         assert_eq!(lab.call_from(&address, "+31201234567").await.code(), 403, "the service knows at once");
         follows(&lab, &address, false).await;
         assert_eq!(lab.call_from(&other, "+31201234567").await.code(), 200);
-        lab.records(3).await;
+        lab.cdrs(3).await;
         assert!(sync.stop());
         lab.end().await;
     }

@@ -1,4 +1,4 @@
-//! The document of an invoice: made once, the same whenever it is made again, and fetched by a signed link.
+//! The PDF of an invoice: rendered once, reproducible, and fetched by a signed link.
 
 use billing::invoices::{DOCUMENT, InvoiceId};
 use db::params;
@@ -7,10 +7,13 @@ use platform::ledger::{Book, Entry, Kind};
 use serde_json::{Value, json};
 use values::Role;
 
-use super::{account, call, eur, euros, invoiced, issue, last_month, now, post, topup};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::engines::{TestDb, both, uuid};
+use crate::world::fixtures::invoices::{
+    call_charge, create_account, customer_with_invoice, eur, euros, issue_invoice, last_month, now, post_entry,
+    topup_entry,
+};
+use crate::world::fixtures::key;
 
 const HASH: &str = "SELECT content_hash FROM invoices";
 
@@ -22,9 +25,9 @@ async fn facts(db: &TestDb, invoice: InvoiceId) -> Value {
 }
 
 both! {
-    async fn a_document_is_fetched_by_a_link_that_ends_and_can_be_renewed(db) {
+    async fn an_invoice_pdf_is_fetched_by_an_expiring_renewable_link(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, true).await;
+        let (customer, invoice) = customer_with_invoice(&world, true).await;
         let shown = customer.get(&format!("/invoices/{invoice}")).await.ok();
         let link = shown["pdf_url"].as_str().unwrap().to_owned();
         let file = world.anyone().get(&link).await;
@@ -43,15 +46,15 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_that_is_made_again_is_the_same_to_the_byte(db) {
+    async fn an_invoice_pdf_rendered_again_is_identical(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, false).await;
+        let (customer, invoice) = customer_with_invoice(&world, false).await;
         let hash = async || db.read().await.unwrap().one::<(Option<Vec<u8>>,)>(HASH, &[]).await.unwrap().0;
         let first = hash().await.unwrap();
         let forget = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE invoices SET content_hash = NULL", &[])));
         forget.await.unwrap();
         assert_eq!(customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"], json!(null));
-        // Whoever asks before the job has run is given the same document.
+        // A request before the job has run gets the same document.
         let link = customer.get(&format!("/invoices/{invoice}/pdf")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
         assert_eq!(world.anyone().get(&link).await.status, 200);
         let payload = json!({"series": "invoice", "invoice": invoice});
@@ -62,10 +65,10 @@ both! {
         world.end().await;
     }
 
-    async fn a_document_asks_for_what_the_balance_lacked_and_for_nothing_else(db) {
+    async fn an_invoice_pdf_asks_only_for_what_the_balance_lacked(db) {
         let world = World::start(db).await;
         for (paid_in, lent, paid, due) in [
-            // Nothing was there for it, all but a fraction of a cent was, and all was.
+            // The balance covered nothing, all but a fraction of a cent, and all of it.
             (euros(0), euros(0), 0, 12_100),
             (euros(50), euros(0), 5_000, 7_100),
             (eur(120_999_999_999), euros(0), 12_099, 1),
@@ -73,17 +76,17 @@ both! {
             // What is owed from before is not for this invoice.
             (euros(0), euros(30), 0, 12_100),
         ] {
-            let account = account(&world).await;
+            let account = create_account(&world).await;
             let at = last_month(&world);
             if paid_in.is_positive() {
-                post(&world, topup(account, paid_in), at).await;
+                post_entry(&world, topup_entry(account, paid_in), at).await;
             }
             if lent.is_positive() {
                 let taken = Entry::charge(account, Kind::Correction, uuid().to_string(), &[(Book::Credits, lent)]).unwrap();
-                post(&world, taken, at).await;
+                post_entry(&world, taken, at).await;
             }
-            post(&world, call(account, euros(100)), at).await;
-            let invoice = issue(&world, account).await.unwrap();
+            post_entry(&world, call_charge(account, euros(100)), at).await;
+            let invoice = issue_invoice(&world, account).await.unwrap();
             let facts = facts(db, invoice).await;
             let total = facts["net"].as_i64().unwrap() + facts["vat"].as_i64().unwrap();
             assert_eq!((facts["paid"].as_i64().unwrap(), total - facts["paid"].as_i64().unwrap()), (paid, due));
@@ -91,9 +94,9 @@ both! {
         world.end().await;
     }
 
-    async fn the_document_of_a_void_invoice_says_so_and_asks_for_nothing(db) {
+    async fn the_pdf_of_a_void_invoice_says_so_and_asks_for_no_payment(db) {
         let world = World::start(db).await;
-        let (customer, invoice) = invoiced(&world, false).await;
+        let (customer, invoice) = customer_with_invoice(&world, false).await;
         let link = async || customer.get(&format!("/invoices/{invoice}")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
         let title = async || String::from_utf8_lossy(&world.anyone().get(&link().await).await.bytes).contains("Void invoice");
         assert!(!title().await);
@@ -107,9 +110,9 @@ both! {
         world.end().await;
     }
 
-    async fn the_sweep_of_files_leaves_documents_alone(db) {
+    async fn the_orphan_cleanup_keeps_invoice_pdfs(db) {
         let world = World::start(db).await;
-        let (_, _) = invoiced(&world, true).await;
+        let (_, _) = customer_with_invoice(&world, true).await;
         let file = async || {
             let (hash,): (Vec<u8>,) = db.read().await.unwrap().one(HASH, &[]).await.unwrap();
             let hash = platform::outside::files::ContentHash::new(hash.try_into().unwrap());

@@ -1,4 +1,4 @@
-//! A service that is killed while it issues invoices, more than once.
+//! A service that is killed repeatedly while it issues invoices.
 
 use billing::invoices::Month;
 use db::Db;
@@ -10,10 +10,10 @@ use serde_json::json;
 use tempfile::TempDir;
 use values::Time;
 
-use super::{INVOICE_NUMBERS, assert_gapless, call, euros};
-use crate::coverage::examples::fresh_email;
+use crate::world::accounts;
 use crate::world::engines::{TestDb, both};
-use crate::world::people;
+use crate::world::fixtures::fresh_email;
+use crate::world::fixtures::invoices::{INVOICE_NUMBERS, assert_gapless, call_charge, euros};
 use crate::world::process::Process;
 
 const CUSTOMERS: i64 = 40;
@@ -23,8 +23,8 @@ async fn customers_with_use(db: &Db, now: Time) {
     for units in 1..=CUSTOMERS {
         let used = db.tx((units, now), |conn, (units, now)| {
             Box::pin(async move {
-                let account = people::live_account(conn, &fresh_email(), *now).await?;
-                ledger::debit_unguarded(conn, Entropy, &call(account, euros(*units)), *now).await?;
+                let account = accounts::live_account(conn, &fresh_email(), *now).await?;
+                ledger::debit_unguarded(conn, Entropy, &call_charge(account, euros(*units)), *now).await?;
                 Ok::<_, LedgerError>(())
             })
         });
@@ -41,7 +41,7 @@ fn serve(db: &TestDb, folder: &TempDir) -> Process {
 }
 
 both! {
-    async fn a_service_killed_amid_its_invoices_finishes_them_when_it_is_back_each_once_and_without_a_gap(db) {
+    async fn a_killed_service_finishes_its_invoices_once_each_without_a_gap(db) {
         const ISSUED: &str = "SELECT COUNT(*) FROM invoices";
         let folder = TempDir::new().unwrap();
         let now = Clock::system().now();

@@ -1,18 +1,20 @@
-//! Number orders that come to nothing after their month was invoiced.
+//! Refunds of number orders after their month was invoiced.
 
 use serde_json::{Value, json};
 use values::{AccountId, Money, Role};
 
-use super::{account_of, balance, call, eur, euros, next_month, now, post};
-use crate::compliance::upload;
-use crate::coverage::examples::key;
-use crate::numbers::{PAPERS, buyer, offered, order};
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::documents::upload_document;
+use crate::world::fixtures::invoices::{
+    account_id, advance_to_next_month, balance, call_charge, eur, euros, now, post_entry,
+};
+use crate::world::fixtures::key;
+use crate::world::fixtures::numbers::{DOCUMENTS_REQUIRED, create_group, customer_with_trunk, order_number};
 
 const CORA: &str = "cora@customer.example";
 
-/// A customer with so many cents, calls of so many euros, and a number order of 6.50 whose documents are looked at.
+/// A customer with this balance in cents, calls of this many euros, and a number order of 6.50 EUR under review.
 struct Waiting {
     account: AccountId,
     intake: String,
@@ -20,17 +22,17 @@ struct Waiting {
 
 async fn waiting(world: &World, cents: i64, calls: i64) -> Waiting {
     let admin = world.admin().await;
-    let group = offered(world, &admin, 1, PAPERS).await;
-    let (customer, trunk) = buyer(world, CORA, cents).await;
-    let ordered = order(&customer, &group, &trunk).await.expect(201);
+    let group = create_group(world, &admin, 1, DOCUMENTS_REQUIRED).await;
+    let (customer, trunk) = customer_with_trunk(world, CORA, cents).await;
+    let ordered = order_number(&customer, &group, &trunk).await.expect(201);
     let intake = ordered["compliance_intake_id"].as_str().unwrap().to_owned();
     for kind in ["proof_of_address", "director_id"] {
-        upload(&customer, &intake, kind).await;
+        upload_document(&customer, &intake, kind).await;
     }
     customer.post(&format!("/compliance/intakes/{intake}/submit"), json!({})).await.ok();
-    let account = account_of(&customer);
+    let account = account_id(&customer);
     if calls > 0 {
-        post(world, call(account, euros(calls)), now(world)).await;
+        post_entry(world, call_charge(account, euros(calls)), now(world)).await;
     }
     Waiting { account, intake }
 }
@@ -57,10 +59,10 @@ async fn take_back(world: &World, invoice: &Value, how: &str) -> Value {
 /// as many calls.
 async fn invoiced_twice(world: &World) -> AccountId {
     let waiting = waiting(world, 650, 100).await;
-    next_month(world).await;
+    advance_to_next_month(world).await;
     reject(world, &waiting).await;
-    post(world, call(waiting.account, euros(100)), now(world)).await;
-    next_month(world).await;
+    post_entry(world, call_charge(waiting.account, euros(100)), now(world)).await;
+    advance_to_next_month(world).await;
     assert_eq!(balance(world, waiting.account).await, cents(650 - 20_000 - 2_237 - 1_964));
     waiting.account
 }
@@ -70,24 +72,24 @@ fn cents(cents: i64) -> Money {
 }
 
 both! {
-    async fn what_went_back_with_a_credited_invoice_is_not_refunded_again(db) {
+    async fn what_a_credit_note_returned_is_not_refunded_again(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 10_000, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!(balance(&world, waiting.account).await, cents(10_000 - 650 - 137));
         take_back(&world, &invoices(&world).await[0], "credit").await;
         assert_eq!(balance(&world, waiting.account).await, cents(10_000));
         reject(&world, &waiting).await;
         assert_eq!(balance(&world, waiting.account).await, cents(10_000));
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(10_000), 1));
         world.end().await;
     }
 
-    async fn an_invoice_is_credited_but_for_what_was_refunded_of_it(db) {
+    async fn a_credit_note_leaves_out_what_was_refunded(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 100_000, 100).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!(balance(&world, waiting.account).await, cents(100_000 - 10_650 - 2_237));
         reject(&world, &waiting).await;
         take_back(&world, &invoices(&world).await[0], "credit").await;
@@ -97,66 +99,66 @@ both! {
         let facts: Value = serde_json::from_str(&facts).unwrap();
         assert_eq!((&facts["net"], &facts["vat"], &facts["paid"]), (&json!(10_000), &json!(2_100), &json!(12_100)));
         assert_eq!(facts["lines"].as_array().unwrap().last().unwrap()["net"], -650);
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!(balance(&world, waiting.account).await, cents(100_000));
         world.end().await;
     }
 
-    async fn an_invoice_of_which_all_was_refunded_cannot_be_credited(db) {
+    async fn a_fully_refunded_invoice_cannot_be_credited(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 10_000, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         reject(&world, &waiting).await;
         let invoice = invoices(&world).await[0]["id"].as_str().unwrap().to_owned();
         let admin = world.minted(Role::Admin).await.with_key(key());
         let refused = admin.post(&format!("/admin/invoices/{invoice}/credit"), json!({"reason": "a mistake"})).await;
         refused.problem(409, "state.conflict");
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!(balance(&world, waiting.account).await, cents(10_000));
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_at_the_rate_at_which_it_was_charged(db) {
+    async fn the_vat_of_a_refund_is_returned_at_its_original_rate(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 100_000, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         let admin = world.minted(Role::Admin).await;
         let path = format!("/admin/customers/{}", waiting.account.uuid());
         admin.patch(&path, json!({"vat_treatment": "outside_scope"})).await.ok();
         reject(&world, &waiting).await;
-        post(&world, call(waiting.account, euros(100)), now(&world)).await;
-        next_month(&world).await;
+        post_entry(&world, call_charge(waiting.account, euros(100)), now(&world)).await;
+        advance_to_next_month(&world).await;
         let listed = invoices(&world).await;
         assert_eq!((&listed[0]["subtotal"]["amount"], &listed[0]["vat"]["amount"]), (&json!("93.50"), &json!("-1.37")));
         assert_eq!(balance(&world, waiting.account).await, cents(90_000));
         world.end().await;
     }
 
-    async fn the_vat_that_went_back_with_a_void_invoice_does_not_go_back_with_a_refund(db) {
+    async fn vat_returned_by_a_void_is_not_returned_by_a_refund_again(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         take_back(&world, &invoices(&world).await[0], "void").await;
         assert_eq!(balance(&world, waiting.account).await, cents(0));
         reject(&world, &waiting).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(650), 1));
         world.end().await;
     }
 
-    async fn a_refund_of_an_invoice_that_is_void_later_is_on_no_invoice(db) {
+    async fn a_refund_of_a_later_voided_invoice_is_on_no_invoice(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         reject(&world, &waiting).await;
         assert_eq!(balance(&world, waiting.account).await, cents(650 - 137));
         take_back(&world, &invoices(&world).await[0], "void").await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         assert_eq!((balance(&world, waiting.account).await, invoices(&world).await.len()), (cents(650), 1));
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_once_both_of_its_invoices_are_void(db) {
+    async fn a_refunds_vat_is_returned_once_if_both_invoices_are_void(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         take_back(&world, &invoices(&world).await[1], "void").await;
@@ -167,7 +169,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_void(db) {
+    async fn a_refunds_vat_returns_with_the_first_invoice_if_the_later_is_void(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         for invoice in invoices(&world).await {
@@ -177,7 +179,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_once_its_first_invoice_is_void_and_the_later_one_credited(db) {
+    async fn a_refunds_vat_returns_once_if_the_first_is_void_and_the_later_credited(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         let listed = invoices(&world).await;
@@ -187,7 +189,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_refund_goes_back_with_the_first_invoice_if_the_later_one_is_credited(db) {
+    async fn a_refunds_vat_returns_with_the_first_invoice_if_the_later_is_credited(db) {
         let world = World::unlimited(db).await;
         let account = invoiced_twice(&world).await;
         let listed = invoices(&world).await;
@@ -197,14 +199,14 @@ both! {
         world.end().await;
     }
 
-    async fn the_vat_of_a_void_invoice_goes_back_once_though_a_later_one_is_void_too(db) {
+    async fn a_void_invoices_vat_returns_once_if_a_later_one_is_void_too(db) {
         let world = World::unlimited(db).await;
         let waiting = waiting(&world, 650, 0).await;
-        next_month(&world).await;
+        advance_to_next_month(&world).await;
         take_back(&world, &invoices(&world).await[0], "void").await;
         reject(&world, &waiting).await;
-        post(&world, call(waiting.account, euros(100)), now(&world)).await;
-        next_month(&world).await;
+        post_entry(&world, call_charge(waiting.account, euros(100)), now(&world)).await;
+        advance_to_next_month(&world).await;
         take_back(&world, &invoices(&world).await[0], "void").await;
         assert_eq!(balance(&world, waiting.account).await, cents(650 - 10_000));
         world.end().await;

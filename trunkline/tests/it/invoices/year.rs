@@ -1,4 +1,4 @@
-//! A year of every kind of customer: what invoices say is what the ledger says, to the nano.
+//! A year with every VAT case: invoices and ledger agree exactly.
 
 use billing::invoices::Month;
 use billing::vat::{self, VatTreatment};
@@ -7,11 +7,12 @@ use db::params;
 use platform::ledger::{self, Book, Entry, Kind, Sum};
 use values::{AccountId, Currency, Money};
 
-use super::{
-    INVOICE_NUMBERS, account, assert_gapless, balance, call, eur, euros, exact, next_month, now, numbers, post, topup,
-};
 use crate::world::World;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::invoices::{
+    INVOICE_NUMBERS, advance_to_next_month, assert_gapless, balance, call_charge, create_account, eur, euros,
+    exact_amount, invoice_numbers, now, post_entry, topup_entry,
+};
 
 /// A kind of customer, and the rate it pays.
 #[derive(Clone, Copy)]
@@ -45,7 +46,7 @@ const CASES: [Case; 10] = [
 ];
 
 async fn customer(world: &World, case: Case) -> AccountId {
-    let account = account(world).await;
+    let account = create_account(world).await;
     let standing = world.node.app.db.tx((account, case), |conn, (account, case)| {
         Box::pin(async move {
             conn.exec(
@@ -64,22 +65,22 @@ async fn customer(world: &World, case: Case) -> AccountId {
 /// A month of use whose parts have odd fractions, with a refund and a correction now and then.
 async fn use_service(world: &World, account: AccountId, seed: i64) {
     let at = now(world);
-    post(world, topup(account, euros(20 + seed % 7)), at).await;
+    post_entry(world, topup_entry(account, euros(20 + seed % 7)), at).await;
     for number in 1..=3 {
-        post(world, call(account, eur(1_234_567_891 * number + seed * 77_777_777)), at).await;
+        post_entry(world, call_charge(account, eur(1_234_567_891 * number + seed * 77_777_777)), at).await;
     }
     let reference = || uuid().to_string();
     let order = [(Book::NumberSetup, euros(1)), (Book::NumberRental, eur(2_490_000_000))];
-    post(world, Entry::charge(account, Kind::NumberOrder, reference(), &order).unwrap(), at).await;
+    post_entry(world, Entry::charge(account, Kind::NumberOrder, reference(), &order).unwrap(), at).await;
     let renewal = [(Book::NumberRental, eur(990_000_001))];
-    post(world, Entry::charge(account, Kind::NumberRenewal, reference(), &renewal).unwrap(), at).await;
+    post_entry(world, Entry::charge(account, Kind::NumberRenewal, reference(), &renewal).unwrap(), at).await;
     if seed % 3 == 0 {
         let refund = [(Book::Refunds, eur(3_490_000_000))];
-        post(world, Entry::credit(account, Kind::NumberRefund, reference(), &refund).unwrap(), at).await;
+        post_entry(world, Entry::credit(account, Kind::NumberRefund, reference(), &refund).unwrap(), at).await;
     }
     if seed % 4 == 0 {
         let correction = [(Book::Calls, eur(123_456_789))];
-        post(world, Entry::credit(account, Kind::Correction, reference(), &correction).unwrap(), at).await;
+        post_entry(world, Entry::credit(account, Kind::Correction, reference(), &correction).unwrap(), at).await;
     }
 }
 
@@ -89,7 +90,7 @@ fn total(sums: &[Sum], counts: impl Fn(Kind) -> bool) -> Money {
 }
 
 both! {
-    async fn in_a_year_of_every_vat_case_all_totals_are_the_ledgers(db) {
+    async fn a_year_of_every_vat_case_adds_up_to_the_ledger(db) {
         let world = World::unlimited(db).await;
         let mut accounts = Vec::new();
         for case in CASES {
@@ -100,9 +101,9 @@ both! {
             for (seed, account) in (month..).zip(&accounts) {
                 use_service(&world, *account, seed).await;
             }
-            next_month(&world).await;
+            advance_to_next_month(&world).await;
         }
-        let all = numbers(&world, INVOICE_NUMBERS).await;
+        let all = invoice_numbers(&world, INVOICE_NUMBERS).await;
         assert_eq!(all.len(), 12 * CASES.len());
         assert_gapless(&all);
         let team = world.minted(values::Role::Support).await;
@@ -115,7 +116,7 @@ both! {
             for invoice in invoices.iter().rev() {
                 let sums = ledger::sums(&mut reader, *account, Currency::EUR, month.start(), month.end()).await.unwrap();
                 let used = total(&sums, |kind| kind.is_usage() || kind == Kind::Correction).neg().unwrap();
-                let [subtotal, vat, sum] = ["subtotal", "vat", "total"].map(|name| exact(&invoice[name]));
+                let [subtotal, vat, sum] = ["subtotal", "vat", "total"].map(|name| exact_amount(&invoice[name]));
                 assert_eq!(subtotal, used, "{} of {}", month, case.country);
                 let cents = (used.minor() * case.percent * 2 + 100).div_euclid(200);
                 assert_eq!(vat, Money::from_minor(cents, Currency::EUR).unwrap(), "{invoice}");
@@ -127,7 +128,7 @@ both! {
             }
             let sums = ledger::sums(&mut reader, *account, Currency::EUR, first.start(), month.end()).await.unwrap();
             drop(reader);
-            let invoiced = invoices.iter().map(|invoice| exact(&invoice["total"])).try_fold(euros(0), Money::add).unwrap();
+            let invoiced = invoices.iter().map(|invoice| exact_amount(&invoice["total"])).try_fold(euros(0), Money::add).unwrap();
             let paid_in = total(&sums, |kind| kind == Kind::Topup);
             assert_eq!(balance(&world, *account).await, paid_in.sub(invoiced).unwrap());
         }

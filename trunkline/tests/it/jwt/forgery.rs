@@ -1,4 +1,4 @@
-//! Tokens that look like ours, each wrong in one way.
+//! Forged tokens, each wrong in one way.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -179,7 +179,7 @@ pub fn of_the_claims(claims: &Value) -> Forgeries {
     all
 }
 
-/// A good token after somebody had it in hands.
+/// A valid token, tampered with.
 pub fn of_the_bytes(good: &str, claims: &Value) -> Forgeries {
     let [head, payload, tag] = good.split('.').collect::<Vec<_>>()[..] else { panic!("three parts") };
     let raw = BASE64URL_NOPAD.decode(tag.as_bytes()).unwrap();

@@ -32,7 +32,7 @@ async fn refused(world: &World, name: &str, values: &[&str]) {
 }
 
 both! {
-    async fn no_forged_token_passes(db) {
+    async fn no_forged_token_is_accepted(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let claims = claims_of(cora.token());
@@ -50,7 +50,7 @@ both! {
         world.end().await;
     }
 
-    async fn only_one_bearer_header_is_taken(db) {
+    async fn only_one_bearer_header_is_accepted(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let token = cora.token();
@@ -73,7 +73,7 @@ both! {
         refused(&world, "bad before good", &["Bearer x", &good]).await;
         refused(&world, "good before bad", &[&good, "Bearer x"]).await;
 
-        // Nor does a token count that is anywhere else.
+        // A token in any other place is ignored.
         let caller = world.anyone();
         caller.get(&format!("/me?access_token={token}")).await.problem(401, "auth.token_invalid");
         caller.header("Cookie", &format!("access_token={token}")).get("/me").await.problem(401, "auth.token_invalid");
@@ -81,7 +81,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_token_ends_with_its_last_second(db) {
+    async fn a_token_expires_after_its_last_second(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let claims = claims_of(cora.token());
@@ -106,7 +106,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_well_signed_token_is_worth_nothing_without_its_row(db) {
+    async fn a_signed_token_without_its_row_is_refused(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let carl = world.customer("carl@customer.example").await;
@@ -125,7 +125,7 @@ both! {
         world.end().await;
     }
 
-    async fn one_kind_of_token_never_passes_for_another(db) {
+    async fn one_kind_of_token_is_not_accepted_as_another(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
@@ -147,7 +147,7 @@ both! {
         world.end().await;
     }
 
-    async fn forged_tmp_tokens_do_not_pass(db) {
+    async fn forged_tmp_tokens_are_refused(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;
         let app = Authenticator::confirmed(&world, &cora, "/me/2fa").await;
@@ -170,7 +170,7 @@ both! {
         world.end().await;
     }
 
-    async fn tokens_of_the_last_key_live_on_after_a_rotation_and_of_the_one_before_do_not(db) {
+    async fn tokens_of_the_previous_key_survive_a_rotation_and_older_ones_do_not(db) {
         let (second, third) = ("the second secret of the world, long enough", "the third secret of the world, long enough");
         let world = World::start(db).await;
         let cora = world.customer(CORA).await;

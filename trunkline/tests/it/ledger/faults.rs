@@ -1,14 +1,14 @@
-//! Whoever alters the ledger behind its back is found out by `trunkline ledger verify`.
+//! `trunkline ledger verify` finds every alteration of the ledger.
 
 use tempfile::TempDir;
 
-use super::{Act, act, call, customer_with, eur, hold, topup, verify};
 use crate::world::engines::{TestDb, both, postgres_client};
+use crate::world::fixtures::ledger::{Action, call, customer_with, eur, hold, run, topup, verify};
 use crate::world::process;
 
 const TABLES: [&str; 5] = ["ledger_balances", "ledger_transactions", "ledger_postings", "ledger_days", "ledger_holds"];
 
-/// What is done to the tables, and what is said about it.
+/// Each is an alteration of the tables and the fault it must cause.
 const ALTERATIONS: &[(&str, &str)] = &[
     (
         "UPDATE ledger_postings SET amount = amount + 1 WHERE book = 'calls'
@@ -52,7 +52,7 @@ const ALTERATIONS: &[(&str, &str)] = &[
 ];
 
 both! {
-    async fn every_kind_of_fault_is_found_and_its_place_named(db) {
+    async fn every_kind_of_ledger_fault_is_found_and_located(db) {
         filled(db).await;
         for table in TABLES {
             tamper(db, &format!("CREATE TABLE copy_of_{table} AS SELECT * FROM {table}")).await;
@@ -74,7 +74,7 @@ both! {
         assert!(missed.is_empty(), "{missed:#?}");
     }
 
-    async fn the_command_tells_by_its_exit_code(db) {
+    async fn the_verify_command_exits_with_the_result(db) {
         filled(db).await;
         let folder = TempDir::new().unwrap();
         let run = || process::run(db, folder.path(), &[], &["ledger", "verify"]);
@@ -93,10 +93,10 @@ both! {
 /// Two customers, of whom one has 7 euros after two calls and holds 2.
 async fn filled(db: &TestDb) {
     let account = customer_with(db, eur(10)).await;
-    act(db, Act::Debit(call(account, "c1", eur(1)))).await.unwrap();
-    act(db, Act::Debit(call(account, "c2", eur(2)))).await.unwrap();
-    act(db, hold(account, "h1", eur(2))).await.unwrap();
-    act(db, Act::Credit(topup(customer_with(db, eur(0)).await, "other", eur(5)))).await.unwrap();
+    run(db, Action::Debit(call(account, "c1", eur(1)))).await.unwrap();
+    run(db, Action::Debit(call(account, "c2", eur(2)))).await.unwrap();
+    run(db, hold(account, "h1", eur(2))).await.unwrap();
+    run(db, Action::Credit(topup(customer_with(db, eur(0)).await, "other", eur(5)))).await.unwrap();
     verify(db).await.unwrap();
 }
 
@@ -118,13 +118,13 @@ async fn tamper(db: &TestDb, sql: &str) {
     }
 }
 
-/// Takes the unique constraint from the names of transactions.
+/// Drops the unique constraint on kind and reference.
 async fn unbind_names(db: &TestDb) {
     if db.is_shared() {
         let sql = "ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_transactions_kind_reference_key";
         return tamper(db, sql).await;
     }
-    // SQLite keeps a constraint for as long as its table, so the table is made anew without.
+    // SQLite cannot drop a constraint, so the table is rebuilt without it.
     let rebuild = "PRAGMA legacy_alter_table = ON;
          ALTER TABLE ledger_transactions RENAME TO bound;
          CREATE TABLE ledger_transactions AS SELECT * FROM bound;

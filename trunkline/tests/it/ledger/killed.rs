@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while the team gives and takes.
+//! The real program, killed at random moments while the team posts credits.
 
 use platform::entropy::Entropy;
 use serde_json::{Value, json};
@@ -6,17 +6,17 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::Role;
 
+use crate::world::accounts::{self, Person};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
 use crate::world::payer::fresh_key;
-use crate::world::people::{self, Person};
 use crate::world::process::{self, Process};
 
 const ROUNDS: usize = 3;
 const CUSTOMERS: usize = 4;
 const SETTINGS: [(&str, &str); 1] = [("TRUNKLINE_RATE_LIMITS", "off")];
 
-/// A credit that was asked for, and the line that was told of it, if anything was.
+/// A requested credit, and the transaction in its response, if there was one.
 struct Credit {
     key: Uuid,
     body: Value,
@@ -24,10 +24,10 @@ struct Credit {
 }
 
 both! {
-    async fn whenever_the_program_is_killed_what_the_team_gave_or_took_is_in_the_ledger_once(db) {
+    async fn credits_are_in_the_ledger_once_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
-        let team = people::insert(db, Role::Admin, 1).await.remove(0);
+        let customers = accounts::insert(db, Role::Customer, CUSTOMERS).await;
+        let team = accounts::insert(db, Role::Admin, 1).await.remove(0);
         let mut credits: Vec<Vec<Credit>> = (0..CUSTOMERS).map(|_| Vec::new()).collect();
         for _ in 0..ROUNDS {
             let mut node = Process::serve(db, folder.path(), &SETTINGS);
@@ -67,7 +67,7 @@ async fn audit_rows(db: &TestDb) -> i64 {
     db.read().await.unwrap().one::<(i64,)>("SELECT COUNT(*) FROM audit_log", &[]).await.unwrap().0
 }
 
-/// Gives, gives and takes back, until nobody answers any more.
+/// Posts credits and corrections until the service stops answering.
 async fn give_and_take(admin: &Client, customer: &str) -> Vec<Credit> {
     let mut credits = Vec::new();
     for cents in [500, 300, -200].into_iter().cycle() {
@@ -87,7 +87,7 @@ async fn give_and_take(admin: &Client, customer: &str) -> Vec<Credit> {
     credits
 }
 
-/// Sends everything again, answered or not; answers the lines that are told of it.
+/// Repeats every request, answered or not, and returns the transactions in the responses.
 async fn repeated(admin: &Client, credits: Vec<Credit>) -> Vec<Value> {
     let mut lines = Vec::new();
     for Credit { key, body, line } in credits {
@@ -98,7 +98,7 @@ async fn repeated(admin: &Client, credits: Vec<Credit>) -> Vec<Value> {
     lines
 }
 
-/// The customer reads these lines and no others, and has what they come to.
+/// Asserts that the customer has exactly these transactions and their sum as balance.
 async fn assert_ledger(caller: &Client, customer: &Person, expected: &[Value]) {
     let mut ledger = caller.get("/account/ledger?limit=200").await.ok();
     assert_eq!(ledger["meta"]["next_cursor"], Value::Null);

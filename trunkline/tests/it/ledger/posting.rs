@@ -1,30 +1,32 @@
-//! Charges, credits, and what can be read of them.
+//! Charges, credits, and reading them.
 
 use db::{Db, DbError};
 use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, Line, Sum};
 use values::{AccountId, Currency, Money, Time};
 
-use super::{Act, DAY, NOW, act, act_at, balance, call, customer_with, eur, standing, topup, verify};
 use crate::world::engines::both;
+use crate::world::fixtures::ledger::{
+    Action, DAY, NOW, amounts, balance, call, customer_with, eur, run, run_at, topup, verify,
+};
 
 const MOST: i64 = 2_000_000_000;
 
 both! {
-    async fn a_topup_and_a_charge_leave_the_balance_they_should(db) {
+    async fn a_top_up_and_a_charge_add_up_to_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
-        let paid = act(db, Act::Credit(topup(account, "t1", eur(100)))).await.unwrap().posted();
+        let paid = run(db, Action::Credit(topup(account, "t1", eur(100)))).await.unwrap().posted();
         assert_eq!((paid.number, paid.amount, paid.balance_after), (1, eur(100), eur(100)));
         assert_eq!(balance(db, account).await.last_debit_at, None);
-        let charged = act(db, Act::Debit(call(account, "c1", eur(30)))).await.unwrap().posted();
+        let charged = run(db, Action::Debit(call(account, "c1", eur(30)))).await.unwrap().posted();
         assert_eq!((charged.number, charged.amount, charged.balance_after), (2, eur(-30), eur(70)));
-        assert_eq!(standing(db, account).await, (eur(70), eur(0), eur(70)));
+        assert_eq!(amounts(db, account).await, (eur(70), eur(0), eur(70)));
         assert_eq!(balance(db, account).await.last_debit_at, Some(NOW));
         let verified = verify(db).await.unwrap();
         assert_eq!((verified.customers, verified.transactions, verified.postings), (1, 2, 4));
     }
 
-    async fn more_than_is_available_is_refused_and_the_transaction_may_go_on(db) {
+    async fn a_debit_over_the_available_amount_leaves_the_transaction_usable(db) {
         let account = customer_with(db, eur(10)).await;
         let wanted = db.tx((call(account, "c1", eur(11)), call(account, "c2", eur(10))), |conn, (dear, cheap)| {
             Box::pin(async move {
@@ -34,106 +36,106 @@ both! {
             })
         });
         assert_eq!(wanted.await.unwrap(), "11.00 EUR is required and 10.00 EUR is available");
-        assert_eq!(standing(db, account).await.0, eur(0));
-        let refused = act(db, Act::Debit(call(customer_with(db, eur(0)).await, "c3", eur(1)))).await.unwrap_err();
+        assert_eq!(amounts(db, account).await.0, eur(0));
+        let refused = run(db, Action::Debit(call(customer_with(db, eur(0)).await, "c3", eur(1)))).await.unwrap_err();
         assert!(matches!(refused, LedgerError::Insufficient { available, .. } if available.is_zero()), "{refused}");
         verify(db).await.unwrap();
     }
 
-    async fn what_was_used_is_charged_whatever_the_balance(db) {
+    async fn usage_is_charged_whatever_the_balance(db) {
         let account = customer_with(db, eur(0)).await;
-        let posted = act(db, Act::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();
+        let posted = run(db, Action::DebitUnguarded(call(account, "c1", eur(5)))).await.unwrap().posted();
         assert_eq!(posted.balance_after, eur(-5));
         verify(db).await.unwrap();
     }
 
-    async fn a_minimum_stays_and_a_negative_one_is_credit(db) {
+    async fn a_minimum_cannot_be_spent_and_a_negative_one_is_a_credit_line(db) {
         let account = customer_with(db, eur(10)).await;
-        act(db, Act::SetMinimum { account, minimum: eur(4) }).await.unwrap();
+        run(db, Action::SetMinimum { account, minimum: eur(4) }).await.unwrap();
         assert!(matches!(
-            act(db, Act::Debit(call(account, "c1", eur(7)))).await,
+            run(db, Action::Debit(call(account, "c1", eur(7)))).await,
             Err(LedgerError::Insufficient { required, available }) if (required, available) == (eur(7), eur(6))
         ));
-        act(db, Act::Debit(call(account, "c1", eur(6)))).await.unwrap();
-        act(db, Act::SetMinimum { account, minimum: eur(-20) }).await.unwrap();
-        act(db, Act::Debit(call(account, "c2", eur(24)))).await.unwrap();
-        assert_eq!(standing(db, account).await, (eur(-20), eur(0), eur(0)));
+        run(db, Action::Debit(call(account, "c1", eur(6)))).await.unwrap();
+        run(db, Action::SetMinimum { account, minimum: eur(-20) }).await.unwrap();
+        run(db, Action::Debit(call(account, "c2", eur(24)))).await.unwrap();
+        assert_eq!(amounts(db, account).await, (eur(-20), eur(0), eur(0)));
     }
 
-    async fn an_event_is_posted_once_and_later_attempts_are_told_so(db) {
+    async fn a_repeated_transaction_is_posted_once_and_reported_as_known(db) {
         let account = customer_with(db, eur(10)).await;
-        let first = act(db, Act::Debit(call(account, "c1", eur(10)))).await.unwrap().posted();
-        for again in [Act::Debit(call(account, "c1", eur(10))), Act::DebitUnguarded(call(account, "c1", eur(10)))] {
-            let again = act_at(db, again, NOW.plus(DAY)).await.unwrap().posted();
+        let first = run(db, Action::Debit(call(account, "c1", eur(10)))).await.unwrap().posted();
+        for again in [Action::Debit(call(account, "c1", eur(10))), Action::DebitUnguarded(call(account, "c1", eur(10)))] {
+            let again = run_at(db, again, NOW.plus(DAY)).await.unwrap().posted();
             assert!(again.already && !first.already);
             assert_eq!((again.id, again.number, again.balance_after, again.at), (first.id, 2, eur(0), NOW));
         }
         // The same reference names another event under another kind.
-        act(db, Act::Credit(topup(account, "c1", eur(1)))).await.unwrap();
-        assert_eq!(standing(db, account).await.0, eur(1));
+        run(db, Action::Credit(topup(account, "c1", eur(1)))).await.unwrap();
+        assert_eq!(amounts(db, account).await.0, eur(1));
         assert_eq!(verify(db).await.unwrap().transactions, 3);
     }
 
-    async fn other_content_under_a_known_name_is_a_conflict(db) {
+    async fn other_content_under_a_known_reference_is_a_conflict(db) {
         let (account, other) = (customer_with(db, eur(10)).await, customer_with(db, eur(10)).await);
-        act(db, Act::Debit(call(account, "c1", eur(1)))).await.unwrap();
+        run(db, Action::Debit(call(account, "c1", eur(1)))).await.unwrap();
         let dollars = Money::from_minor(100, "USD".parse().unwrap()).unwrap();
         let elsewhere = Entry::charge(account, Kind::Call, "c1", &[(Book::NumberRental, eur(1))]).unwrap();
         for entry in [call(account, "c1", eur(2)), call(other, "c1", eur(1)), call(account, "c1", dollars), elsewhere] {
-            for attempt in [Act::Debit(entry.clone()), Act::DebitUnguarded(entry.clone()), Act::Capture(entry.clone())] {
-                let refused = act(db, attempt).await.unwrap_err();
+            for attempt in [Action::Debit(entry.clone()), Action::DebitUnguarded(entry.clone()), Action::Capture(entry.clone())] {
+                let refused = run(db, attempt).await.unwrap_err();
                 assert!(matches!(refused, LedgerError::Conflict { .. }), "{entry:?}: {refused}");
             }
         }
-        assert_eq!((standing(db, account).await.0, standing(db, other).await.0), (eur(9), eur(10)));
+        assert_eq!((amounts(db, account).await.0, amounts(db, other).await.0), (eur(9), eur(10)));
         verify(db).await.unwrap();
     }
 
-    async fn a_charge_is_no_credit_nor_the_other_way_round(db) {
+    async fn a_charge_cannot_be_posted_as_a_credit_or_vice_versa(db) {
         let account = customer_with(db, eur(10)).await;
         let (charge, credit) = (call(account, "c1", eur(1)), topup(account, "t1", eur(1)));
         let wrong = [
-            Act::Credit(charge), Act::Debit(credit.clone()), Act::DebitUnguarded(credit.clone()), Act::Capture(credit),
+            Action::Credit(charge), Action::Debit(credit.clone()), Action::DebitUnguarded(credit.clone()), Action::Capture(credit),
         ];
         for wrong in wrong {
-            assert!(matches!(act(db, wrong).await, Err(LedgerError::Unsound(_))));
+            assert!(matches!(run(db, wrong).await, Err(LedgerError::Unsound(_))));
         }
     }
 
-    async fn no_book_takes_more_than_two_billion(db) {
+    async fn no_book_holds_more_than_two_billion(db) {
         let account = customer_with(db, eur(0)).await;
         assert!(Entry::credit(account, Kind::Topup, "t", &[(Book::Clearing, eur(MOST + 1))]).is_err());
-        act(db, Act::Credit(topup(account, "t1", eur(MOST)))).await.unwrap();
-        assert!(matches!(act(db, Act::Credit(topup(account, "t2", eur(1)))).await, Err(LedgerError::TooLarge)));
-        assert!(matches!(act(db, Act::Credit(topup(account, "t2", eur(MOST)))).await, Err(LedgerError::TooLarge)));
+        run(db, Action::Credit(topup(account, "t1", eur(MOST)))).await.unwrap();
+        assert!(matches!(run(db, Action::Credit(topup(account, "t2", eur(1)))).await, Err(LedgerError::TooLarge)));
+        assert!(matches!(run(db, Action::Credit(topup(account, "t2", eur(MOST)))).await, Err(LedgerError::TooLarge)));
         for (number, reference) in ["c1", "c2", "c3"].into_iter().enumerate() {
-            let charged = act_at(db, Act::DebitUnguarded(call(account, reference, eur(MOST))), NOW.plus(DAY * number as u32));
+            let charged = run_at(db, Action::DebitUnguarded(call(account, reference, eur(MOST))), NOW.plus(DAY * number as u32));
             assert_eq!(charged.await.is_ok(), number < 2, "{reference}");
         }
-        assert_eq!(standing(db, account).await.0, eur(-MOST));
-        let wild = Act::SetMinimum { account, minimum: Money::from_nanos(i64::MAX, Currency::EUR) };
-        assert!(matches!(act(db, wild).await, Err(LedgerError::TooLarge)));
+        assert_eq!(amounts(db, account).await.0, eur(-MOST));
+        let wild = Action::SetMinimum { account, minimum: Money::from_nanos(i64::MAX, Currency::EUR) };
+        assert!(matches!(run(db, wild).await, Err(LedgerError::TooLarge)));
         verify(db).await.unwrap();
     }
 
     async fn an_account_that_does_not_exist_has_no_book(db) {
         let nobody = AccountId::new(crate::world::engines::uuid());
-        let refused = act(db, Act::Credit(topup(nobody, "t1", eur(1)))).await;
+        let refused = run(db, Action::Credit(topup(nobody, "t1", eur(1)))).await;
         assert!(matches!(refused, Err(LedgerError::Db(DbError::ForeignKey))));
     }
 
-    async fn lines_come_newest_first_and_page_by_page(db) {
+    async fn postings_are_paged_newest_first(db) {
         let account = customer_with(db, eur(100)).await;
         for number in 1..=4 {
             let entry = call(account, &format!("c{number}"), eur(number)).noting("A call");
-            act(db, Act::Debit(entry)).await.unwrap();
+            run(db, Action::Debit(entry)).await.unwrap();
         }
-        act(db, Act::Credit(topup(customer_with(db, eur(7)).await, "of another", eur(7)))).await.unwrap();
+        run(db, Action::Credit(topup(customer_with(db, eur(7)).await, "of another", eur(7)))).await.unwrap();
         let first = lines(db, account, None).await;
         let shown: Vec<_> = first.iter().map(|line| (line.number, line.reference.as_str(), line.amount)).collect();
         assert_eq!(shown, [(5, "c4", eur(-4)), (4, "c3", eur(-3)), (3, "c2", eur(-2))]);
         assert_eq!((first[0].balance_after, first[0].note.as_deref(), first[0].at), (eur(90), Some("A call"), NOW));
-        act(db, Act::Debit(call(account, "meanwhile", eur(1)))).await.unwrap();
+        run(db, Action::Debit(call(account, "meanwhile", eur(1)))).await.unwrap();
         let second = lines(db, account, Some(3)).await;
         let shown: Vec<_> = second.iter().map(|line| (line.number, line.kind, line.balance_after)).collect();
         assert_eq!(shown, [(2, Kind::Call, eur(99)), (1, Kind::Topup, eur(100))]);
@@ -141,7 +143,7 @@ both! {
         assert_eq!(found.as_ref(), first.first());
     }
 
-    async fn days_are_summed_by_kind_and_book(db) {
+    async fn days_are_totalled_by_kind_and_book(db) {
         let account = customer_with(db, eur(1000)).await;
         let order = [(Book::NumberSetup, eur(5)), (Book::NumberRental, eur(2))];
         let ordered = Entry::charge(account, Kind::NumberOrder, "n1", &order).unwrap();
@@ -149,10 +151,10 @@ both! {
         let refund = [(Book::Refunds, eur(7))];
         let refunded = Entry::credit(account, Kind::NumberRefund, "n1", &refund).unwrap();
         for (days, act) in [
-            (0, Act::Debit(ordered)), (0, Act::Debit(vat)), (1, Act::Debit(call(account, "c1", eur(10)))),
-            (1, Act::Debit(call(account, "c2", eur(20)))), (29, Act::Credit(refunded)), (30, Act::Debit(call(account, "c3", eur(40)))),
+            (0, Action::Debit(ordered)), (0, Action::Debit(vat)), (1, Action::Debit(call(account, "c1", eur(10)))),
+            (1, Action::Debit(call(account, "c2", eur(20)))), (29, Action::Credit(refunded)), (30, Action::Debit(call(account, "c3", eur(40)))),
         ] {
-            act_at(db, act, NOW.plus(DAY * days)).await.unwrap();
+            run_at(db, act, NOW.plus(DAY * days)).await.unwrap();
         }
         let mut reader = db.read().await.unwrap();
         let (conn, currency) = (&mut *reader, Currency::EUR);
@@ -170,7 +172,7 @@ both! {
         verify(db).await.unwrap();
     }
 
-    async fn what_was_posted_can_be_neither_changed_nor_removed(db) {
+    async fn postings_can_be_neither_changed_nor_deleted(db) {
         customer_with(db, eur(1)).await;
         for sql in [
             "UPDATE ledger_transactions SET reference = 'x'", "DELETE FROM ledger_transactions",

@@ -1,7 +1,7 @@
-//! Whatever is done in whatever order, the ledger adds up.
+//! Property tests: the ledger adds up after random steps.
 //!
-//! One after the other, every step is held against a model of a few lines. All at once, no model knows the order, but
-//! what must always hold still does.
+//! Sequential steps are compared with a small model. Concurrent steps have no known order, so only the invariants are
+//! checked.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,10 @@ use proptest::test_runner::{Config, TestRunner};
 use tokio::task::JoinSet;
 use values::{AccountId, Time};
 
-use super::{Act, Did, MINUTE, NOW, act_at, call, customer_with, eur, standing, topup, verify};
 use crate::world::engines::both;
+use crate::world::fixtures::ledger::{
+    Action, MINUTE, NOW, Outcome, amounts, call, customer_with, eur, run_at, topup, verify,
+};
 
 const CASES: u32 = 24;
 
@@ -24,19 +26,19 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec((0u8..8, 0u8..6, 1i64..40, 0u32..2), 1..40)
 }
 
-fn act_of(account: AccountId, (what, name, amount, _): Step, now: Time) -> Act {
+fn act_of(account: AccountId, (what, name, amount, _): Step, now: Time) -> Action {
     // Names of different cases must not meet in one database.
     let reference = format!("{account} {name}");
     let until = now.plus(MINUTE);
     match what {
-        0 => Act::Credit(topup(account, &reference, eur(amount))),
-        1 => Act::Debit(call(account, &reference, eur(amount))),
-        2 => Act::DebitUnguarded(call(account, &reference, eur(amount))),
-        3 => Act::Hold { account, reference, amount: eur(amount), until },
-        4 => Act::Renew { reference, amount: eur(amount), until },
-        5 => Act::Capture(call(account, &reference, eur(amount))),
-        6 => Act::Release { reference },
-        _ => Act::Expire,
+        0 => Action::Credit(topup(account, &reference, eur(amount))),
+        1 => Action::Debit(call(account, &reference, eur(amount))),
+        2 => Action::DebitUnguarded(call(account, &reference, eur(amount))),
+        3 => Action::Hold { account, reference, amount: eur(amount), until },
+        4 => Action::Renew { reference, amount: eur(amount), until },
+        5 => Action::Capture(call(account, &reference, eur(amount))),
+        6 => Action::Release { reference },
+        _ => Action::Expire,
     }
 }
 
@@ -146,10 +148,10 @@ impl Model {
     }
 }
 
-fn word(outcome: &Result<Did, LedgerError>) -> &'static str {
+fn word(outcome: &Result<Outcome, LedgerError>) -> &'static str {
     match outcome {
-        Ok(Did::Posted(posted)) if posted.already => "already",
-        Ok(Did::Held(hold)) if hold.already => "already",
+        Ok(Outcome::Posted(posted)) if posted.already => "already",
+        Ok(Outcome::Held(hold)) if hold.already => "already",
         Ok(_) => "done",
         Err(LedgerError::Insufficient { .. }) => "refused",
         Err(LedgerError::Conflict { .. }) => "conflict",
@@ -175,15 +177,15 @@ fn for_any_steps(db: &Db, test: impl AsyncFn(&Db, AccountId, Vec<Step>)) {
 }
 
 both! {
-    async fn one_step_after_another_does_what_the_model_does(db) {
+    async fn sequential_steps_match_the_model(db) {
         for_any_steps(db, async |db, account, steps| {
             let (mut model, mut now) = (Model::default(), NOW);
             for step in steps {
                 now = now.plus(MINUTE * step.3);
                 let expected = model.whole_step(step, now);
-                let outcome = act_at(db, act_of(account, step, now), now).await;
+                let outcome = run_at(db, act_of(account, step, now), now).await;
                 assert_eq!(word(&outcome), expected, "{step:?}: {outcome:?}");
-                let (current, held, _) = standing(db, account).await;
+                let (current, held, _) = amounts(db, account).await;
                 assert_eq!((current, held), (eur(model.balance), eur(model.held())), "{step:?}");
                 if step.0 == 1 && expected == "done" {
                     assert!(model.balance >= model.held(), "a guarded debit took what was not available");
@@ -193,30 +195,30 @@ both! {
         });
     }
 
-    async fn all_steps_at_once_still_add_up(db) {
+    async fn concurrent_steps_still_add_up(db) {
         for_any_steps(db, async |db, account, steps| {
             let mut tasks = JoinSet::new();
             for step in steps {
                 let db = db.clone();
-                tasks.spawn(async move { word(&act_at(&db, act_of(account, step, NOW), NOW).await) });
+                tasks.spawn(async move { word(&run_at(&db, act_of(account, step, NOW), NOW).await) });
             }
             tasks.join_all().await;
             verify(db).await.unwrap();
         });
     }
 
-    async fn guarded_steps_at_once_never_spend_more_than_there_is(db) {
+    async fn concurrent_guarded_steps_never_overspend(db) {
         for_any_steps(db, async |db, account, steps| {
-            act_at(db, Act::Credit(topup(account, &format!("{account} funds"), eur(60))), NOW).await.unwrap();
+            run_at(db, Action::Credit(topup(account, &format!("{account} funds"), eur(60))), NOW).await.unwrap();
             let mut tasks = JoinSet::new();
             // Debits, holds, renewals and releases; nothing that may go below zero.
             for (what, name, amount, later) in steps {
                 let step = ([1, 3, 4, 6][usize::from(what) % 4], name, amount, later);
                 let db = db.clone();
-                tasks.spawn(async move { word(&act_at(&db, act_of(account, step, NOW), NOW).await) });
+                tasks.spawn(async move { word(&run_at(&db, act_of(account, step, NOW), NOW).await) });
             }
             tasks.join_all().await;
-            let (_, _, available) = standing(db, account).await;
+            let (_, _, available) = amounts(db, account).await;
             assert!(!available.is_negative(), "{available} is left");
             verify(db).await.unwrap();
         });

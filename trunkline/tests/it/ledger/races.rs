@@ -1,11 +1,13 @@
-//! Many at once: nothing is spent twice and nothing is posted twice.
+//! Concurrency: nothing is spent twice and nothing is posted twice.
 
 use db::{Db, DbOptions};
 use platform::ledger::LedgerError;
 use tokio::task::JoinSet;
 
-use super::{Act, Did, MINUTE, NOW, act, act_at, call, customer_with, eur, hold, renew, standing, topup, verify};
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::ledger::{
+    Action, MINUTE, NOW, Outcome, amounts, call, customer_with, eur, hold, release, renew, run, run_at, topup, verify,
+};
 
 /// More connections than usual, so that they really meet.
 async fn wide(db: &TestDb) -> Db {
@@ -14,27 +16,27 @@ async fn wide(db: &TestDb) -> Db {
     Db::open(&options).await.unwrap()
 }
 
-async fn all_at_once(db: &Db, acts: impl IntoIterator<Item = Act>) -> Vec<Result<Did, LedgerError>> {
+async fn all_at_once(db: &Db, acts: impl IntoIterator<Item = Action>) -> Vec<Result<Outcome, LedgerError>> {
     let mut tasks = JoinSet::new();
     for wanted in acts {
         let db = db.clone();
-        tasks.spawn(async move { act(&db, wanted).await });
+        tasks.spawn(async move { run(&db, wanted).await });
     }
     tasks.join_all().await
 }
 
-fn refused(outcomes: &[Result<Did, LedgerError>]) -> usize {
+fn refused(outcomes: &[Result<Outcome, LedgerError>]) -> usize {
     outcomes.iter().filter(|outcome| matches!(outcome, Err(LedgerError::Insufficient { .. }))).count()
 }
 
 both! {
-    async fn of_a_hundred_debits_as_many_pass_as_there_is_money_for(db) {
+    async fn concurrent_debits_spend_the_balance_exactly(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(10)).await;
-        let debits = (0..100).map(|number| Act::Debit(call(account, &format!("c{number}"), eur(1))));
+        let debits = (0..100).map(|number| Action::Debit(call(account, &format!("c{number}"), eur(1))));
         let outcomes = all_at_once(db, debits).await;
         assert_eq!((outcomes.iter().filter(|outcome| outcome.is_ok()).count(), refused(&outcomes)), (10, 90));
-        assert_eq!(standing(db, account).await, (eur(0), eur(0), eur(0)));
+        assert_eq!(amounts(db, account).await, (eur(0), eur(0), eur(0)));
         assert_eq!(verify(db).await.unwrap().transactions, 11);
     }
 
@@ -42,75 +44,75 @@ both! {
         let db = &wide(db).await;
         let account = customer_with(db, eur(10)).await;
         let acts = (0..100).map(|number| match number % 2 {
-            0 => Act::Debit(call(account, &format!("c{number}"), eur(1))),
+            0 => Action::Debit(call(account, &format!("c{number}"), eur(1))),
             _ => hold(account, &format!("h{number}"), eur(1)),
         });
         let outcomes = all_at_once(db, acts).await;
         assert_eq!((outcomes.iter().filter(|outcome| outcome.is_ok()).count(), refused(&outcomes)), (10, 90));
-        assert_eq!(standing(db, account).await.2, eur(0));
+        assert_eq!(amounts(db, account).await.2, eur(0));
         verify(db).await.unwrap();
     }
 
-    async fn one_event_posted_fifty_times_at_once_has_one_effect(db) {
+    async fn one_transaction_posted_fifty_times_concurrently_has_one_effect(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         for (name, wanted) in [
-            ("debit", Act::Debit(call(account, "c1", eur(1)))),
-            ("unguarded", Act::DebitUnguarded(call(account, "c2", eur(1)))),
-            ("capture", Act::Capture(call(account, "c3", eur(1)))),
-            ("credit", Act::Credit(topup(account, "t1", eur(3)))),
+            ("debit", Action::Debit(call(account, "c1", eur(1)))),
+            ("unguarded", Action::DebitUnguarded(call(account, "c2", eur(1)))),
+            ("capture", Action::Capture(call(account, "c3", eur(1)))),
+            ("credit", Action::Credit(topup(account, "t1", eur(3)))),
         ] {
             let outcomes = all_at_once(db, std::iter::repeat_n(wanted, 50)).await;
-            let fresh = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Did::Posted(posted)) if !posted.already));
+            let fresh = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Outcome::Posted(posted)) if !posted.already));
             assert_eq!(fresh.count(), 1, "{name}");
         }
-        assert_eq!(standing(db, account).await.0, eur(100));
+        assert_eq!(amounts(db, account).await.0, eur(100));
         assert_eq!(verify(db).await.unwrap().transactions, 5);
     }
 
-    async fn the_first_topup_of_a_customer_may_come_fifty_times_at_once(db) {
+    async fn the_first_top_up_may_be_posted_fifty_times_concurrently(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(0)).await;
-        let topups = (0..50).map(|number| Act::Credit(topup(account, &format!("t{}", number % 10), eur(1))));
+        let topups = (0..50).map(|number| Action::Credit(topup(account, &format!("t{}", number % 10), eur(1))));
         assert!(all_at_once(db, topups).await.iter().all(Result::is_ok));
-        assert_eq!(standing(db, account).await.0, eur(10));
+        assert_eq!(amounts(db, account).await.0, eur(10));
         verify(db).await.unwrap();
     }
 
-    async fn one_hold_placed_fifty_times_at_once_holds_once(db) {
+    async fn one_hold_placed_fifty_times_concurrently_holds_once(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         let outcomes = all_at_once(db, std::iter::repeat_n(hold(account, "c1", eur(2)), 50)).await;
-        let fresh = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Did::Held(hold)) if !hold.already));
+        let fresh = outcomes.into_iter().filter(|outcome| matches!(outcome, Ok(Outcome::Held(hold)) if !hold.already));
         assert_eq!(fresh.count(), 1);
-        assert_eq!(standing(db, account).await.1, eur(2));
+        assert_eq!(amounts(db, account).await.1, eur(2));
         verify(db).await.unwrap();
     }
 
-    async fn a_hold_that_everybody_ends_at_once_is_ended_once(db) {
+    async fn a_hold_ended_concurrently_ends_once(db) {
         let db = &wide(db).await;
         let account = customer_with(db, eur(100)).await;
         for number in 0..20 {
-            act(db, hold(account, &format!("c{number}"), eur(2))).await.unwrap();
+            run(db, hold(account, &format!("c{number}"), eur(2))).await.unwrap();
         }
         let later = NOW.plus(MINUTE * 10);
         let mut tasks = JoinSet::new();
         for number in 0..20 {
             let name = format!("c{number}");
             for wanted in [
-                Act::Capture(call(account, &name, eur(1))), super::release(&name), Act::Expire, renew(&name, eur(3)),
-                Act::Debit(call(account, &format!("d{number}"), eur(3))),
+                Action::Capture(call(account, &name, eur(1))), release(&name), Action::Expire, renew(&name, eur(3)),
+                Action::Debit(call(account, &format!("d{number}"), eur(3))),
             ] {
                 let db = db.clone();
-                tasks.spawn(async move { act_at(&db, wanted, later).await });
+                tasks.spawn(async move { run_at(&db, wanted, later).await });
             }
         }
         for outcome in tasks.join_all().await {
             assert!(matches!(outcome, Ok(_) | Err(LedgerError::NoHold { .. } | LedgerError::Insufficient { .. })), "{outcome:?}");
         }
         // Renewed holds have expired by now, too; after their end nothing is held.
-        while let Did::Expired(1..) = act_at(db, Act::Expire, later).await.unwrap() {}
-        assert_eq!(standing(db, account).await.1, eur(0));
+        while let Outcome::Expired(1..) = run_at(db, Action::Expire, later).await.unwrap() {}
+        assert_eq!(amounts(db, account).await.1, eur(0));
         verify(db).await.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while customers order numbers of a moody carrier.
+//! The real program, killed at random moments while customers order from an unreliable DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,15 +11,16 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::{AccountId, Currency, Money, Role, Time};
 
-use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
-use crate::coverage::examples::key;
-use crate::decks::upstream;
-use crate::upstreams::wanted;
 use crate::world::carrier::{CarrierServer, Says};
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::numbers::{
+    AMSTERDAM, count_transactions, free_numbers, inventory_csv, inventory_groups, new_trunk_id, upload_inventory,
+};
+use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::fixtures::{count, key};
 use crate::world::process::{self, Process};
-use crate::world::{PASSWORD, people};
+use crate::world::{PASSWORD, accounts};
 
 const ROUNDS: u8 = 3;
 const CUSTOMERS: usize = 4;
@@ -28,7 +29,7 @@ const MOODS: [Says; 7] =
     [Says::Active, Says::Pending, Says::Active, Says::Away, Says::Refused, Says::Active, Says::Away];
 
 both! {
-    async fn whenever_the_program_is_killed_every_order_ends_with_a_number_or_its_money_back(db) {
+    async fn every_order_ends_active_or_refunded_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
         let carrier = CarrierServer::start(&MOODS.repeat(200)).await;
         let carrier_settings = carrier.settings();
@@ -37,14 +38,14 @@ both! {
         let emails = people_with_money(db).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let admin = sign_in(&node, ADMIN).await;
-        let upstream = upstream(&admin, wanted()).await;
-        hand_in(&admin, &upstream, &sheet(31_201_000_000, 2_000, AMSTERDAM)).await.expect(202);
+        let upstream = create_upstream(&admin, upstream_body()).await;
+        upload_inventory(&admin, &upstream, &inventory_csv(31_201_000_000, 2_000, AMSTERDAM)).await.expect(202);
         node.advance(1).await;
         let mut callers = Vec::new();
         for email in &emails {
-            callers.push((email.clone(), trunk_of(&sign_in(&node, email).await).await));
+            callers.push((email.clone(), new_trunk_id(&sign_in(&node, email).await).await));
         }
-        let group = groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
+        let group = inventory_groups(&sign_in(&node, &emails[0]).await, "").await[0]["id"].as_str().unwrap().to_owned();
         let mut unanswered = Vec::new();
         for _ in 0..ROUNDS {
             let mut load = JoinSet::new();
@@ -67,7 +68,7 @@ both! {
         for (email, key, body) in unanswered {
             sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
         }
-        // What the dead programs held is free when their leases end; a carrier is asked once an hour at least.
+        // Jobs of killed processes are free when their leases end; the DID supplier is asked at least once an hour.
         for _ in 0..4 {
             node.advance(3600).await;
         }
@@ -76,9 +77,9 @@ both! {
         let failed = count(db, "SELECT COUNT(*) FROM number_orders WHERE status = 'failed'").await;
         assert!(active > 0 && failed > 0);
         assert_eq!(active + failed, orders);
-        assert_eq!((posted(db, "number_order").await, posted(db, "number_refund").await), (orders, failed));
+        assert_eq!((count_transactions(db, "number_order").await, count_transactions(db, "number_refund").await), (orders, failed));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
-        assert_eq!(free(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
+        assert_eq!(free_numbers(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
         drop(node);
         for what in ["ledger", "audit"] {
             let verified = process::run(db, folder.path(), &[], &[what, "verify"]);
@@ -94,12 +95,12 @@ async fn people_with_money(db: &TestDb) -> Vec<String> {
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let now = Time::from_millis(0);
-            let carrier = people::live_account(conn, ADMIN, now).await?;
-            people::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
+            let carrier = accounts::live_account(conn, ADMIN, now).await?;
+            accounts::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
             let mut accounts = Vec::new();
             for email in emails {
-                let account = people::live_account(conn, email, now).await?;
-                people::user_of(conn, account, email, Role::Customer, Some(hash.clone()), now).await?;
+                let account = accounts::live_account(conn, email, now).await?;
+                accounts::user_of(conn, account, email, Role::Customer, Some(hash.clone()), now).await?;
                 accounts.push(account);
             }
             Ok::<_, DbError>(accounts)
@@ -128,7 +129,7 @@ async fn sign_in(node: &Process, email: &str) -> Client {
     node.bearing(session["access_token"].as_str().unwrap())
 }
 
-/// Orders one number after another until nobody answers any more; tells what was not answered.
+/// Orders numbers until the service stops answering; returns the unanswered orders.
 async fn order_again_and_again(
     caller: &Client,
     email: String,

@@ -1,13 +1,17 @@
-//! The months after the first.
+//! Monthly renewals.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
 
-use super::{AMSTERDAM, FIRST, buyer, free, numbers, offered, order, posted, told};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::notifications::notification_codes;
+use crate::world::fixtures::numbers::{
+    AMSTERDAM, FIRST_MONTH_CENTS, count_transactions, create_group, customer_with_trunk, free_numbers, list_numbers,
+    order_number,
+};
 
 const DAY: u64 = 24 * 3600;
 const CORA: &str = "cora@customer.example";
@@ -16,10 +20,10 @@ async fn cora(world: &World) -> Client {
     world.sign_in(CORA).await.into_client()
 }
 
-/// Lets time pass, step by step, until the customer is told of this.
+/// Advances the clock in steps until the customer has this notification.
 async fn pass_until(world: &World, step: u64, code: &str) {
     for _ in 0..100 {
-        if told(&cora(world).await).await.iter().any(|known| known == code) {
+        if notification_codes(&cora(world).await).await.iter().any(|known| known == code) {
             return;
         }
         world.advance(step).await;
@@ -31,10 +35,10 @@ both! {
     async fn a_year_of_renewals_is_twelve_months_in_the_ledger(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let group = offered(&world, &admin, 1, AMSTERDAM).await;
-        let (customer, trunk) = buyer(&world, CORA, 10_000).await;
-        order(&customer, &group, &trunk).await.expect(201);
-        let first = numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
+        let group = create_group(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = customer_with_trunk(&world, CORA, 10_000).await;
+        order_number(&customer, &group, &trunk).await.expect(201);
+        let first = list_numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
         for _ in 0..73 {
             world.advance(5 * DAY).await;
         }
@@ -47,50 +51,50 @@ both! {
         assert_eq!(renewals.len(), 12);
         assert!(renewals.iter().all(|line| line["amount"]["amount"] == "-1.50"), "{renewals:?}");
         assert_eq!(of("number_order").len(), 1);
-        let next = numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
+        let next = list_numbers(&customer).await[0]["next_renewal_at"].as_str().unwrap().to_owned();
         assert_eq!(next[4..], first[4..], "a year later, the same day and hour");
         assert_ne!(next[..4], first[..4]);
         world.end().await;
     }
 
-    async fn a_number_that_is_not_paid_for_three_times_is_released(db) {
+    async fn a_number_with_three_unpaid_renewals_is_released(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let group = offered(&world, &admin, 1, AMSTERDAM).await;
-        let (customer, trunk) = buyer(&world, CORA, FIRST).await;
-        order(&customer, &group, &trunk).await.expect(201);
+        let group = create_group(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = customer_with_trunk(&world, CORA, FIRST_MONTH_CENTS).await;
+        order_number(&customer, &group, &trunk).await.expect(201);
         let failures = |news: &[String]| news.iter().filter(|code| *code == "number.renewal_failed").count();
         pass_until(&world, DAY, "number.renewal_ahead").await;
-        assert_eq!(failures(&told(&cora(&world).await).await), 0, "the warning comes before");
+        assert_eq!(failures(&notification_codes(&cora(&world).await).await), 0, "the warning comes before");
         pass_until(&world, DAY / 4, "number.renewal_failed").await;
-        assert_eq!(numbers(&cora(&world).await).await.len(), 1, "it still works");
+        assert_eq!(list_numbers(&cora(&world).await).await.len(), 1, "it still works");
         world.advance(DAY).await;
-        assert_eq!(failures(&told(&cora(&world).await).await), 2);
+        assert_eq!(failures(&notification_codes(&cora(&world).await).await), 2);
         world.advance(DAY).await;
         let customer = cora(&world).await;
-        assert!(told(&customer).await.contains(&"number.released".to_owned()));
-        assert!(numbers(&customer).await.is_empty());
-        assert_eq!(free(&world.node.app.db).await, 1);
-        assert_eq!(posted(&world.node.app.db, "number_renewal").await, 0);
-        let subjects: Vec<String> = world.letters().await.into_iter().map(|letter| letter.subject).collect();
+        assert!(notification_codes(&customer).await.contains(&"number.released".to_owned()));
+        assert!(list_numbers(&customer).await.is_empty());
+        assert_eq!(free_numbers(&world.node.app.db).await, 1);
+        assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 0);
+        let subjects: Vec<String> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
         assert_eq!(subjects.iter().filter(|subject| subject.contains("could not renew")).count(), 2);
         assert_eq!(subjects.iter().filter(|subject| subject.contains("was released")).count(), 1);
         world.end().await;
     }
 
-    async fn a_renewal_that_failed_is_made_up_for_when_there_is_money(db) {
+    async fn a_failed_renewal_is_caught_up_after_a_top_up(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let group = offered(&world, &admin, 1, AMSTERDAM).await;
-        let (customer, trunk) = buyer(&world, CORA, FIRST).await;
-        order(&customer, &group, &trunk).await.expect(201);
-        let due = numbers(&customer).await[0]["next_renewal_at"].clone();
+        let group = create_group(&world, &admin, 1, AMSTERDAM).await;
+        let (customer, trunk) = customer_with_trunk(&world, CORA, FIRST_MONTH_CENTS).await;
+        order_number(&customer, &group, &trunk).await.expect(201);
+        let due = list_numbers(&customer).await[0]["next_renewal_at"].clone();
         pass_until(&world, DAY / 2, "number.renewal_failed").await;
         world.top_up(&customer.account_id, 5000).await;
         world.advance(DAY).await;
         let customer = cora(&world).await;
-        assert_eq!(posted(&world.node.app.db, "number_renewal").await, 1);
-        let number = &numbers(&customer).await[0];
+        assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 1);
+        let number = &list_numbers(&customer).await[0];
         assert_ne!(number["next_renewal_at"], due);
         assert_eq!(number["monthly"], json!({"amount_minor": 150, "currency": "EUR"}));
         world.end().await;

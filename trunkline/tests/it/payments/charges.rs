@@ -1,4 +1,4 @@
-//! Saved cards that are charged while their holders are away.
+//! Charges to saved cards.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,12 +9,13 @@ use identity::onboarding::Event;
 use serde_json::{Value, json};
 use values::{Currency, Money};
 
-use super::{LATER_DECLINED, VISA, balance, count, exec, posted, save_card};
-use crate::cards::audited;
-use crate::onboarding::happens;
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::audit::audit_rows;
+use crate::world::fixtures::onboarding::apply_event;
+use crate::world::fixtures::payments::{DECLINED_LATER, VISA, count_topups, ledger_cents, save_card};
+use crate::world::fixtures::{count, execute};
 use crate::world::payer::fresh_key;
 
 fn charge(session: &Session, method: &Value) -> NewCharge {
@@ -27,7 +28,7 @@ fn charge(session: &Session, method: &Value) -> NewCharge {
 }
 
 both! {
-    async fn a_saved_card_is_charged_once_however_often_it_is_asked_for(db) {
+    async fn a_saved_card_is_charged_once_however_often_it_is_requested(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
@@ -38,10 +39,10 @@ both! {
         assert!(charged.iter().all(|one| one.payment == charged[0].payment && one.decline.is_none()), "{charged:?}");
         assert!(charged.iter().any(|one| one.status == PaymentStatus::Completed), "{charged:?}");
         world.settle().await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 1);
-        // The answer to the charge or the callback, whichever was first.
-        let outcomes: Vec<String> = audited(db, "recharge.settle").await.into_iter().map(|(_, outcome)| outcome).collect();
+        // The response to the charge or the webhook, whichever was first.
+        let outcomes: Vec<String> = audit_rows(db, "recharge.settle").await.into_iter().map(|(_, outcome)| outcome).collect();
         assert_eq!(outcomes, ["success"]);
         let listed = cora.get("/payments/topups").await.ok();
         assert_eq!((&listed["data"][0]["status"], &listed["data"][0]["amount_minor"]), (&json!("completed"), &json!(5000)));
@@ -50,19 +51,19 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_is_declined_takes_nothing_and_says_why(db) {
+    async fn a_declined_charge_takes_nothing_and_says_why(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        let declining = charge(&cora, &save_card(&world, &cora, LATER_DECLINED).await);
+        let declining = charge(&cora, &save_card(&world, &cora, DECLINED_LATER).await);
         let charged = payments::charge(&world.node.app, declining).await.unwrap();
         assert_eq!((charged.status, charged.decline.as_deref()), (PaymentStatus::Failed, Some("card_declined")));
         world.settle().await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (0, 0));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (0, 0));
         assert_eq!(cora.get("/payments/topups").await.ok()["data"][0]["status"], "failed");
         world.end().await;
     }
 
-    async fn a_charge_whose_node_died_amid_it_is_made_by_another_once_it_can_no_longer_be_under_way(db) {
+    async fn a_charge_of_a_dead_node_is_made_by_another_after_its_lease(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let work = (world.node.app.clone(), charge(&cora, &save_card(&world, &cora, VISA).await));
@@ -70,18 +71,18 @@ both! {
             Box::pin(payments::claim_charge(conn, app, charge, app.clock.now()))
         });
         let payment = claim.await.unwrap();
-        exec(db, "UPDATE payments SET sending_until = created_at + 180000 WHERE purpose = 'recharge'").await;
+        execute(db, "UPDATE payments SET sending_until = created_at + 180000 WHERE purpose = 'recharge'").await;
 
         let charged = payments::run_charge(&world.node.app, payment).await.unwrap();
         assert_eq!(charged.status, PaymentStatus::Pending);
         world.advance(120).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (0, 0));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (0, 0));
         world.advance(3600).await;
-        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         world.end().await;
     }
 
-    async fn a_charge_that_a_crash_cut_off_is_finished_by_the_poller(db) {
+    async fn a_charge_interrupted_by_a_crash_is_finished_by_the_poller(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
         let cora = world.customer("cora@customer.example").await;
         save_card(&world, &cora, VISA).await;
@@ -98,42 +99,42 @@ both! {
                 claim.await.unwrap()
             }
         };
-        // Before the provider heard of it, and after it had charged the card.
+        // Interrupted before the provider got the request, and after it had charged the card.
         let charges = [charge(&cora, &method), charge(&cora, &method)];
         claim(charges[0].clone()).await;
         let unanswered = claim(charges[1].clone()).await;
         let busy = cora.with_key(fresh_key()).delete(&format!("/payments/methods/{}", method["id"].as_str().unwrap())).await;
         busy.problem(409, "resource.in_use");
         payments::run_charge(&app, unanswered).await.unwrap();
-        exec(db, "UPDATE payments SET status = 'pending', provider_order_id = NULL, poll_at = 0 WHERE status = 'completed' AND purpose = 'recharge'").await;
+        execute(db, "UPDATE payments SET status = 'pending', provider_order_id = NULL, poll_at = 0 WHERE status = 'completed' AND purpose = 'recharge'").await;
         world.advance(120).await;
         for NewCharge { account, key, .. } in charges {
             let charged = payments::find_charge(&mut app.db.read().await.unwrap(), account, key).await.unwrap().unwrap();
             assert_eq!(charged.status, PaymentStatus::Completed);
         }
-        assert_eq!((balance(db, &cora).await, posted(db).await), (10_000, 2));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (10_000, 2));
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 2);
         world.end().await;
     }
 
-    async fn a_charge_that_a_suspension_overtook_waits_and_lapses(db) {
+    async fn a_charge_of_a_suspended_account_waits_and_lapses(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let charge = charge(&cora, &save_card(&world, &cora, VISA).await);
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         let app = &world.node.app;
         assert_eq!(payments::charge(app, charge.clone()).await.unwrap().status, PaymentStatus::Pending);
         world.advance(120).await;
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE amount IS NOT NULL").await, 0);
         world.advance(24 * 3600).await;
-        happens(&world, &cora, Event::Reinstated).await;
+        apply_event(&world, &cora, Event::Reinstated).await;
         assert_eq!(payments::charge(app, NewCharge { key: uuid(), ..charge }).await.unwrap().status, PaymentStatus::Completed);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'expired'").await, 1);
-        assert_eq!((balance(db, &cora).await, posted(db).await), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (5_000, 1));
         world.end().await;
     }
 
-    async fn nobody_is_charged_with_the_card_of_another(db) {
+    async fn another_accounts_card_cannot_be_charged(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let dora = world.customer("dora@customer.example").await;

@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while customers top up.
+//! The real program, killed at random moments while customers top up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,32 +8,33 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::Role;
 
-use super::{count, euros, posted};
+use crate::world::accounts::{self, Person};
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::payments::{amount_body, count_topups};
 use crate::world::payer::fresh_key;
-use crate::world::people::{self, Person};
 use crate::world::process::{self, Process};
 
 const ROUNDS: u8 = 3;
 const CUSTOMERS: usize = 4;
 const SETTINGS: [(&str, &str); 2] = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")];
 
-/// What customers did before the power went.
+/// What customers did before the kill.
 #[derive(Default)]
 struct Done {
     /// How many top-ups were asked for.
     asked: i64,
     /// Requests that were not answered: who asked, under which key.
     unanswered: Vec<(String, Uuid)>,
-    /// Orders whose checkout took the money.
+    /// Orders that were paid at the checkout.
     paid: Vec<String>,
 }
 
 both! {
-    async fn whenever_the_program_is_killed_what_was_paid_is_credited_once(db) {
+    async fn payments_are_credited_once_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let customers = people::insert(db, Role::Customer, CUSTOMERS).await;
+        let customers = accounts::insert(db, Role::Customer, CUSTOMERS).await;
         let mut done = Done::default();
         for _ in 0..ROUNDS {
             let mut node = Process::serve(db, folder.path(), &SETTINGS);
@@ -60,17 +61,17 @@ both! {
         let node = Process::serve(db, folder.path(), &SETTINGS);
         for (email, key) in &done.unanswered {
             let again = node.sign_in(email).await.with_key(*key);
-            again.post("/payments/topups", euros(1_000)).await.expect(201);
+            again.post("/payments/topups", amount_body(1_000)).await.expect(201);
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, done.asked);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, done.asked);
-        // What the dead programs held is free when their leases end.
+        // Jobs of killed processes are free when their leases end.
         for _ in 0..3 {
             node.advance(600).await;
         }
         let completed = count(db, "SELECT COUNT(*) FROM sandbox_orders WHERE state = 'completed'").await;
         assert!(usize::try_from(completed).unwrap() >= done.paid.len());
-        assert_eq!(posted(db).await, completed);
+        assert_eq!(count_topups(db).await, completed);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE status = 'completed'").await, completed);
         for order in &done.paid {
             let sql = "SELECT COUNT(*) FROM payments WHERE status = 'completed' AND provider_order_id = $1";
@@ -85,14 +86,14 @@ both! {
     }
 }
 
-/// Tops up and pays, one after another, until nobody answers any more.
+/// Makes top-ups and pays them until the service stops answering.
 async fn top_up_again_and_again(caller: &Client, email: String) -> Done {
     let mut done = Done::default();
     let payer = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     loop {
         let key = fresh_key();
         done.asked += 1;
-        let request = caller.with_key(key).request(reqwest::Method::POST, "/payments/topups").json(&euros(1_000));
+        let request = caller.with_key(key).request(reqwest::Method::POST, "/payments/topups").json(&amount_body(1_000));
         let answered = match request.send().await {
             Ok(answer) => answer.json::<Value>().await.ok(),
             Err(_) => None,

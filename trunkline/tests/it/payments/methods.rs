@@ -6,11 +6,12 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{VISA, count, save_card};
-use crate::onboarding::{happens, prospect};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::onboarding::{apply_event, sign_up};
+use crate::world::fixtures::payments::{VISA, save_card};
 use crate::world::payer::{Payer, fresh_key, set_up_card};
 
 const AMEX: &str = "378282246310005";
@@ -35,7 +36,7 @@ fn card(last4: &str, is_default: bool) -> (String, bool) {
 }
 
 both! {
-    async fn a_card_is_shown_at_a_checkout_and_saved(db) {
+    async fn a_card_is_entered_at_the_checkout_and_saved(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         assert_eq!(saved(&cora).await, Vec::<Value>::new());
@@ -51,9 +52,9 @@ both! {
         world.end().await;
     }
 
-    async fn a_card_that_was_verified_is_saved_too(db) {
+    async fn a_verified_card_is_saved_too(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
         Payer::at(&set_up_card(&petra).await).choose(&world, &[("action", "decline")]).await;
         assert_eq!(digits(&petra).await, []);
         Payer::at(&set_up_card(&petra).await).pay(&world, MASTERCARD).await;
@@ -61,7 +62,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_payer_is_sent_back_only_where_the_carrier_allows(db) {
+    async fn a_payer_returns_only_to_allowed_urls(db) {
         let world = World::with(db, &[("TRUNKLINE_RETURN_ORIGINS", "https://portal.example")]).await;
         let cora = world.customer("cora@customer.example").await;
         for elsewhere in ["https://evil.example/", "http://portal.example/", "https://portal.example@evil.example/", "/back", ""] {
@@ -106,7 +107,7 @@ both! {
         world.end().await;
     }
 
-    async fn the_default_goes_last(db) {
+    async fn the_default_card_is_deleted_last(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let visa = save_card(&world, &cora, VISA).await;
@@ -123,11 +124,11 @@ both! {
         world.end().await;
     }
 
-    async fn a_suspended_account_keeps_its_cards_as_they_are(db) {
+    async fn a_suspended_account_cannot_change_its_cards(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let visa = save_card(&world, &cora, VISA).await;
-        happens(&world, &cora, Event::Suspended).await;
+        apply_event(&world, &cora, Event::Suspended).await;
         let keyed = || cora.with_key(fresh_key());
         let return_url = format!("http://{}/", world.node.public);
         keyed().post("/payments/methods", json!({"return_url": return_url})).await.problem(403, "account.not_active");

@@ -1,4 +1,4 @@
-//! Balances that refill themselves through a provider that is not always there.
+//! Auto-recharge through an unreliable provider.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,11 +6,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
-use super::revolut::save_card;
-use super::{balance, count, euros};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::engines::both;
+use crate::world::fixtures::count;
+use crate::world::fixtures::payments::{amount_body, ledger_cents, save_revolut_card};
 use crate::world::payer::fresh_key;
 use crate::world::revolut::RevolutServer;
 
@@ -18,19 +18,19 @@ const CORA: &str = "cora@customer.example";
 const RECHARGES: &str = "SELECT COUNT(*) FROM payments WHERE purpose = 'recharge'";
 const OPEN_ATTEMPTS: &str = "SELECT COUNT(*) FROM recharge_attempts WHERE status = 'open'";
 
-/// A customer whose balance refills itself by 50 euros below 20, from a card that nobody can charge now.
+/// A customer with auto-recharge of 50 EUR below 20 EUR, and an unreachable provider.
 async fn unheard(world: &World, revolut: &RevolutServer) -> Session {
     let cora = world.customer(CORA).await;
-    let card = save_card(world, revolut, &cora).await;
-    revolut.goes_away();
-    let wanted = json!({"enabled": true, "threshold": euros(2_000), "recharge_amount": euros(5_000),
+    let card = save_revolut_card(world, revolut, &cora).await;
+    revolut.stop();
+    let wanted = json!({"enabled": true, "threshold": amount_body(2_000), "recharge_amount": amount_body(5_000),
                         "payment_method_id": card["id"]});
     cora.with_key(fresh_key()).call(Method::PUT, "/account/auto-recharge", Some(wanted)).await.ok();
     world.settle().await;
     cora
 }
 
-/// Why recharges failed, by what the customer was told.
+/// The reasons in the customer's notifications of failed recharges.
 async fn failures(world: &World) -> Vec<Value> {
     let told = world.sign_in(CORA).await.get("/notifications").await.ok();
     let failed = told["data"].as_array().unwrap().iter().filter(|news| news["code"] == "recharge.failed");
@@ -43,13 +43,13 @@ async fn make(world: &World, cora: &Session, status: &str) {
     world.settle().await;
 }
 
-/// The charges that the provider heard of.
+/// The charges that reached the provider.
 fn charges(revolut: &RevolutServer) -> usize {
     revolut.orders("payment").iter().filter(|order| order["amount"] == 5_000).count()
 }
 
 both! {
-    async fn a_recharge_that_the_provider_keeps_waiting_ends_with_its_payment(db) {
+    async fn a_recharge_kept_waiting_by_the_provider_ends_with_its_payment(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
@@ -57,44 +57,44 @@ both! {
             world.advance(600).await;
         }
         assert_eq!((count(db, RECHARGES).await, count(db, OPEN_ATTEMPTS).await), (1, 1));
-        revolut.comes_back();
+        revolut.restart();
         revolut.next_charge("declined", Some("insufficient_funds"));
         world.advance(1_800).await;
         assert_eq!(failures(&world).await, ["insufficient_funds"]);
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
-        // The card rests for an hour, and is tried again.
+        // The card is tried again after an hour.
         world.advance(3_601).await;
-        assert_eq!((balance(db, &cora).await, charges(&revolut), count(db, RECHARGES).await), (5_000, 2, 2));
+        assert_eq!((ledger_cents(db, &cora).await, charges(&revolut), count(db, RECHARGES).await), (5_000, 2, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
         world.end().await;
     }
 
-    async fn a_recharge_that_went_through_unheard_is_followed_by_what_is_lacking_still(db) {
+    async fn a_recharge_paid_unnoticed_is_followed_by_the_missing_amount(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
         world.use_up(&cora.account_id, 7_000).await;
-        revolut.comes_back();
+        revolut.restart();
         world.advance(1_800).await;
-        assert_eq!((balance(db, &cora).await, count(db, RECHARGES).await), (3_000, 2));
+        assert_eq!((ledger_cents(db, &cora).await, count(db, RECHARGES).await), (3_000, 2));
         assert_eq!(count(db, OPEN_ATTEMPTS).await, 0);
         assert!(failures(&world).await.is_empty());
         world.end().await;
     }
 
-    async fn a_recharge_that_a_suspension_overtook_lapses_and_is_decided_anew(db) {
+    async fn a_recharge_of_a_suspended_account_lapses_and_is_decided_again(db) {
         let revolut = RevolutServer::start().await;
         let world = revolut.world(db).await;
         let cora = unheard(&world, &revolut).await;
         make(&world, &cora, "suspended").await;
-        revolut.comes_back();
+        revolut.restart();
         for _ in 0..6 {
             world.advance(12 * 3_600).await;
         }
         assert_eq!((count(db, RECHARGES).await, count(db, OPEN_ATTEMPTS).await), (1, 0));
         assert_eq!((charges(&revolut), failures(&world).await.len()), (0, 1));
         make(&world, &cora, "approved").await;
-        assert_eq!((balance(db, &cora).await, charges(&revolut)), (5_000, 1));
+        assert_eq!((ledger_cents(db, &cora).await, charges(&revolut)), (5_000, 1));
         world.end().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Topping up at a checkout.
+//! Top-ups at the checkout.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,14 +11,17 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use values::{AccountId, PaymentId, Time};
 
-use super::{VISA, balance, begin_topup, count, euros, exec, posted, top_up, topup};
-use crate::cards::{audited, beta_status, call_back, webhook};
-use crate::onboarding::{happens, prospect};
 use crate::world::World;
 use crate::world::engines::{TestDb, both, uuid};
+use crate::world::fixtures::audit::audit_rows;
+use crate::world::fixtures::onboarding::{apply_event, beta_status, sign_up};
+use crate::world::fixtures::payments::{
+    VISA, amount_body, begin_topup, complete_topup, count_topups, get_topup, ledger_cents, send_webhook, webhook_row,
+};
+use crate::world::fixtures::{count, execute};
 use crate::world::payer::{Payer, fresh_key};
 
-/// A top-up of 25 euros whose request never came to its end, with the order that the provider has opened for it.
+/// An interrupted top-up of 25 EUR, with the order that the provider opened for it, if any.
 struct CutOff {
     id: PaymentId,
     account: AccountId,
@@ -30,7 +33,7 @@ struct CutOff {
 async fn cut_off(db: &TestDb, begun: CutOff) {
     let insert = db.tx(begun, |conn, CutOff { id, account, key, order, now }| {
         Box::pin(async move {
-            let digest = sha256(euros(2_500).to_string().as_bytes()).to_vec();
+            let digest = sha256(amount_body(2_500).to_string().as_bytes()).to_vec();
             conn.exec(
                 "INSERT INTO payments (id, account_id, purpose, status, provider, amount, currency, refunded,
                                        request_key, request_digest, poll_at, created_at, updated_at)
@@ -54,7 +57,7 @@ async fn cut_off(db: &TestDb, begun: CutOff) {
 }
 
 both! {
-    async fn what_is_paid_at_the_checkout_lands_in_the_ledger(db) {
+    async fn a_payment_at_the_checkout_is_posted_to_the_ledger(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
@@ -65,26 +68,26 @@ both! {
         assert!(page.contains("<h1>Top up by EUR 25.00</h1>") && page.contains(">Pay EUR 25.00</button>"), "{page}");
         assert!(!page.contains("<script"));
 
-        let pending = topup(&cora, &opened).await;
+        let pending = get_topup(&cora, &opened).await;
         assert_eq!((&pending["status"], &pending["balance_after_minor"]), (&json!("pending"), &Value::Null));
         payer.pay(&world, VISA).await;
-        let completed = topup(&cora, &opened).await;
+        let completed = get_topup(&cora, &opened).await;
         assert_eq!((&completed["status"], &completed["balance_after_minor"]), (&json!("completed"), &json!(2500)));
         assert!(completed["completed_at"].is_string());
         let id = completed["id"].as_str().unwrap();
         assert_eq!(cora.get(&format!("/payments/topups/{id}")).await.ok(), completed);
-        assert_eq!(balance(db, &cora).await, 2_500);
+        assert_eq!(ledger_cents(db, &cora).await, 2_500);
         assert!(String::from_utf8(payer.call(Method::GET).await.bytes).unwrap().contains("This is paid."));
 
-        assert_eq!(top_up(&world, &cora, 1_099).await["balance_after_minor"], 3_599);
-        assert_eq!(audited(db, "topup.create").await, vec![(Some("customer".to_owned()), "success".to_owned()); 2]);
-        assert_eq!(audited(db, "topup.settle").await, vec![webhook("success"); 2]);
+        assert_eq!(complete_topup(&world, &cora, 1_099).await["balance_after_minor"], 3_599);
+        assert_eq!(audit_rows(db, "topup.create").await, vec![(Some("customer".to_owned()), "success".to_owned()); 2]);
+        assert_eq!(audit_rows(db, "topup.settle").await, vec![webhook_row("success"); 2]);
         // A card that pays once is not kept.
         assert_eq!(cora.get("/payments/methods").await.ok()["data"], json!([]));
         world.end().await;
     }
 
-    async fn who_is_declined_or_walks_away_pays_nothing_and_may_try_again(db) {
+    async fn a_declined_or_cancelled_top_up_takes_nothing_and_can_be_repeated(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let choices: [&[(&str, &str)]; 3] =
@@ -92,71 +95,71 @@ both! {
         for choice in choices {
             let opened = begin_topup(&cora, 2_500).await;
             Payer::at(&opened).choose(&world, choice).await;
-            assert_eq!(topup(&cora, &opened).await["status"], "failed");
+            assert_eq!(get_topup(&cora, &opened).await["status"], "failed");
         }
-        assert_eq!((balance(db, &cora).await, posted(db).await), (0, 0));
-        top_up(&world, &cora, 2_500).await;
-        assert_eq!(audited(db, "topup.settle").await, [webhook("failure"), webhook("failure"), webhook("failure"), webhook("success")]);
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (0, 0));
+        complete_topup(&world, &cora, 2_500).await;
+        assert_eq!(audit_rows(db, "topup.settle").await, [webhook_row("failure"), webhook_row("failure"), webhook_row("failure"), webhook_row("success")]);
         world.end().await;
     }
 
-    async fn a_top_up_that_nobody_pays_expires_after_a_day(db) {
+    async fn an_unpaid_top_up_expires_after_a_day(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
         world.advance(23 * 3600).await;
         let cora = world.sign_in("cora@customer.example").await;
-        assert_eq!(topup(&cora, &opened).await["status"], "pending");
+        assert_eq!(get_topup(&cora, &opened).await["status"], "pending");
         world.advance(3600).await;
         let cora = world.sign_in("cora@customer.example").await;
-        assert_eq!(topup(&cora, &opened).await["status"], "expired");
+        assert_eq!(get_topup(&cora, &opened).await["status"], "expired");
         Payer::at(&opened).pay(&world, VISA).await;
-        assert_eq!((topup(&cora, &opened).await["status"].clone(), balance(db, &cora).await), (json!("expired"), 0));
+        assert_eq!((get_topup(&cora, &opened).await["status"].clone(), ledger_cents(db, &cora).await), (json!("expired"), 0));
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments WHERE poll_at IS NOT NULL").await, 0);
         world.end().await;
     }
 
-    async fn an_order_that_was_paid_counts_though_its_top_up_has_expired(db) {
+    async fn a_paid_order_counts_after_its_top_up_expired(db) {
         let world = World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", "drop")]).await;
         let cora = world.customer("cora@customer.example").await;
         let opened = begin_topup(&cora, 2_500).await;
         let payer = Payer::at(&opened);
         payer.pay(&world, VISA).await;
-        exec(db, "UPDATE payments SET status = 'expired', poll_at = NULL").await;
+        execute(db, "UPDATE payments SET status = 'expired', poll_at = NULL").await;
         for event in ["order_completed", "order_cancelled", "order_failed"] {
-            call_back(&world, payer.order_id(), event, world.node.app.clock.now()).await.ok();
+            send_webhook(&world, payer.order_id(), event, world.node.app.clock.now()).await.ok();
             world.settle().await;
-            assert_eq!(topup(&cora, &opened).await["status"], "completed");
+            assert_eq!(get_topup(&cora, &opened).await["status"], "completed");
         }
-        assert_eq!((balance(db, &cora).await, posted(db).await), (2_500, 1));
+        assert_eq!((ledger_cents(db, &cora).await, count_topups(db).await), (2_500, 1));
         world.end().await;
     }
 
-    async fn whoever_was_let_in_may_top_up_and_the_first_one_makes_it_live(db) {
+    async fn an_approved_prospect_can_top_up_and_the_first_makes_it_live(db) {
         let world = World::start(db).await;
-        let petra = prospect(&world, "petra@prospect.example").await;
-        let refused = petra.with_key(fresh_key()).post("/payments/topups", euros(2_500)).await;
+        let petra = sign_up(&world, "petra@prospect.example").await;
+        let refused = petra.with_key(fresh_key()).post("/payments/topups", amount_body(2_500)).await;
         refused.problem(403, "account.not_active");
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 0);
 
-        happens(&world, &petra, Event::Approved).await;
-        happens(&world, &petra, Event::KybSubmitted).await;
-        happens(&world, &petra, Event::KybApproved).await;
+        apply_event(&world, &petra, Event::Approved).await;
+        apply_event(&world, &petra, Event::KybSubmitted).await;
+        apply_event(&world, &petra, Event::KybApproved).await;
         assert_eq!(beta_status(&petra).await, "beta_approved");
-        happens(&world, &petra, Event::Suspended).await;
-        top_up(&world, &petra, 2_500).await;
+        apply_event(&world, &petra, Event::Suspended).await;
+        complete_topup(&world, &petra, 2_500).await;
         assert_eq!(beta_status(&petra).await, "live");
-        happens(&world, &petra, Event::Reinstated).await;
+        apply_event(&world, &petra, Event::Reinstated).await;
         assert_eq!(petra.get("/account").await.ok()["onboarding_status"], "approved");
-        assert_eq!(balance(db, &petra).await, 2_500);
+        assert_eq!(ledger_cents(db, &petra).await, 2_500);
         world.end().await;
     }
 
-    async fn fifty_requests_with_one_key_open_one_order_and_hear_the_same(db) {
+    async fn fifty_requests_with_one_key_open_one_order(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let keyed = cora.with_key(fresh_key());
-        let answers = join_all((0..50).map(|_| keyed.post("/payments/topups", euros(2_500)))).await;
+        let answers = join_all((0..50).map(|_| keyed.post("/payments/topups", amount_body(2_500)))).await;
         for answer in &answers {
             assert_eq!((answer.status, &answer.bytes), (201, &answers[0].bytes), "{}", answer.body);
         }
@@ -164,12 +167,12 @@ both! {
         assert_eq!(fresh.count(), 1);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 1);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, 1);
-        keyed.post("/payments/topups", euros(2_600)).await.problem(409, "idempotency.conflict");
+        keyed.post("/payments/topups", amount_body(2_600)).await.problem(409, "idempotency.conflict");
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 1);
         world.end().await;
     }
 
-    async fn a_top_up_that_a_crash_cut_off_is_completed_by_its_retry_and_by_no_other_body(db) {
+    async fn an_interrupted_top_up_is_completed_by_its_retry_with_the_same_body(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let account: AccountId = cora.account_id.parse().unwrap();
@@ -179,51 +182,51 @@ both! {
             let (id, key) = (PaymentId::new(uuid()), fresh_key());
             cut_off(db, CutOff { id, account, key, order, now }).await;
             let keyed = cora.with_key(key);
-            keyed.post("/payments/topups", euros(9_900)).await.problem(409, "idempotency.conflict");
-            let opened = keyed.post("/payments/topups", euros(2_500)).await.expect(201);
+            keyed.post("/payments/topups", amount_body(9_900)).await.problem(409, "idempotency.conflict");
+            let opened = keyed.post("/payments/topups", amount_body(2_500)).await.expect(201);
             if let Some(order) = order {
                 assert_eq!(opened["topup_id"], order);
             }
-            assert_eq!(topup(&cora, &opened).await["id"], id.to_string());
+            assert_eq!(get_topup(&cora, &opened).await["id"], id.to_string());
         }
         assert_eq!(count(db, "SELECT COUNT(*) FROM payments").await, 2);
         assert_eq!(count(db, "SELECT COUNT(*) FROM sandbox_orders").await, 2);
         world.end().await;
     }
 
-    async fn a_top_up_that_a_crash_cut_off_is_completed_though_others_have_taken_every_place(db) {
+    async fn an_interrupted_top_up_is_completed_beyond_the_checkout_limit(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         for _ in 0..50 {
             begin_topup(&cora, 100).await;
         }
-        // As two requests leave it that came at once and took the last place both.
+        // The state after two concurrent requests both took the last slot.
         let (id, key, now) = (PaymentId::new(uuid()), fresh_key(), world.node.app.clock.now());
         cut_off(db, CutOff { id, account: cora.account_id.parse().unwrap(), key, order: None, now }).await;
-        let opened = cora.with_key(key).post("/payments/topups", euros(2_500)).await.expect(201);
-        assert_eq!(topup(&cora, &opened).await["id"], id.to_string());
+        let opened = cora.with_key(key).post("/payments/topups", amount_body(2_500)).await.expect(201);
+        assert_eq!(get_topup(&cora, &opened).await["id"], id.to_string());
         world.end().await;
     }
 
     async fn an_amount_is_in_euros_and_at_least_one(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
-        cora.post("/payments/topups", euros(2_500)).await.problem(400, "idempotency.key_required");
+        cora.post("/payments/topups", amount_body(2_500)).await.problem(400, "idempotency.key_required");
         let keyed = cora.with_key(fresh_key());
         for (body, wrong) in [
-            (euros(99), vec!["amount_minor"]),
-            (euros(-2_500), vec!["amount_minor"]),
-            (euros(100_000_001), vec!["amount_minor"]),
+            (amount_body(99), vec!["amount_minor"]),
+            (amount_body(-2_500), vec!["amount_minor"]),
+            (amount_body(100_000_001), vec!["amount_minor"]),
             (json!({"amount_minor": 2500, "currency": "USD"}), vec!["currency"]),
             (json!({"amount_minor": "2500"}), vec!["amount_minor", "currency"]),
         ] {
             assert_eq!(keyed.post("/payments/topups", body).await.invalid(), wrong);
         }
-        keyed.post("/payments/topups", euros(100)).await.expect(201);
+        keyed.post("/payments/topups", amount_body(100)).await.expect(201);
         world.end().await;
     }
 
-    async fn top_ups_are_listed_newest_first_page_by_page_and_to_their_owner_only(db) {
+    async fn top_ups_are_paged_newest_first_to_their_owner_only(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut opened = Vec::new();
@@ -241,14 +244,14 @@ both! {
         assert_eq!(amounts, [300, 200, 100]);
         let dora = world.customer("dora@customer.example").await;
         assert_eq!(dora.get("/payments/topups").await.ok()["data"], json!([]));
-        let its_id = topup(&cora, &opened[0]).await["id"].as_str().unwrap().to_owned();
+        let its_id = get_topup(&cora, &opened[0]).await["id"].as_str().unwrap().to_owned();
         for id in [its_id.as_str(), opened[0]["topup_id"].as_str().unwrap()] {
             dora.get(&format!("/payments/topups/{id}")).await.problem(404, "not_found");
         }
         world.end().await;
     }
 
-    async fn only_so_many_checkouts_can_be_open_at_once(db) {
+    async fn the_number_of_open_top_up_checkouts_is_limited(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;
         let mut opened = Vec::new();
@@ -256,7 +259,7 @@ both! {
             opened.push(begin_topup(&cora, 100).await);
         }
         let keyed = cora.with_key(fresh_key());
-        keyed.post("/payments/topups", euros(100)).await.problem(409, "state.conflict");
+        keyed.post("/payments/topups", amount_body(100)).await.problem(409, "state.conflict");
         Payer::at(&opened[7]).choose(&world, &[("action", "cancel")]).await;
         begin_topup(&cora, 100).await;
         world.end().await;

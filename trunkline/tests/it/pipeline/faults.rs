@@ -1,4 +1,4 @@
-//! Handlers that panic or wait, and clients that leave: the service lives on and nothing is half done.
+//! Handlers that panic or hang, and clients that disconnect.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,11 +6,11 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use super::probes::{ARRIVED, RELEASE, caller, marks, world};
-use crate::coverage::examples::key;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 both! {
-    async fn a_handler_that_panics_is_a_fault_of_ours_and_the_service_lives_on(db) {
+    async fn a_panicking_handler_is_an_internal_error_and_the_service_continues(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         for _ in 0..3 {
@@ -25,11 +25,11 @@ both! {
         world.end().await;
     }
 
-    async fn a_transaction_that_waits_for_something_else_does_not_hang(db) {
+    async fn a_transaction_that_awaits_something_else_does_not_hang(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let answer = caller.post("/waits", json!({"text": "x"})).await;
-        // SQLite has one writer, whom nobody may hold up; PostgreSQL can afford it.
+        // SQLite has one writer, which must not be blocked; on PostgreSQL it may wait.
         match db.is_shared() {
             true => drop(answer.expect(201)),
             false => drop(answer.problem(500, "internal")),
@@ -39,7 +39,7 @@ both! {
         world.end().await;
     }
 
-    async fn what_a_client_asked_for_happens_once_even_if_it_does_not_wait(db) {
+    async fn a_request_whose_client_disconnects_takes_effect_once(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let key = key();

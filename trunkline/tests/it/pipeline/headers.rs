@@ -1,4 +1,4 @@
-//! Headers that every response carries, and what other origins may see.
+//! Headers of every response, and CORS.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,15 +6,15 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::probes::{caller, world, world_with};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const ORIGIN: &str = "https://portal.example";
 
 both! {
-    async fn a_sound_request_id_comes_back_and_any_other_is_replaced(db) {
+    async fn a_valid_request_id_is_echoed_and_any_other_replaced(db) {
         let world = world(db).await;
         for id in ["a", "order-17_b.2", &"x".repeat(64)] {
             let answer = world.anyone().header("X-Request-Id", id).get("/nothing").await;
@@ -32,7 +32,7 @@ both! {
         world.end().await;
     }
 
-    async fn every_response_is_guarded(db) {
+    async fn every_response_has_the_security_headers(db) {
         let world = world(db).await;
         let caller = caller(&world).await.with_key(key());
         let origin = format!("http://{}", world.node.public);
@@ -65,7 +65,7 @@ both! {
         world.end().await;
     }
 
-    async fn other_origins_see_nothing_by_default(db) {
+    async fn cors_is_off_by_default(db) {
         let world = world(db).await;
         for answer in from_origin(&world, ORIGIN).await {
             assert!(!shows_cors(&answer), "{:?}", answer.headers);
@@ -73,7 +73,7 @@ both! {
         world.end().await;
     }
 
-    async fn exactly_the_configured_origins_may_call(db) {
+    async fn cors_allows_exactly_the_configured_origins(db) {
         let settings = [("TRUNKLINE_CORS_ORIGINS", "https://portal.example,https://other.example:8443")];
         let world = world_with(db, &settings).await;
         let [preflight, answer, refusal] = from_origin(&world, ORIGIN).await;

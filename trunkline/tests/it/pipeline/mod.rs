@@ -1,12 +1,12 @@
-//! The way of every request, tried with endpoints made for the purpose: what the pipeline promises, it promises for
-//! any handler, also for one that panics, dawdles or lies.
+//! The request pipeline, tested with test endpoints (`probes`): what it promises holds for any handler, even one that
+//! panics or hangs.
 
+mod concurrency;
 mod faults;
 mod headers;
-mod keys;
-mod limited;
-mod load;
+mod idempotency;
 mod paging;
 mod probes;
-mod unread;
+mod rate_limits;
+mod unread_body;
 mod wire;

@@ -1,4 +1,4 @@
-//! Lists: every row once, whatever happens meanwhile, and cursors that cannot be bent.
+//! Paging: every row once despite concurrent changes, and cursors that cannot be altered.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use crate::world::client::Client;
 use crate::world::engines::both;
 
 both! {
-    async fn no_row_is_shown_twice_or_missed_while_others_come_and_go(db) {
+    async fn no_row_is_repeated_or_missed_while_others_come_and_go(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         fill(db, 1, 500).await;
@@ -41,7 +41,7 @@ both! {
         world.end().await;
     }
 
-    async fn pages_are_as_long_as_asked_for_and_the_last_has_no_successor(db) {
+    async fn pages_have_the_requested_length_and_the_last_has_no_cursor(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         fill(db, 1, 200).await;
@@ -75,7 +75,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cursor_works_for_its_list_with_its_filters_only(db) {
+    async fn a_cursor_works_only_with_its_path_and_filters(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         fill(db, 1, 30).await;
@@ -91,7 +91,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_cursor_with_any_letter_changed_is_refused(db) {
+    async fn a_cursor_with_any_character_changed_is_refused(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         fill(db, 1, 30).await;
@@ -120,7 +120,7 @@ async fn page(caller: &Client, cursor: Option<&str>, limit: u32) -> Shown {
     Shown { ids, next: body["meta"]["next_cursor"].as_str().map(str::to_owned) }
 }
 
-/// So many items from this id on, red and blue by turns.
+/// This many items from this id on, alternately red and blue.
 async fn fill(db: &Db, first: i64, count: i64) {
     let fill = db.tx((first, count), |conn, (first, count)| {
         Box::pin(async move {

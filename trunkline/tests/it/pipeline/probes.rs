@@ -1,4 +1,4 @@
-//! Endpoints that do what a test needs, over tables that only tests have.
+//! Test endpoints over tables that only tests have.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -39,7 +39,7 @@ pub struct Mark {
 pub struct Marked {
     text: String,
     count: i64,
-    /// How many marks there were then: tells one execution from another.
+    /// The number of marks at that time, which distinguishes one execution from another.
     total: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that are wrong before any handler sees them: each is answered, and as a problem.
+//! Requests that are invalid before any handler runs: each is answered with a problem.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,15 +7,15 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::probes::{caller, marks, world};
-use crate::coverage::examples::key;
 use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 
 const LIMIT_BYTES: usize = 64 * 1024;
 
 both! {
-    async fn a_path_that_is_not_there_is_a_problem(db) {
+    async fn an_unknown_path_is_a_problem(db) {
         let world = world(db).await;
         for path in ["/nothing", "/marks/", "/marks/a/b", "//marks", "/%2e%2e/marks", "/marks%00"] {
             world.anyone().get(path).await.problem(404, "not_found");
@@ -25,7 +25,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_method_nobody_knows_is_refused_with_what_is_allowed(db) {
+    async fn an_unknown_method_is_refused_with_the_allowed_ones(db) {
         let world = world(db).await;
         for method in [Method::DELETE, Method::TRACE, Method::from_bytes(b"BREW").unwrap()] {
             let answer = world.anyone().call(method, "/marks", None).await;
@@ -35,7 +35,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_body_over_the_limit_is_refused_whether_it_tells_its_length_or_not(db) {
+    async fn a_body_over_the_limit_is_refused_with_or_without_a_length(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let large = format!(r#"{{"text": "{}"}}"#, "x".repeat(LIMIT_BYTES));
@@ -91,7 +91,7 @@ both! {
         world.end().await;
     }
 
-    async fn json_that_does_not_fit_names_the_fields(db) {
+    async fn json_that_does_not_fit_names_the_invalid_fields(db) {
         let world = world(db).await;
         let caller = caller(&world).await.with_key(key());
         let cases = [
@@ -117,7 +117,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_whole_number_may_be_written_with_a_point(db) {
+    async fn an_integer_may_be_written_with_a_decimal_point(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let largest = 9_007_199_254_740_992_i64;
@@ -128,7 +128,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_field_given_twice_does_not_break_anything(db) {
+    async fn a_duplicate_field_breaks_nothing(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
         let answer = send(&caller, "application/json", br#"{"text": "a", "text": "b"}"#.to_vec()).await;
@@ -136,7 +136,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_query_string_is_held_to_its_fields(db) {
+    async fn unknown_query_fields_are_refused(db) {
         let world = world(db).await;
         let ask = async |query: &str| world.anyone().get(&format!("/questions?{query}")).await;
         assert_eq!(ask("number=7&text=a%20b+c").await.ok(), json!({"number": 7, "text": "a b c"}));
@@ -150,14 +150,14 @@ both! {
         world.end().await;
     }
 
-    async fn an_old_client_is_answered_and_its_connection_closed(db) {
+    async fn an_http_1_0_client_is_answered_and_its_connection_closed(db) {
         let world = world(db).await;
         let answer = raw(&world, b"GET /v1/questions?number=1 HTTP/1.0\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.0 200 ") && answer.ends_with(r#"{"number":1,"text":null}"#), "{answer}");
         world.end().await;
     }
 
-    async fn pipelined_requests_are_answered_in_their_order(db) {
+    async fn pipelined_requests_are_answered_in_order(db) {
         let world = world(db).await;
         let one = |number: u32, last: &str| {
             format!("GET /v1/questions?number={number} HTTP/1.1\r\nHost: x\r\n{last}\r\n")
@@ -169,7 +169,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_head_that_is_too_large_or_no_http_is_refused_and_the_service_lives_on(db) {
+    async fn an_oversized_or_malformed_request_head_is_refused(db) {
         let world = world(db).await;
         let long = format!("GET /v1/questions HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(200_000));
         let many = format!("GET /v1/questions HTTP/1.1\r\nHost: x\r\n{}\r\n", "X-Many: 1\r\n".repeat(200));
@@ -200,7 +200,7 @@ async fn raw(world: &World, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A body of so many thousand bytes, its length untold.
+/// A chunked body of this many thousand bytes.
 async fn chunked(world: &World, caller: &Client, chunks: usize) -> String {
     let head = format!(
         "POST /v1/marks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {}\r\n\

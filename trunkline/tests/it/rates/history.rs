@@ -1,16 +1,17 @@
-//! What was sold yesterday is remembered, and what will be sold tomorrow is known.
+//! Past and future rates.
 
 use identity::balance::CURRENCY;
 use platform::routing::tariff::Past;
 use serde_json::{Value, json};
 use values::{Rfc3339, Role, Time};
 
-use super::{HEADER, prefixes, selling, set_fx};
-use crate::decks::{import, large_deck, price, upstream};
-use crate::upstreams::{change, wanted};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::rates::{
+    DECK_HEADER, import_deck, large_deck, prefixes, price, set_usd_rate, upstream_with_deck,
+};
+use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
 fn now(world: &World) -> Time {
     world.node.app.clock.now()
@@ -38,22 +39,22 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
 }
 
 both! {
-    async fn a_price_of_the_past_is_the_same_to_the_nano_whatever_happened_since(db) {
+    async fn a_past_price_is_rebuilt_exactly_after_later_changes(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        set_fx(&admin, "1.0832").await;
+        set_usd_rate(&admin, "1.0832").await;
         let rows = "1,United States,US,0.0045\n1212,New York,US,0.0061\n";
-        let id = selling(&world, &admin, "Dollars", "USD", 12.3456, rows).await;
+        let id = upstream_with_deck(&world, &admin, "Dollars", "USD", 12.3456, rows).await;
         let moments = [now(&world)];
         let [then] = moments;
         let (was, york) = (price_at(&world, "13105551234", then).await, price_at(&world, "12125551234", then).await);
         // 0.0045 / 1.0832 × 1.123456 = 0.004667237…
         assert_eq!(was, Some(4_667_238));
         world.advance(600).await;
-        set_fx(&admin, "1.2").await;
-        change(&admin, &id, json!({"markup_percent": 50})).await.ok();
-        import(&world, &admin, &id, "", &format!("{HEADER}1,United States,US,0.009\n")).await;
-        change(&admin, &id, json!({"status": "disabled"})).await.ok();
+        set_usd_rate(&admin, "1.2").await;
+        update_upstream(&admin, &id, json!({"markup_percent": 50})).await.ok();
+        import_deck(&world, &admin, &id, "", &format!("{DECK_HEADER}1,United States,US,0.009\n")).await;
+        update_upstream(&admin, &id, json!({"status": "disabled"})).await.ok();
         world.advance(600).await;
         assert_eq!(price(&world, "13105551234").await, None);
         assert_eq!(price_at(&world, "13105551234", then).await, was);
@@ -62,18 +63,18 @@ both! {
         world.end().await;
     }
 
-    async fn a_diff_tells_what_changed_between_two_moments(db) {
+    async fn a_rate_diff_lists_changes_between_two_times(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
         let customer = world.minted(Role::Customer).await;
         let rows = "31,Netherlands,NL,0.01\n32,Belgium,BE,0.02\n33,France,FR,0.03\n34,Spain,ES,0.04\n";
         let nothing = now(&world);
         world.advance(1).await;
-        let id = selling(&world, &admin, "A", "EUR", 0.0, rows).await;
+        let id = upstream_with_deck(&world, &admin, "A", "EUR", 0.0, rows).await;
         let before = now(&world);
         world.advance(60).await;
         let rows = "31,Netherlands,NL,0.01\n32,Belgium,BE,0.01\n33,France,FR,0.05\n35,Portugal,PT,0.04\n";
-        import(&world, &admin, &id, "", &format!("{HEADER}{rows}")).await;
+        import_deck(&world, &admin, &id, "", &format!("{DECK_HEADER}{rows}")).await;
         let changes = diff(&customer, before, now(&world)).await;
         let told: Vec<_> = changes["data"].as_array().unwrap().iter()
             .map(|one| (one["prefix"].as_str().unwrap(), one["change"].as_str().unwrap())).collect();
@@ -89,14 +90,14 @@ both! {
         world.end().await;
     }
 
-    async fn a_price_of_tomorrow_counts_from_tomorrow_on(db) {
+    async fn a_future_rate_applies_from_its_date(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let id = selling(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
+        let id = upstream_with_deck(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.01\n").await;
         let tomorrow = Time::from_millis(now(&world).millis() + 86_400_000);
         let header = "prefix,destination_name,country,rate_per_minute,effective_at\n";
         let deck = format!("{header}31,Netherlands,NL,0.02,{}\n", Rfc3339(tomorrow));
-        import(&world, &admin, &id, "", &deck).await;
+        import_deck(&world, &admin, &id, "", &deck).await;
         assert_eq!(price(&world, "31201234567").await.as_deref(), Some("0.01"));
         let customer = world.minted(Role::Customer).await;
         let changes = diff(&customer, now(&world), tomorrow).await;
@@ -106,14 +107,14 @@ both! {
         world.end().await;
     }
 
-    async fn a_diff_of_large_decks_is_paged_stretch_by_stretch(db) {
+    async fn a_rate_diff_of_large_decks_is_paged(db) {
         const PREFIXES: usize = 100_000;
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let id = upstream(&admin, wanted()).await;
+        let id = create_upstream(&admin, upstream_body()).await;
         // A short prefix, far from the stretches, prices what one of the decks does not know.
         let deck = large_deck(PREFIXES, "0.01") + "3,Everywhere,NL,0.5\n";
-        import(&world, &admin, &id, "", &deck).await;
+        import_deck(&world, &admin, &id, "", &deck).await;
         let before = now(&world);
         world.advance(60).await;
         let mut lines: Vec<String> = deck.lines().map(str::to_owned).collect();
@@ -121,11 +122,11 @@ both! {
         for place in &changed {
             lines[place + 1] = lines[place + 1].replace("0.01", "0.02");
         }
-        import(&world, &admin, &id, "", &lines.join("\n")).await;
+        import_deck(&world, &admin, &id, "", &lines.join("\n")).await;
         let after = now(&world);
         world.advance(60).await;
         // Neither of the two is in force any more, so both are read from the database.
-        import(&world, &admin, &id, "", &large_deck(10, "0.01")).await;
+        import_deck(&world, &admin, &id, "", &large_deck(10, "0.01")).await;
         let customer = world.minted(Role::Customer).await;
         let scope = format!("/rates/diff?limit=3&from={}&to={}", Rfc3339(before), Rfc3339(after));
         let (mut seen, mut path) = (Vec::new(), scope.clone());

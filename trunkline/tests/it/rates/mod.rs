@@ -1,41 +1,20 @@
-//! What customers pay, what upstreams charge, and who would carry a call.
+//! Sell rates, costs and routes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod history;
-mod shared;
+mod nodes;
 
-use reqwest::Method;
 use serde_json::{Value, json};
 use values::{Rfc3339, Role};
 
-use crate::coverage::examples::key;
-use crate::decks::{DECK, hand_in, import, large_deck, price, upstream};
-use crate::upstreams::{change, wanted};
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
-
-const HEADER: &str = "prefix,destination_name,country,rate_per_minute\n";
-
-/// An upstream with this deck.
-async fn selling(world: &World, admin: &Client, name: &str, currency: &str, markup: f64, rows: &str) -> String {
-    let mut body = wanted();
-    (body["name"], body["base_currency"], body["markup_percent"]) = (json!(name), json!(currency), json!(markup));
-    let id = upstream(admin, body).await;
-    let report = import(world, admin, &id, "", &format!("{HEADER}{rows}")).await;
-    assert_eq!(report["status"], "completed", "{report}");
-    id
-}
-
-async fn set_fx(admin: &Client, usd: &str) {
-    let body = json!({"base": "EUR", "date": "2024-01-02", "rates": {"USD": usd}});
-    admin.with_key(key()).call(Method::PUT, "/admin/fx-rates", Some(body)).await.ok();
-}
-
-fn prefixes(page: &Value) -> Vec<&str> {
-    page["data"].as_array().unwrap().iter().map(|rate| rate["prefix"].as_str().unwrap()).collect()
-}
+use crate::world::fixtures::rates::{
+    DECK, import_deck, large_deck, prefixes, price, set_usd_rate, upload_deck, upstream_with_deck,
+};
+use crate::world::fixtures::upstreams::{create_upstream, update_upstream, upstream_body};
 
 /// The routes to a number as (name, reason), in their order.
 async fn routes(admin: &Client, number: &str) -> Vec<(String, String)> {
@@ -52,7 +31,7 @@ both! {
     async fn the_longest_prefix_prices_a_number_even_where_a_shorter_one_is_cheaper(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        selling(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.001\n3161,Netherlands mobile,NL,0.5\n").await;
+        upstream_with_deck(&world, &admin, "A", "EUR", 0.0, "31,Netherlands,NL,0.001\n3161,Netherlands mobile,NL,0.5\n").await;
         let customer = world.minted(Role::Customer).await;
         for form in ["31612345678", "+31612345678", "%2B31612345678", "0031612345678"] {
             let rate = customer.get(&format!("/rates/lookup?number={form}")).await.ok();
@@ -67,32 +46,32 @@ both! {
         world.end().await;
     }
 
-    async fn the_cheapest_active_upstream_sells_by_its_own_longest_match(db) {
+    async fn the_cheapest_active_upstream_sets_the_sell_rate_by_longest_match(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let a = selling(&world, &admin, "A", "EUR", 10.0, "31,Netherlands,NL,0.01\n").await;
-        selling(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.02\n3161,Mobile,NL,0.03\n").await;
+        let a = upstream_with_deck(&world, &admin, "A", "EUR", 10.0, "31,Netherlands,NL,0.01\n").await;
+        upstream_with_deck(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.02\n3161,Mobile,NL,0.03\n").await;
         // A knows no 3161, so its 31 counts there too, and it is cheaper with its markup.
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.011"));
         let customer = world.minted(Role::Customer).await;
         assert_eq!(prefixes(&customer.get("/rates").await.ok()), ["31", "3161"]);
         assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "over_price")]));
 
-        // Who asks least makes the price, whatever its markup.
-        change(&admin, &a, json!({"markup_percent": 300})).await.ok();
+        // The upstream with the lowest cost sets the sell rate, whatever its markup.
+        update_upstream(&admin, &a, json!({"markup_percent": 300})).await.ok();
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.04"));
         assert_eq!(routes(&admin, "31612345678").await, named(&[("A", "cheapest"), ("B", "within_price")]));
 
-        change(&admin, &a, json!({"status": "disabled"})).await.ok();
+        update_upstream(&admin, &a, json!({"status": "disabled"})).await.ok();
         assert_eq!(routes(&admin, "31201234567").await, named(&[("A", "disabled"), ("B", "cheapest")]));
         world.end().await;
     }
 
-    async fn what_costs_more_than_the_customer_pays_is_never_a_route(db) {
+    async fn the_margin_guard_drops_upstreams_above_the_sell_rate(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        selling(&world, &admin, "Cheap", "EUR", 5.0, "31,Netherlands,NL,0.01\n").await;
-        selling(&world, &admin, "Dear", "EUR", 0.0, "31,Netherlands,NL,0.0106\n").await;
+        upstream_with_deck(&world, &admin, "Cheap", "EUR", 5.0, "31,Netherlands,NL,0.01\n").await;
+        upstream_with_deck(&world, &admin, "Dear", "EUR", 0.0, "31,Netherlands,NL,0.0106\n").await;
         let found = admin.get("/admin/routes?number=+31201234567").await.ok();
         assert_eq!((&found["number"], &found["prefix"]), (&json!("+31201234567"), &json!("31")));
         assert_eq!(found["price"]["amount"], "0.0105");
@@ -103,16 +82,16 @@ both! {
         world.end().await;
     }
 
-    async fn what_costs_more_for_its_steps_or_its_connect_fee_is_never_a_route(db) {
+    async fn the_margin_guard_counts_increments_and_connect_fees(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
         let asking = async |name: &str, markup: f64, counted: &str| {
-            let mut body = wanted();
+            let mut body = upstream_body();
             (body["name"], body["markup_percent"]) = (json!(name), json!(markup));
-            let id = upstream(&admin, body).await;
+            let id = create_upstream(&admin, body).await;
             let deck = format!("prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,minimum_seconds\n\
                                 31,Netherlands,NL,{counted}\n");
-            assert_eq!(import(&world, &admin, &id, "", &deck).await["status"], "completed");
+            assert_eq!(import_deck(&world, &admin, &id, "", &deck).await["status"], "completed");
         };
         // The customer pays 0.02 a minute, by the second.
         asking("Seconds", 100.0, "0.01,0,1,1").await;
@@ -128,26 +107,26 @@ both! {
         world.end().await;
     }
 
-    async fn an_upstream_without_an_exchange_rate_cannot_sell_and_it_is_said_why(db) {
+    async fn an_upstream_without_an_exchange_rate_sells_nothing_and_says_why(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        selling(&world, &admin, "Dollars", "USD", 10.0, "1,United States,US,0.0045\n").await;
-        upstream(&admin, wanted()).await;
+        upstream_with_deck(&world, &admin, "Dollars", "USD", 10.0, "1,United States,US,0.0045\n").await;
+        create_upstream(&admin, upstream_body()).await;
         assert_eq!(price(&world, "12125551234").await, None);
         let reasons = routes(&admin, "12125551234").await;
         assert_eq!(reasons, named(&[("Dollars", "no_exchange_rate"), ("Carrier One", "no_rate")]));
-        set_fx(&admin, "1.0832").await;
+        set_usd_rate(&admin, "1.0832").await;
         // 0.0045 / 1.0832 × 1.1 = 0.004569793…
         assert_eq!(price(&world, "12125551234").await.as_deref(), Some("0.004569793"));
         world.end().await;
     }
 
-    async fn a_connect_fee_is_shown_wherever_a_rate_is(db) {
+    async fn a_connect_fee_is_shown_with_every_rate(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let id = upstream(&admin, wanted()).await;
+        let id = create_upstream(&admin, upstream_body()).await;
         let deck = |fee: &str| format!("prefix,destination_name,country,rate_per_minute,connect_fee\n31,Netherlands,NL,0.01,{fee}\n");
-        assert_eq!(import(&world, &admin, &id, "", &deck("0.05")).await["status"], "completed");
+        assert_eq!(import_deck(&world, &admin, &id, "", &deck("0.05")).await["status"], "completed");
         let fee = json!({"amount_minor": 6, "amount": "0.055", "currency": "EUR"});
         let asked = json!({"amount_minor": 5, "amount": "0.05", "currency": "EUR"});
         let customer = world.minted(Role::Customer).await;
@@ -163,7 +142,7 @@ both! {
 
         let from = Rfc3339(world.node.app.clock.now());
         world.advance(10).await;
-        assert_eq!(import(&world, &admin, &id, "", &deck("0.1")).await["status"], "completed");
+        assert_eq!(import_deck(&world, &admin, &id, "", &deck("0.1")).await["status"], "completed");
         let to = Rfc3339(world.node.app.clock.now());
         let changed = world.minted(Role::Customer).await.get(&format!("/rates/diff?from={from}&to={to}")).await.ok()["data"][0].clone();
         assert_eq!((&changed["change"], &changed["from"]), (&json!("increased"), &changed["to"]));
@@ -171,12 +150,12 @@ both! {
         world.end().await;
     }
 
-    async fn rates_are_paged_in_the_order_of_their_prefixes(db) {
+    async fn rates_are_paged_in_prefix_order(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let (a, b) = (upstream(&admin, wanted()).await, upstream(&admin, wanted()).await);
-        import(&world, &admin, &a, "", &large_deck(2_500, "0.01")).await;
-        import(&world, &admin, &b, "", DECK).await;
+        let (a, b) = (create_upstream(&admin, upstream_body()).await, create_upstream(&admin, upstream_body()).await);
+        import_deck(&world, &admin, &a, "", &large_deck(2_500, "0.01")).await;
+        import_deck(&world, &admin, &b, "", DECK).await;
         let customer = world.minted(Role::Customer).await;
         let (mut seen, mut path) = (Vec::new(), "/rates?limit=1000".to_owned());
         loop {
@@ -201,8 +180,8 @@ both! {
     async fn the_team_sees_what_each_upstream_charges(db) {
         let world = World::unlimited(db).await;
         let admin = world.admin().await;
-        let a = selling(&world, &admin, "A", "USD", 10.0, "31,Netherlands,NL,0.01\n44,United Kingdom,GB,0.02\n").await;
-        let b = selling(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.03\n").await;
+        let a = upstream_with_deck(&world, &admin, "A", "USD", 10.0, "31,Netherlands,NL,0.01\n44,United Kingdom,GB,0.02\n").await;
+        let b = upstream_with_deck(&world, &admin, "B", "EUR", 0.0, "31,Netherlands,NL,0.03\n").await;
         let mut seen = Vec::new();
         let mut path = "/admin/rates?limit=1".to_owned();
         loop {
@@ -221,11 +200,11 @@ both! {
         world.end().await;
     }
 
-    async fn all_rates_can_be_taken_away_as_a_table(db) {
+    async fn all_rates_can_be_exported_as_csv(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let id = upstream(&admin, wanted()).await;
-        import(&world, &admin, &id, "", &large_deck(2_500, "0.01").replace("Destination 3,", "\"=Korea, South\",")).await;
+        let id = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &id, "", &large_deck(2_500, "0.01").replace("Destination 3,", "\"=Korea, South\",")).await;
         let export = world.minted(Role::Customer).await.get("/rates/export").await;
         assert_eq!(export.status, 200);
         assert_eq!(export.header("content-type"), Some("text/csv; charset=utf-8; header=present"));
@@ -239,11 +218,11 @@ both! {
         world.end().await;
     }
 
-    async fn hundred_thousand_lookups_during_a_swap_see_the_old_or_the_new_and_never_a_mixture(db) {
+    async fn lookups_during_a_deck_change_see_only_the_old_or_the_new_tariff(db) {
         let world = World::start(db).await;
         let admin = world.admin().await;
-        let id = upstream(&admin, wanted()).await;
-        import(&world, &admin, &id, "", &large_deck(500, "0.01")).await;
+        let id = create_upstream(&admin, upstream_body()).await;
+        import_deck(&world, &admin, &id, "", &large_deck(500, "0.01")).await;
         let (app, now) = (world.node.app.clone(), world.node.app.clock.now());
         let ahead = now.millis() + 3_600_000;
         let started = std::sync::Arc::new(std::sync::Barrier::new(3));
@@ -270,7 +249,7 @@ both! {
             })
         }).collect();
         tokio::task::block_in_place(|| started.wait());
-        hand_in(&admin, &id, "", &large_deck(500, "0.02")).await.expect(202);
+        upload_deck(&admin, &id, "", &large_deck(500, "0.02")).await.expect(202);
         world.settle().await;
         for reader in readers {
             let seen = tokio::task::block_in_place(|| reader.join().unwrap());

@@ -1,4 +1,4 @@
-//! May this call begin?
+//! Authorization decisions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,12 +6,12 @@ use identity::onboarding::Event;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{SOURCE, Scene, call, trunk};
-use crate::coverage::examples::key;
-use crate::onboarding::happens;
-use crate::upstreams::change;
 use crate::world::client::Client;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
+use crate::world::fixtures::onboarding::apply_event;
+use crate::world::fixtures::switch::{SOURCE_IP, Scene, call_request, deny_reason, trunk_with_source, update_trunk};
+use crate::world::fixtures::upstreams::update_upstream;
 
 async fn set_caps(customer: &Client, day: i64, minute: i64) {
     let euros = |cents| json!({"amount_minor": cents, "currency": "EUR"});
@@ -19,16 +19,8 @@ async fn set_caps(customer: &Client, day: i64, minute: i64) {
     customer.with_key(key()).call(Method::PUT, "/fraud-caps", Some(caps)).await.ok();
 }
 
-pub async fn set_trunk(customer: &Client, id: &str, changes: Value) {
-    customer.with_key(key()).patch(&format!("/trunks/{id}"), changes).await.ok();
-}
-
-pub fn reason(reason: &str, code: i64) -> (String, i64) {
-    (reason.to_owned(), code)
-}
-
 both! {
-    async fn a_call_that_may_begin_gets_a_token_a_limit_and_its_routes(db) {
+    async fn an_allowed_call_gets_a_token_a_limit_and_routes(db) {
         let scene = Scene::start(db, 10_000).await;
         let answer = scene.allowed(json!({})).await;
         assert_eq!(answer["account_id"], json!(scene.customer.account_id));
@@ -36,43 +28,43 @@ both! {
         assert_eq!((&answer["max_seconds"], &answer["groups"]), (&json!(300), &json!([10])));
         assert_eq!(answer["routes"], json!([{"upstream_id": scene.upstream, "dispatcher_group_id": 10}]));
         // 300 seconds of a thousandth each.
-        assert_eq!(scene.purse().await, (100_000_000_000, 300_000_000));
+        assert_eq!(scene.balance_and_held().await, (100_000_000_000, 300_000_000));
         scene.end().await;
     }
 
-    async fn the_source_the_account_and_the_number_are_looked_at_first(db) {
+    async fn the_source_the_account_and_the_number_are_checked_first(db) {
         let scene = Scene::start(db, 10_000).await;
-        assert_eq!(scene.denied(json!({"source_ip": "8.8.4.8"})).await, reason("source_not_allowed", 403));
-        assert_eq!(scene.denied(json!({"direction": "inbound"})).await, reason("direction_mismatch", 403));
-        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9", "direction": "outbound"})).await, reason("direction_mismatch", 403));
-        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9"})).await, reason("number_unknown", 404));
+        assert_eq!(scene.denied(json!({"source_ip": "8.8.4.8"})).await, deny_reason("source_not_allowed", 403));
+        assert_eq!(scene.denied(json!({"direction": "inbound"})).await, deny_reason("direction_mismatch", 403));
+        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9", "direction": "outbound"})).await, deny_reason("direction_mismatch", 403));
+        assert_eq!(scene.denied(json!({"source_ip": "9.9.9.9"})).await, deny_reason("number_unknown", 404));
         for called in ["0201234567", "anonymous", "+31", "112"] {
-            assert_eq!(scene.denied(json!({"called": called})).await, reason("number_not_dialable", 404), "{called}");
+            assert_eq!(scene.denied(json!({"called": called})).await, deny_reason("number_not_dialable", 404), "{called}");
         }
-        assert_eq!(scene.denied(json!({"called": "+4930123456"})).await, reason("destination_not_priced", 404));
+        assert_eq!(scene.denied(json!({"called": "+4930123456"})).await, deny_reason("destination_not_priced", 404));
         for called in ["31201234567", "0031201234567"] {
             scene.allowed(json!({"called": called, "direction": "outbound"})).await;
         }
-        happens(&scene.world, &scene.customer, Event::Suspended).await;
-        // The account comes before the number.
-        assert_eq!(scene.denied(json!({"called": "112"})).await, reason("account_not_active", 403));
-        happens(&scene.world, &scene.customer, Event::Reinstated).await;
+        apply_event(&scene.world, &scene.customer, Event::Suspended).await;
+        // The account is checked before the number.
+        assert_eq!(scene.denied(json!({"called": "112"})).await, deny_reason("account_not_active", 403));
+        apply_event(&scene.world, &scene.customer, Event::Reinstated).await;
         scene.allowed(json!({})).await;
         scene.end().await;
     }
 
-    async fn a_cap_on_the_minute_and_one_on_the_day_are_kept(db) {
+    async fn fraud_caps_on_the_minute_rate_and_the_daily_spend_hold(db) {
         let scene = Scene::start(db, 100_000).await;
-        assert_eq!(scene.denied(json!({"called": "+19001234567"})).await, reason("rate_cap", 403));
+        assert_eq!(scene.denied(json!({"called": "+19001234567"})).await, deny_reason("rate_cap", 403));
         // 300 s to the United Kingdom are 3 euros, to the Netherlands 0.30.
-        assert_eq!(scene.denied(json!({"called": "+442071234567"})).await, reason("rate_cap", 403));
+        assert_eq!(scene.denied(json!({"called": "+442071234567"})).await, deny_reason("rate_cap", 403));
         set_caps(&scene.customer, 350, 60).await;
         assert_eq!(scene.allowed(json!({"called": "+442071234567"})).await["max_seconds"], 300);
         assert_eq!(scene.allowed(json!({})).await["max_seconds"], 300);
         // 20 cents are left of the day.
         assert_eq!(scene.allowed(json!({})).await["max_seconds"], 200);
         for _ in 0..2 {
-            assert_eq!(scene.denied(json!({})).await, reason("fraud_cap", 403));
+            assert_eq!(scene.denied(json!({})).await, deny_reason("fraud_cap", 403));
         }
         let told = scene.customer.get("/notifications").await.ok();
         let told: Vec<&Value> = told["data"].as_array().unwrap().iter().filter(|one| one["code"] == "fraud.cap_reached").collect();
@@ -83,21 +75,21 @@ both! {
         scene.end().await;
     }
 
-    async fn a_trunk_takes_so_many_calls_at_once_and_so_many_in_a_second(db) {
+    async fn a_trunk_enforces_its_channel_cap_and_cps_limit(db) {
         let scene = Scene::start(db, 10_000).await;
-        set_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 2})).await;
+        update_trunk(&scene.customer, &scene.trunk, json!({"channel_cap": 2})).await;
         let first = scene.allowed(json!({})).await;
         scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({})).await, reason("channel_cap", 503));
-        scene.tell(json!([scene.event("failed", &first["call_token"], 0, json!({"sip_code": 486}))])).await;
+        assert_eq!(scene.denied(json!({})).await, deny_reason("channel_cap", 503));
+        scene.send_events(json!([scene.event("failed", &first["call_token"], 0, json!({"sip_code": 486}))])).await;
         scene.allowed(json!({})).await;
-        assert_eq!(scene.denied(json!({})).await, reason("channel_cap", 503));
+        assert_eq!(scene.denied(json!({})).await, deny_reason("channel_cap", 503));
 
-        let narrow = trunk(&scene.customer, json!({"cps_limit": 1}), "8.8.4.9").await;
+        let narrow = trunk_with_source(&scene.customer, json!({"cps_limit": 1}), "8.8.4.9").await;
         // Two calls may fall into two seconds, but of twenty most fall into the same.
         let mut refused = 0;
         for _ in 0..20 {
-            let answer = scene.ask(json!({"source_ip": "8.8.4.9"})).await;
+            let answer = scene.authorize(json!({"source_ip": "8.8.4.9"})).await;
             assert!(answer["decision"] == "allow" || answer["reason"] == "cps_limit", "{answer}");
             refused += usize::from(answer["decision"] == "deny");
         }
@@ -107,80 +99,80 @@ both! {
         scene.end().await;
     }
 
-    async fn without_money_there_is_no_call_and_with_little_a_short_one(db) {
+    async fn the_balance_limits_the_length_of_a_call(db) {
         let scene = Scene::start(db, 0).await;
-        assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));
+        assert_eq!(scene.denied(json!({})).await, deny_reason("balance.insufficient", 402));
         scene.world.top_up(&scene.customer.account_id, 12).await;
         assert_eq!(scene.allowed(json!({})).await["max_seconds"], 120);
-        assert_eq!(scene.denied(json!({})).await, reason("balance.insufficient", 402));
+        assert_eq!(scene.denied(json!({})).await, deny_reason("balance.insufficient", 402));
         // A connection of 0.05 and whole minutes of 0.06: 16 cents are one of them, and 5 cents are left.
         scene.world.top_up(&scene.customer.account_id, 16).await;
         assert_eq!(scene.allowed(json!({"called": "+31612345678"})).await["max_seconds"], 60);
-        assert_eq!(scene.denied(json!({"called": "+31612345678"})).await, reason("balance.insufficient", 402));
+        assert_eq!(scene.denied(json!({"called": "+31612345678"})).await, deny_reason("balance.insufficient", 402));
         assert_eq!(scene.allowed(json!({})).await["max_seconds"], 50);
-        assert_eq!(scene.purse().await, (280_000_000, 280_000_000));
+        assert_eq!(scene.balance_and_held().await, (280_000_000, 280_000_000));
         scene.end().await;
     }
 
-    async fn a_call_goes_to_nobody_who_is_down_or_asks_more_than_it_earns(db) {
+    async fn routes_leave_out_upstreams_that_are_down_or_disabled(db) {
         let scene = Scene::start(db, 10_000).await;
         let down = |kind: &str, at: i64| json!([{
             "event_id": "h", "type": kind, "upstream_id": scene.upstream, "edge_id": "edge-1", "at": scene.now() + at
         }]);
-        assert_eq!(scene.tell(down("upstream_down", 0)).await["accepted"], 1);
-        assert_eq!(scene.denied(json!({})).await, reason("no_route", 503));
-        // An older word that comes late changes nothing.
-        scene.tell(down("upstream_up", -60_000)).await;
-        assert_eq!(scene.denied(json!({})).await, reason("no_route", 503));
-        scene.tell(down("upstream_up", 1000)).await;
+        assert_eq!(scene.send_events(down("upstream_down", 0)).await["accepted"], 1);
+        assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
+        // An older event that arrives later changes nothing.
+        scene.send_events(down("upstream_up", -60_000)).await;
+        assert_eq!(scene.denied(json!({})).await, deny_reason("no_route", 503));
+        scene.send_events(down("upstream_up", 1000)).await;
         scene.allowed(json!({})).await;
         let health = scene.admin.get(&format!("/admin/upstreams/{}", scene.upstream)).await.ok()["health"].clone();
         assert_eq!(health, "up");
-        change(&scene.admin, &scene.upstream, json!({"status": "disabled"})).await.ok();
-        assert_eq!(scene.denied(json!({})).await, reason("destination_not_priced", 404));
+        update_upstream(&scene.admin, &scene.upstream, json!({"status": "disabled"})).await.ok();
+        assert_eq!(scene.denied(json!({})).await, deny_reason("destination_not_priced", 404));
         scene.end().await;
     }
 
-    async fn the_same_question_has_the_same_answer_until_the_call_is_over(db) {
+    async fn a_repeated_authorization_is_answered_alike_until_the_call_ends(db) {
         let scene = Scene::start(db, 10_000).await;
-        let same = call(json!({}));
+        let same = call_request(json!({}));
         let first = scene.allowed(same.clone()).await;
         assert_eq!(scene.allowed(same.clone()).await, first);
-        assert_eq!(scene.purse().await.1, 300_000_000);
+        assert_eq!(scene.balance_and_held().await.1, 300_000_000);
         // Another call cannot hide behind it.
         let mut other = same.clone();
         other["called"] = json!("+31207654321");
-        assert_eq!(scene.denied(other).await, reason("call_id_in_use", 482));
-        scene.tell(json!([scene.event("answered", &first["call_token"], 0, json!({}))])).await;
-        assert_eq!(scene.denied(same.clone()).await, reason("call_id_in_use", 482));
+        assert_eq!(scene.denied(other).await, deny_reason("call_id_in_use", 482));
+        scene.send_events(json!([scene.event("answered", &first["call_token"], 0, json!({}))])).await;
+        assert_eq!(scene.denied(same.clone()).await, deny_reason("call_id_in_use", 482));
         // Nor does another trunk meet it.
-        trunk(&scene.customer, json!({}), "8.8.4.9").await;
+        trunk_with_source(&scene.customer, json!({}), "8.8.4.9").await;
         let mut copied = same.clone();
         copied["source_ip"] = json!("8.8.4.9");
         assert_ne!(scene.allowed(copied).await["call_token"], first["call_token"]);
 
-        scene.tell(json!([scene.event("ended", &first["call_token"], 1000, json!({}))])).await;
+        scene.send_events(json!([scene.event("ended", &first["call_token"], 1000, json!({}))])).await;
         assert_ne!(scene.allowed(same).await["call_token"], first["call_token"]);
         scene.end().await;
     }
 
-    async fn a_switch_learns_where_calls_come_from_and_go_to(db) {
+    async fn a_switch_reads_allow_lists_and_gateways(db) {
         let scene = Scene::start(db, 0).await;
         let config = scene.world.operations().get("/switch/config").await.ok();
         assert_eq!(config["dispatcher"], json!([
             {"group_id": 10, "uri": "sip:gw1.carrier.example", "upstream_id": scene.upstream}
         ]));
         assert_eq!(config["addresses"], json!([
-            {"cidr": format!("{SOURCE}/32"), "trunk_id": scene.trunk}, {"cidr": "9.9.9.9/32", "upstream_id": scene.upstream}
+            {"cidr": format!("{SOURCE_IP}/32"), "trunk_id": scene.trunk}, {"cidr": "9.9.9.9/32", "upstream_id": scene.upstream}
         ]));
-        change(&scene.admin, &scene.upstream, json!({"gateways": []})).await.ok();
+        update_upstream(&scene.admin, &scene.upstream, json!({"gateways": []})).await.ok();
         let after = scene.world.operations().get("/switch/config").await.ok();
         assert_eq!(after["dispatcher"], json!([]));
         assert!(after["version"].as_i64() > config["version"].as_i64());
         scene.end().await;
     }
 
-    async fn a_switch_that_is_none_or_speaks_nonsense_is_told_so(db) {
+    async fn a_switch_without_the_secret_or_with_bad_input_is_refused(db) {
         let scene = Scene::start(db, 0).await;
         let (ops, stranger) = (scene.world.operations(), scene.world.anyone_at_operations());
         for (path, kibibytes) in [("/switch/authorize", 16), ("/switch/events", 1024), ("/switch/cdrs", 16 * 1024)] {
@@ -196,9 +188,9 @@ both! {
             ops.send(torn).await.problem(400, "request.malformed");
         }
         assert_eq!(ops.post("/switch/authorize", json!({"edge_id": "e"})).await.invalid(), ["call_id", "called", "source_ip"]);
-        assert_eq!(ops.post("/switch/authorize", call(json!({"source_ip": "nowhere"}))).await.invalid(), ["source_ip"]);
-        assert_eq!(ops.post("/switch/authorize", call(json!({"zone": "moon"}))).await.invalid(), ["zone"]);
-        assert_eq!(ops.post("/switch/authorize", call(json!({"call_id": "a\u{0}b"}))).await.invalid(), ["call_id"]);
+        assert_eq!(ops.post("/switch/authorize", call_request(json!({"source_ip": "nowhere"}))).await.invalid(), ["source_ip"]);
+        assert_eq!(ops.post("/switch/authorize", call_request(json!({"zone": "moon"}))).await.invalid(), ["zone"]);
+        assert_eq!(ops.post("/switch/authorize", call_request(json!({"call_id": "a\u{0}b"}))).await.invalid(), ["call_id"]);
         assert_eq!(ops.post("/switch/events", json!({"events": vec![json!({}); 501]})).await.invalid(), ["events"]);
         scene.end().await;
     }

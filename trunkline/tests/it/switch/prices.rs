@@ -1,4 +1,4 @@
-//! What calls cost, worked out by hand.
+//! Prices of calls, calculated by hand.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,10 +7,10 @@ use std::fmt::Write;
 use db::params;
 use serde_json::json;
 
-use super::Scene;
-use super::lines::send;
-use crate::decks::import;
 use crate::world::engines::both;
+use crate::world::fixtures::cdrs::send_cdrs;
+use crate::world::fixtures::rates::import_deck;
+use crate::world::fixtures::switch::Scene;
 
 /// The minute, the connection, increment, minimum, how long the call lasted, and what it costs in billionths.
 const CASES: [(&str, &str, u32, u32, i64, i64); 30] = [
@@ -47,7 +47,7 @@ const CASES: [(&str, &str, u32, u32, i64, i64); 30] = [
 ];
 
 both! {
-    async fn awkward_prices_are_what_they_are_by_hand(db) {
+    async fn awkward_prices_match_hand_calculations(db) {
         let scene = Scene::start(db, 10_000_000).await;
         let mut deck = "prefix,destination_name,country,rate_per_minute,connect_fee,billing_increment_seconds,\
                         minimum_seconds\n".to_owned();
@@ -55,7 +55,7 @@ both! {
         for (place, (minute, fee, increment, minimum, ..)) in CASES.iter().enumerate() {
             writeln!(deck, "81{place:02},Place {place},JP,{minute},{fee},{increment},{minimum}").unwrap();
         }
-        assert_eq!(import(&scene.world, &scene.admin, &scene.upstream, "", &deck).await["status"], "completed");
+        assert_eq!(import_deck(&scene.world, &scene.admin, &scene.upstream, "", &deck).await["status"], "completed");
         scene.world.advance(100_000).await;
         let began = scene.now() - 90_000_000;
         for (place, (_, _, _, _, seconds, _)) in CASES.iter().enumerate() {
@@ -66,7 +66,7 @@ both! {
             });
             writeln!(lines, "{line}").unwrap();
         }
-        let answer = send(&scene, &lines).await.ok();
+        let answer = send_cdrs(&scene, &lines).await.ok();
         assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(CASES.len()), &json!([])));
         let mut conn = scene.world.node.app.db.read().await.unwrap();
         let charges: Vec<(String, i64)> =
@@ -77,7 +77,7 @@ both! {
         }
         assert_eq!(charges.len(), CASES.len());
         let total: i64 = CASES.iter().map(|case| case.5).sum();
-        assert_eq!(scene.purse().await, (100_000_000_000_000 - total, 0));
+        assert_eq!(scene.balance_and_held().await, (100_000_000_000_000 - total, 0));
         scene.end().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that begin and go on at the same moment cannot spend the same money.
+//! Concurrent authorizations and keepalives cannot spend the same money.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Scene, call, trunk};
-use crate::coverage::examples::key;
-use crate::world::engines::both;
+use crate::world::engines::{both, postgres};
+use crate::world::fixtures::key;
+use crate::world::fixtures::switch::{Scene, call_request, trunk_with_source};
 
-/// A sequence that looks like chance, the same every time.
+/// A deterministic pseudo-random sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -22,8 +22,8 @@ impl Dice {
 }
 
 both! {
-    async fn a_thousand_calls_at_once_get_no_more_than_the_money_for_a_hundred(db) {
-        // A slice is 0.30.
+    async fn a_thousand_concurrent_calls_get_the_balance_for_a_hundred(db) {
+        // A reservation is 0.30.
         let scene = Scene::start(db, 3000).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
@@ -32,7 +32,7 @@ both! {
             async move {
                 let mut allowed = 0;
                 for _ in 0..20 {
-                    let answer = ops.post("/switch/authorize", call(json!({}))).await.ok();
+                    let answer = ops.post("/switch/authorize", call_request(json!({}))).await.ok();
                     match answer["decision"].as_str() {
                         Some("allow") => allowed += 1,
                         _ => assert_eq!(answer["reason"], "balance.insufficient"),
@@ -43,24 +43,24 @@ both! {
         });
         let allowed: i64 = join_all(callers).await.into_iter().sum();
         assert_eq!(allowed, 100);
-        assert_eq!(scene.purse().await, (30_000_000_000, 30_000_000_000));
-        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 100);
+        assert_eq!(scene.balance_and_held().await, (30_000_000_000, 30_000_000_000));
+        assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 100);
         if let Some(other) = other {
             other.stop().await;
         }
         scene.end().await;
     }
 
-    async fn the_same_question_asked_by_many_at_once_is_one_call(db) {
+    async fn concurrent_repeats_of_an_authorization_are_one_call(db) {
         let scene = Scene::start(db, 3000).await;
-        let same = call(json!({"call_id": key().to_string()}));
-        let answers = join_all((0..20).map(|_| scene.ask(same.clone()))).await;
+        let same = call_request(json!({"call_id": key().to_string()}));
+        let answers = join_all((0..20).map(|_| scene.authorize(same.clone()))).await;
         assert!(answers.iter().all(|answer| answer == &answers[0] && answer["decision"] == "allow"), "{answers:?}");
-        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 1);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 1);
         scene.end().await;
     }
 
-    async fn in_a_crowd_each_call_is_decided_on_by_itself(db) {
+    async fn concurrent_calls_are_decided_independently(db) {
         let scene = Scene::start(db, 100_000).await;
         let again = scene.allowed(json!({"call_id": "again"})).await;
         let crowd = join_all((0..60).map(|number| {
@@ -71,7 +71,7 @@ both! {
                 3 => json!({"called": "+31612345678"}),
                 _ => json!({}),
             };
-            scene.ask(asked)
+            scene.authorize(asked)
         }))
         .await;
         for (number, answer) in crowd.iter().enumerate() {
@@ -82,39 +82,18 @@ both! {
                 _ => assert_eq!(answer["decision"], "allow", "{answer}"),
             }
         }
-        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 31);
+        assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 31);
         // Twenty-one calls of 0.30 and ten to mobiles, which cost 0.05 more each.
-        assert_eq!(scene.purse().await.1, 21 * 300_000_000 + 10 * 350_000_000);
+        assert_eq!(scene.balance_and_held().await.1, 21 * 300_000_000 + 10 * 350_000_000);
         scene.end().await;
     }
 
-    async fn without_the_database_a_crowd_is_told_so_together_and_takes_nothing(db) {
-        // A SQLite file is not somewhere else: it cannot be away.
-        if !db.is_shared() {
-            return;
-        }
+    async fn concurrent_calls_get_each_channel_once(db) {
         let scene = Scene::start(db, 100_000).await;
-        scene.allowed(json!({})).await;
-        db.take_away().await;
-        let ops = scene.world.operations();
-        for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call(json!({}))))).await {
-            assert_eq!(answer.header("retry-after"), Some("1"));
-            answer.problem(503, "service.unavailable");
-        }
-        db.bring_back().await;
-        let crowd = join_all((0..40).map(|_| scene.ask(json!({})))).await;
-        assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
-        assert_eq!(scene.number("SELECT COUNT(*) FROM live_calls").await, 41);
-        assert_eq!(scene.purse().await.1, 41 * 300_000_000);
-        scene.end().await;
-    }
-
-    async fn a_crowd_gets_no_more_channels_than_there_are_and_each_of_them_once(db) {
-        let scene = Scene::start(db, 100_000).await;
-        trunk(&scene.customer, json!({"channel_cap": 25, "cps_limit": 1000}), "8.8.4.8").await;
+        trunk_with_source(&scene.customer, json!({"channel_cap": 25, "cps_limit": 1000}), "8.8.4.8").await;
         let mut tokens = BTreeSet::new();
         for round in 1..=3 {
-            let crowd = join_all((0..40).map(|_| scene.ask(json!({"source_ip": "8.8.4.8"})))).await;
+            let crowd = join_all((0..40).map(|_| scene.authorize(json!({"source_ip": "8.8.4.8"})))).await;
             for answer in crowd {
                 match answer["decision"].as_str() {
                     Some("allow") => assert!(tokens.insert(answer["call_token"].as_str().unwrap().to_owned())),
@@ -123,12 +102,12 @@ both! {
             }
             assert_eq!(tokens.len(), 25, "after {round} crowds");
         }
-        assert_eq!(scene.number("SELECT MAX(live) FROM trunk_load").await, 25);
-        assert_eq!(scene.number("SELECT MAX(hour_peak) FROM zone_load").await, 25);
+        assert_eq!(scene.count("SELECT MAX(live) FROM trunk_load").await, 25);
+        assert_eq!(scene.count("SELECT MAX(hour_peak) FROM zone_load").await, 25);
         scene.end().await;
     }
 
-    async fn the_same_end_told_by_many_at_once_is_charged_once(db) {
+    async fn concurrent_repeats_of_an_end_event_are_charged_once(db) {
         let scene = Scene::start(db, 3000).await;
         let tokens: Vec<Value> =
             join_all((0..10).map(|_| scene.allowed(json!({})))).await.iter().map(|one| one["call_token"].clone()).collect();
@@ -139,33 +118,33 @@ both! {
             let ended = json!({"answered_at": began, "at": began + 10_000});
             let events: Vec<Value> = tokens.iter().map(|token| scene.event("ended", token, 0, ended.clone())).collect();
             let scene = &scene;
-            async move { scene.tell(json!(events)).await }
+            async move { scene.send_events(json!(events)).await }
         });
         for answer in join_all(told).await {
             assert_eq!(answer["accepted"], 10);
         }
-        assert_eq!(scene.purse().await, (29_900_000_000, 0));
+        assert_eq!(scene.balance_and_held().await, (29_900_000_000, 0));
         scene.end().await;
     }
 
-    async fn one_call_id_used_for_a_hundred_calls_pays_a_hundred_times(db) {
+    async fn one_call_id_used_for_a_hundred_calls_is_charged_a_hundred_times(db) {
         let scene = Scene::start(db, 3000).await;
-        let same = call(json!({"call_id": "always-the-same"}));
+        let same = call_request(json!({"call_id": "always-the-same"}));
         let mut tokens = BTreeSet::new();
         for _ in 0..100 {
             let token = scene.allowed(same.clone()).await["call_token"].clone();
             let began = scene.now();
             let ended = json!({"answered_at": began, "at": began + 10_000, "call_id": "always-the-same"});
-            assert_eq!(scene.tell(json!([scene.event("ended", &token, 0, ended)])).await["accepted"], 1);
+            assert_eq!(scene.send_events(json!([scene.event("ended", &token, 0, ended)])).await["accepted"], 1);
             tokens.insert(token.as_str().unwrap().to_owned());
         }
         assert_eq!(tokens.len(), 100);
-        assert_eq!(scene.number("SELECT COUNT(*) FROM cdrs WHERE charge = 10000000").await, 100);
-        assert_eq!(scene.purse().await, (29_000_000_000, 0));
+        assert_eq!(scene.count("SELECT COUNT(*) FROM cdrs WHERE charge = 10000000").await, 100);
+        assert_eq!(scene.balance_and_held().await, (29_000_000_000, 0));
         scene.end().await;
     }
 
-    async fn keepalives_at_random_on_every_node_never_spend_more_than_there_is(db) {
+    async fn random_keepalives_on_every_node_never_overspend(db) {
         let scene = Scene::start(db, 500).await;
         let other = if db.is_shared() { Some(scene.world.another_node().await) } else { None };
         let nodes: Vec<_> = [Some(&scene.world), other.as_ref()].into_iter().flatten().collect();
@@ -198,21 +177,40 @@ both! {
             }
             for _ in 0..dice.below(4) {
                 let ops = nodes[usize::try_from(dice.below(nodes.len() as u64)).unwrap()].operations();
-                let answer = ops.post("/switch/authorize", call(json!({}))).await.ok();
+                let answer = ops.post("/switch/authorize", call_request(json!({}))).await.ok();
                 if answer["decision"] == "allow" {
                     let token = answer["call_token"].as_str().unwrap().to_owned();
                     let answered_at = scene.now();
-                    scene.tell(json!([scene.event("answered", &json!(token), 0, json!({"at": answered_at}))])).await;
+                    scene.send_events(json!([scene.event("answered", &json!(token), 0, json!({"at": answered_at}))])).await;
                     calls.insert(token, (answered_at, answer["max_seconds"].as_i64().unwrap()));
                 }
             }
-            let (balance, held) = scene.purse().await;
+            let (balance, held) = scene.balance_and_held().await;
             assert!(balance >= held && held >= 0, "{held} of {balance} is held");
         }
-        assert!(scene.number("SELECT COUNT(*) FROM cdrs").await > 10);
+        assert!(scene.count("SELECT COUNT(*) FROM cdrs").await > 10);
         if let Some(other) = other {
             other.stop().await;
         }
+        scene.end().await;
+    }
+}
+
+postgres! {
+    async fn concurrent_authorizations_fail_cleanly_without_the_database(db) {
+        let scene = Scene::start(db, 100_000).await;
+        scene.allowed(json!({})).await;
+        db.stop_accepting().await;
+        let ops = scene.world.operations();
+        for answer in join_all((0..40).map(|_| ops.post("/switch/authorize", call_request(json!({}))))).await {
+            assert_eq!(answer.header("retry-after"), Some("1"));
+            answer.problem(503, "service.unavailable");
+        }
+        db.accept_again().await;
+        let crowd = join_all((0..40).map(|_| scene.authorize(json!({})))).await;
+        assert!(crowd.iter().all(|answer| answer["decision"] == "allow"), "{crowd:?}");
+        assert_eq!(scene.count("SELECT COUNT(*) FROM live_calls").await, 41);
+        assert_eq!(scene.balance_and_held().await.1, 41 * 300_000_000);
         scene.end().await;
     }
 }

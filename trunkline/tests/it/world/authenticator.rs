@@ -1,4 +1,4 @@
-//! An authenticator app: codes by RFC 6238, written apart from the service's own so that the two check each other.
+//! An authenticator app: RFC 6238 codes, implemented apart from the service so that the two check each other.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

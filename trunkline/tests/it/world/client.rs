@@ -1,4 +1,4 @@
-//! A caller over HTTP, and what it hears.
+//! An HTTP client of the API, and its responses.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -80,7 +80,7 @@ impl Client {
     }
 }
 
-/// A response, read whole.
+/// A response with its whole body.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -108,7 +108,7 @@ impl Answer {
         self.expect(200)
     }
 
-    /// The body of a refusal with this status and code, every part of which is in order.
+    /// The body of a problem with this status and code, after checking its form.
     #[track_caller]
     pub fn problem(self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
@@ -153,7 +153,7 @@ impl Session {
 }
 
 impl Session {
-    /// The caller without what it knows of itself.
+    /// The client without the session.
     pub fn into_client(self) -> Client {
         self.client
     }

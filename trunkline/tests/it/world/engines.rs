@@ -1,4 +1,4 @@
-//! A database of its own for every test, once on each engine.
+//! A new database for every test, on SQLite and on PostgreSQL.
 //!
 //! Both kinds are copied from a template that is migrated once and shared by every test process: a SQLite file under
 //! the target folder, a PostgreSQL database on the server that `TRUNKLINE_TEST_POSTGRES` names.
@@ -47,10 +47,29 @@ macro_rules! both {
 }
 pub(crate) use both;
 
-/// A migrated database that nobody else uses.
+/// Declares tests that only PostgreSQL can run, in a module `postgres_only`: those that need several nodes on one
+/// database, or a database that goes away.
+macro_rules! postgres {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident) $body:block)*) => {
+        $(async fn $name($db: &$crate::world::engines::TestDb) $body)*
+
+        mod postgres_only {
+            $(
+                $(#[$meta])*
+                #[tokio::test(flavor = "multi_thread")]
+                async fn $name() {
+                    $crate::world::engines::TestDb::postgres().await.run(async |db| super::$name(db).await).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use postgres;
+
+/// A migrated database of one test.
 pub struct TestDb {
     db: Db,
-    /// How to open it once more.
+    /// The URL to open it again.
     pub url: String,
     place: Place,
 }
@@ -82,7 +101,7 @@ impl TestDb {
         let server = postgres_client(&postgres_url("postgres")).await;
         let template = postgres_template(&server).await;
         let name = format!("trunkline_test_{}", uuid().simple());
-        // Written as files: what a test throws away need not be in the log as well.
+        // Copied as files, which keeps the throwaway database out of the write-ahead log.
         let create = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
         server.batch_execute(&create).await.unwrap();
         let url = postgres_url(&name);
@@ -116,20 +135,20 @@ impl TestDb {
         run.await.unwrap();
     }
 
-    /// Ends every connection to the database and lets nobody in: only for one that is somewhere else.
-    pub async fn take_away(&self) {
+    /// Ends every connection to the database and refuses new ones (PostgreSQL only).
+    pub async fn stop_accepting(&self) {
         let (name, server) = self.server();
         server.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).await.unwrap();
         let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
         server.batch_execute(&end).await.unwrap();
     }
 
-    pub async fn bring_back(&self) {
+    pub async fn accept_again(&self) {
         let (name, server) = self.server();
         server.batch_execute(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).await.unwrap();
     }
 
-    /// Waits until a statement in the database waits for a lock, and answers whose it is.
+    /// Waits until a statement waits for a lock, and returns its process id.
     pub async fn until_one_waits(&self) -> i32 {
         let (name, server) = self.server();
         let waiting = "SELECT pid FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'";

@@ -1,4 +1,4 @@
-//! Forms with a file in them, and files worth sending.
+//! Multipart forms, and files to upload.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ pub async fn post_bytes(client: &Client, path: &str, body: Vec<u8>) -> Answer {
     client.send(client.request(Method::POST, path).header("content-type", content_type).body(body)).await
 }
 
-/// A PDF whose catalogue says this too.
+/// A PDF with this text in its catalogue.
 pub fn pdf(inside: &str) -> Vec<u8> {
     format!("%PDF-1.7\n1 0 obj\n<< /Type /Catalog {inside} >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n").into_bytes()
 }

@@ -1,4 +1,4 @@
-//! The world a test runs in: the whole service on free ports with a database of its own, spoken to over HTTP.
+//! The test harness: the whole service on free ports with its own database, called over HTTP.
 //!
 //! ```ignore
 //! both! {
@@ -13,19 +13,20 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod accounts;
 pub mod authenticator;
 pub mod carrier;
 pub mod client;
 pub mod engines;
+pub mod fixtures;
 pub mod form;
-mod minted;
+pub mod money;
 pub mod outbox;
 pub mod payer;
-pub mod people;
 pub mod process;
-pub mod purse;
 pub mod revolut;
 pub mod s3;
+mod tokens;
 pub mod vies;
 
 use std::collections::BTreeMap;
@@ -62,7 +63,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world as a user meets it: every limit on.
+    /// A world with all rate limits on.
     pub async fn start(db: &TestDb) -> World {
         World::with(db, &[]).await
     }
@@ -107,11 +108,11 @@ impl World {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
         settings.password_cost = Cost::Little;
-        // Not by its name, under which it is refused beside real payments: whoever handles them here plays for the test.
+        // Set here and not by its name, which is refused beside a real payment provider: in tests that is a stand-in.
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
         let node = serve::start_with(&mut settings, table).await.unwrap();
-        // Nothing here speaks TLS, and reading the system's certificates takes longer than many a test.
+        // No TLS here, and reading the system's certificates is slow.
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
         World { node, folder, database_url, client, settings: names }
     }
@@ -126,9 +127,14 @@ impl World {
         Client::new(self.client.clone(), format!("http://{}/v1", self.node.public), Some(token.to_owned()))
     }
 
-    /// What the operations port answers to whoever knows the switch secret.
+    /// A caller of the operations port with the switch secret.
     pub fn operations(&self) -> Client {
         Client::new(self.client.clone(), format!("http://{}", self.node.ops), Some(SWITCH_SECRET.to_owned()))
+    }
+
+    /// A caller of the operations port without the switch secret.
+    pub fn anyone_at_operations(&self) -> Client {
+        Client::new(reqwest::Client::builder().no_proxy().build().unwrap(), format!("http://{}", self.node.ops), None)
     }
 
     pub async fn bootstrap(&self, email: &str) -> client::Answer {
@@ -141,7 +147,7 @@ impl World {
             .await
     }
 
-    /// The first admin, made and signed in.
+    /// The first admin, bootstrapped and signed in.
     pub async fn admin(&self) -> Session {
         self.bootstrap(ADMIN_EMAIL).await.expect(201);
         self.sign_in(ADMIN_EMAIL).await
@@ -159,8 +165,8 @@ impl World {
         let now = self.node.app.clock.now();
         let insert = self.node.app.db.tx((email.to_owned(), role, hash, now), |conn, (email, role, hash, now)| {
             Box::pin(async move {
-                let account = people::live_account(conn, email, *now).await?;
-                people::user_of(conn, account, email, *role, Some(hash.clone()), *now).await
+                let account = accounts::live_account(conn, email, *now).await?;
+                accounts::user_of(conn, account, email, *role, Some(hash.clone()), *now).await
             })
         });
         insert.await.unwrap()
@@ -181,12 +187,12 @@ impl World {
         Session::new(self.bearing(body["access_token"].as_str().unwrap()), body)
     }
 
-    /// Moves the time forward; everything that fell due has run when this returns.
+    /// Advances the clock; every job that became due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
         self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
 
-    /// Runs what is due now.
+    /// Runs all due jobs.
     pub async fn settle(&self) {
         self.advance(0).await;
     }
@@ -195,13 +201,13 @@ impl World {
         self.folder.path()
     }
 
-    /// Every letter sent so far, oldest first.
-    pub async fn letters(&self) -> Vec<outbox::Letter> {
+    /// Every mail sent so far, oldest first.
+    pub async fn mails(&self) -> Vec<outbox::Mail> {
         self.settle().await;
         outbox::read(&self.folder.path().join("outbox"))
     }
 
-    /// Ends the world; refuses to when it is not in order.
+    /// Ends the world after checking that no job is dead and that audit chain, ledger and CDRs verify.
     pub async fn end(self) {
         self.settle().await;
         let app = self.node.app.clone();
@@ -211,11 +217,11 @@ impl World {
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
         let verified = app.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
-        verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
+        verified.unwrap_or_else(|fault| panic!("the CDRs are wrong: {fault}"));
         self.node.stop().await;
     }
 
-    /// Ends a node without looking at its order, as a crash would not either.
+    /// Stops a node without those checks.
     pub async fn stop(self) {
         self.node.stop().await;
     }
@@ -225,7 +231,7 @@ impl World {
         self.node.app.clock.now().seconds()
     }
 
-    /// Moves the time to the first second of the next window of this length, so that a window does not end amid a test.
+    /// Advances the clock to the start of the next window of this length, so that no window ends during a test.
     pub async fn advance_to_next(&self, window_seconds: i64) {
         let ahead = window_seconds - self.seconds().rem_euclid(window_seconds);
         self.advance(ahead.unsigned_abs()).await;

@@ -1,4 +1,4 @@
-//! The mail that went out, as its reader sees it.
+//! The mail in the outbox, parsed by Python.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
-pub struct Letter {
+pub struct Mail {
     pub to: String,
     pub subject: String,
     /// The names of all headers.
@@ -17,28 +17,28 @@ pub struct Letter {
     pub html: String,
 }
 
-impl Letter {
-    /// The token in the letter's link.
+impl Mail {
+    /// The token in the mail's link.
     pub fn token(&self) -> String {
-        let (_, rest) = self.text.split_once("#token=").expect("the letter has a link");
+        let (_, rest) = self.text.split_once("#token=").expect("the mail has a link");
         rest.split_whitespace().next().unwrap().to_owned()
     }
 }
 
-/// Read by Python's own mail parser, so that what we write is judged by somebody else.
+/// Parsed by Python's mail parser, so that the service's mail is checked by an independent implementation.
 const READER: &str = r#"
 import email, email.policy, glob, json, sys
-letters = []
+mails = []
 for path in sorted(glob.glob(sys.argv[1] + "/*.eml")):
     with open(path, "rb") as file:
         mail = email.message_from_binary_file(file, policy=email.policy.default)
     assert mail.get_content_type() == "multipart/alternative" and not mail.defects, path
     text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    letters.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html})
-print(json.dumps(letters))
+    mails.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html})
+print(json.dumps(mails))
 "#;
 
-pub fn read(outbox: &Path) -> Vec<Letter> {
+pub fn read(outbox: &Path) -> Vec<Mail> {
     let output = Command::new("/usr/bin/python3")
         .args(["-c", READER])
         .arg(outbox)

@@ -1,4 +1,4 @@
-//! A person in front of a checkout page, with a browser that shows every step.
+//! A payer at the sandbox checkout, with a browser that does not follow redirects.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use super::World;
 use super::client::{Answer, Client, Session};
 use super::engines::uuid;
 
-/// An Idempotency-Key nobody else uses.
+/// An idempotency key that no other request uses.
 pub fn fresh_key() -> Uuid {
     uuid::Builder::from_random_bytes(uuid().into_bytes()).into_uuid()
 }
@@ -48,7 +48,7 @@ impl Payer {
         self.client.send(request.header("content-type", "application/x-www-form-urlencoded")).await
     }
 
-    /// Makes a choice that is accepted; what follows from it has happened when this returns.
+    /// Makes an accepted choice and runs the jobs that follow.
     pub async fn choose(&self, world: &World, fields: &[(&str, &str)]) {
         let answer = self.send(fields).await;
         assert_eq!(answer.header("location"), Some(format!("http://{}/", world.node.public).as_str()));

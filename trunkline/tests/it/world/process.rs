@@ -1,4 +1,4 @@
-//! The program itself, as a process that can be killed.
+//! The program as a process that can be killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use super::engines::TestDb;
 
 pub struct Process {
     child: Child,
-    /// Kept open, since the service may have more to say.
+    /// Kept open, because the service may print more.
     _words: BufReader<ChildStdout>,
     public: String,
     ops: String,
@@ -74,7 +74,7 @@ impl Process {
         self.public.trim_end_matches("/v1")
     }
 
-    /// Where switches speak to it, as a setting names it.
+    /// The address of the operations port.
     pub fn ops_address(&self) -> &str {
         self.ops.trim_start_matches("http://")
     }
@@ -87,23 +87,23 @@ impl Process {
         Client::new(self.http.clone(), self.public.clone(), Some(token.to_owned()))
     }
 
-    /// Somebody who has signed in just now.
+    /// Signs in and returns the caller.
     pub async fn sign_in(&self, email: &str) -> Client {
         let session = self.anyone().post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.ok();
         self.bearing(session["access_token"].as_str().unwrap())
     }
 
-    /// What the operations port answers to whoever knows the switch secret.
+    /// A caller of the operations port with the switch secret.
     pub fn operations(&self) -> Client {
         Client::new(self.http.clone(), self.ops.clone(), Some(self.switch_secret.clone()))
     }
 
-    /// What a switch shows to be let in.
+    /// The switch secret.
     pub fn switch_secret(&self) -> &str {
         &self.switch_secret
     }
 
-    /// Moves the time forward; everything that fell due has run when this returns.
+    /// Advances the clock; every job that became due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
         self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
@@ -112,7 +112,7 @@ impl Process {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it with SIGKILL.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! A server that speaks as much of the Revolut Merchant API as a merchant like us hears of it, with troubles on demand.
+//! A stand-in for the Revolut Merchant API as far as the service uses it, with faults on demand.
 //!
 //! Orders hold their attempts to pay; an attempt that is declined leaves its order waiting for another. Neither orders
 //! nor payments know idempotency keys, refunds do. Lists show outlines. Codes and shapes are those of version
@@ -40,22 +40,22 @@ pub struct RevolutServer {
 }
 
 /// What goes wrong with the next request that changes something.
-pub enum Trouble {
+pub enum Fault {
     /// Nothing.
     Passes,
-    /// It is done, and the answer is lost.
+    /// The request takes effect, and the response is lost.
     LosesAnswer,
-    /// It is not done: too many requests.
+    /// The request is refused with 429.
     AsksToWait(u32),
-    /// It is not done before it is let go.
+    /// The request is held back until the test releases it.
     HoldsBack(Arc<HeldBack>),
 }
 
-/// A request that is on its way for as long as the test wants.
+/// A request that the server holds back until the test releases it.
 #[derive(Default)]
 pub struct HeldBack {
     arrived: Notify,
-    let_go: Notify,
+    release: Notify,
 }
 
 impl HeldBack {
@@ -63,8 +63,8 @@ impl HeldBack {
         self.arrived.notified().await;
     }
 
-    pub fn let_go(&self) {
-        self.let_go.notify_one();
+    pub fn release(&self) {
+        self.release.notify_one();
     }
 }
 
@@ -75,10 +75,10 @@ struct Books {
     refund_keys: BTreeMap<String, String>,
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
-    troubles: VecDeque<Trouble>,
+    troubles: VecDeque<Fault>,
     /// Nothing is answered.
     is_away: bool,
-    /// Orders that the banks are at cannot be cancelled.
+    /// Orders in processing cannot be cancelled.
     is_firm: bool,
     requests: usize,
 }
@@ -118,31 +118,31 @@ impl RevolutServer {
         self.books.lock().unwrap().requests
     }
 
-    pub fn trouble(&self, trouble: Trouble) {
+    pub fn inject_fault(&self, trouble: Fault) {
         self.books.lock().unwrap().troubles.push_back(trouble);
     }
 
     /// Holds back the next request that changes something.
     pub fn hold_back(&self) -> Arc<HeldBack> {
         let held_back = Arc::new(HeldBack::default());
-        self.trouble(Trouble::HoldsBack(held_back.clone()));
+        self.inject_fault(Fault::HoldsBack(held_back.clone()));
         held_back
     }
 
-    pub fn goes_away(&self) {
+    pub fn stop(&self) {
         self.books.lock().unwrap().is_away = true;
     }
 
-    pub fn comes_back(&self) {
+    pub fn restart(&self) {
         self.books.lock().unwrap().is_away = false;
     }
 
-    /// Cancels no order that the banks are at.
+    /// Refuses to cancel orders in processing.
     pub fn is_firm(&self) {
         self.books.lock().unwrap().is_firm = true;
     }
 
-    /// Decides what the next charge of a saved card comes to; by default it goes through.
+    /// Sets the result of the next charge to a saved card; by default it succeeds.
     pub fn next_charge(&self, state: &'static str, reason: Option<&'static str>) {
         self.books.lock().unwrap().charges.push_back((state, reason));
     }
@@ -151,8 +151,8 @@ impl RevolutServer {
         self.books.lock().unwrap().orders.get_mut(id).unwrap()["state"] = json!(state);
     }
 
-    /// What a payer does at the hosted checkout: after one attempt that is declined, it pays. A card that is only shown
-    /// is saved.
+    /// Pays an order at the hosted checkout, after one declined attempt. An order without an amount only saves the
+    /// card.
     pub fn pay(&self, id: &str) {
         let mut books = self.books.lock().unwrap();
         let order = books.orders.get_mut(id).unwrap();
@@ -178,12 +178,19 @@ impl RevolutServer {
         books.customers.entry(customer).or_default().extend(saved);
     }
 
-    /// Tells a world of an event, signed as of a moment by the secret and, during a rotation, by its successor.
-    pub async fn tell(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
-        self.tell_signed(world, event, order_id, at, WEBHOOK_SECRET).await
+    /// Sends a webhook, signed at this time with the secret and, as during a rotation, with its successor.
+    pub async fn send_webhook(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
+        self.send_signed_webhook(world, event, order_id, at, WEBHOOK_SECRET).await
     }
 
-    pub async fn tell_signed(&self, world: &World, event: &str, order_id: &str, at: Time, secret: &str) -> Answer {
+    pub async fn send_signed_webhook(
+        &self,
+        world: &World,
+        event: &str,
+        order_id: &str,
+        at: Time,
+        secret: &str,
+    ) -> Answer {
         let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"}).to_string();
         let message = format!("v1.{}.{body}", at.millis());
         let sign = |secret: &str| {
@@ -239,11 +246,11 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
     if books.lock().unwrap().is_away {
         return Response::builder().status(503).body(Full::default()).unwrap();
     }
-    if let Some(Trouble::HoldsBack(held_back)) = &trouble {
+    if let Some(Fault::HoldsBack(held_back)) = &trouble {
         held_back.arrived.notify_one();
-        held_back.let_go.notified().await;
+        held_back.release.notified().await;
     }
-    if let Some(Trouble::AsksToWait(seconds)) = trouble {
+    if let Some(Fault::AsksToWait(seconds)) = trouble {
         let response = Response::builder().status(429).header("Retry-After", seconds);
         return response.body(Full::from(refusal(429, "too_many_requests").1.to_string())).unwrap();
     }
@@ -257,7 +264,7 @@ async fn answer(books: &Mutex<Books>, url: &str, request: Request<Incoming>) -> 
         let query: BTreeMap<String, String> = form_urlencoded::parse(query).into_owned().collect();
         books.lock().unwrap().handle(url, &head.method, &path, &query, &body, header("idempotency-key"))
     };
-    if let Some(Trouble::LosesAnswer) = trouble {
+    if let Some(Fault::LosesAnswer) = trouble {
         (status, said) = refusal(502, "bad_gateway");
     }
     Response::builder().status(status).body(Full::from(said.to_string())).unwrap()

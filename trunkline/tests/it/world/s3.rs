@@ -1,6 +1,6 @@
 //! A server that speaks S3 and checks every signature, with one bucket whose objects are files in a folder.
 //!
-//! It can go away and come back, fail, and hold a request back until the test has done something else.
+//! It can stop and restart, fail, and hold back a request until the test releases it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-pub const BUCKET: &str = "papers";
+pub const BUCKET: &str = "documents";
 pub const KEY_ID: &str = "AKIATESTWORLD";
 pub const SECRET: &str = "secret-of-the-test-bucket/+0123456789";
 /// The name of the server where the bucket is part of the host.
@@ -37,12 +37,12 @@ pub struct S3Server {
     folder: TempDir,
     pub address: SocketAddr,
     task: JoinHandle<()>,
-    service: Troubled,
+    service: FaultyService,
 }
 
-/// The service, and the troubles it is to have.
+/// The service with the faults it injects.
 #[derive(Clone)]
-struct Troubled {
+struct FaultyService {
     service: S3Service,
     failures: Arc<AtomicU32>,
     hold: Arc<Mutex<Option<Hold>>>,
@@ -54,7 +54,7 @@ struct Hold {
     released: oneshot::Receiver<()>,
 }
 
-/// A request that waits at the server's door.
+/// A request that the server holds back.
 pub struct Held {
     arrived: oneshot::Receiver<()>,
     release: oneshot::Sender<()>,
@@ -79,28 +79,28 @@ impl S3Server {
         let mut builder = S3ServiceBuilder::new(FileSystem::new(folder.path()).unwrap());
         builder.set_auth(SimpleAuth::from_single(KEY_ID, SECRET));
         builder.set_host(SingleDomain::new(&format!("{DOMAIN}:{}", address.port())).unwrap());
-        let service = Troubled { service: builder.build(), failures: Arc::default(), hold: Arc::default() };
+        let service = FaultyService { service: builder.build(), failures: Arc::default(), hold: Arc::default() };
         S3Server { folder, address, task: tokio::spawn(serve(listener, service.clone())), service }
     }
 
-    /// Takes the server away, with every connection to it.
+    /// Stops the server and closes every connection.
     pub async fn stop(&mut self) {
         self.task.abort();
         let _ = (&mut self.task).await;
     }
 
-    /// Brings it back where it was.
-    pub async fn come_back(&mut self) {
+    /// Starts it again on the same address.
+    pub async fn restart(&mut self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
         self.task = tokio::spawn(serve(listener, self.service.clone()));
     }
 
-    /// Lets the next requests fail as an overloaded server does.
+    /// Makes the next requests fail like on an overloaded server.
     pub fn fail(&self, requests: u32) {
         self.service.failures.store(requests, Ordering::SeqCst);
     }
 
-    /// How many of them are still to fail.
+    /// How many of them are left.
     pub fn failures_left(&self) -> u32 {
         self.service.failures.load(Ordering::SeqCst)
     }
@@ -147,7 +147,7 @@ impl Drop for S3Server {
 }
 
 /// Connections end with the task that serves them.
-async fn serve(listener: TcpListener, service: Troubled) {
+async fn serve(listener: TcpListener, service: FaultyService) {
     let mut connections = JoinSet::new();
     loop {
         let (socket, _) = listener.accept().await.unwrap();
@@ -160,7 +160,7 @@ async fn serve(listener: TcpListener, service: Troubled) {
     }
 }
 
-impl Troubled {
+impl FaultyService {
     async fn answer(&self, request: Request<Incoming>) -> HttpResponse {
         let fewer = |left: u32| left.checked_sub(1);
         if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fewer).is_ok() {

@@ -1,4 +1,4 @@
-//! A server that stands in for VIES: it answers what a test tells it to, and remembers what it was asked.
+//! A stand-in for VIES: it answers as the test decides and keeps the questions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,11 +18,11 @@ use tokio::net::TcpListener;
 #[derive(Clone)]
 pub enum Reply {
     Says(u16, String),
-    /// Takes the question and never answers.
+    /// Accepts the request and never answers.
     Silence,
 }
 
-/// What VIES says of an id that a company has.
+/// The answer for a valid VAT id.
 pub fn valid() -> Reply {
     says(json!({
         "countryCode": "DE", "vatNumber": "136695976", "requestDate": "2026-11-15T08:00:00.000Z", "valid": true,
@@ -31,7 +31,7 @@ pub fn valid() -> Reply {
     }))
 }
 
-/// What it says of one that nobody has.
+/// The answer for an unknown VAT id.
 pub fn invalid() -> Reply {
     says(json!({
         "countryCode": "DE", "vatNumber": "136695976", "requestDate": "2026-11-15T08:00:00.000Z", "valid": false,
@@ -39,7 +39,7 @@ pub fn invalid() -> Reply {
     }))
 }
 
-/// What it says when it can say nothing.
+/// The answer when VIES cannot decide.
 pub fn refuses(error: &str) -> Reply {
     says(json!({"actionSucceed": false, "errorWrappers": [{"error": error}]}))
 }
@@ -66,7 +66,7 @@ impl ViesServer {
         self.state.lock().unwrap().0 = reply;
     }
 
-    /// Every question so far.
+    /// Every request so far.
     pub fn asked(&self) -> Vec<Value> {
         self.state.lock().unwrap().1.clone()
     }

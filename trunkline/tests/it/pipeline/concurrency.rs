@@ -1,0 +1,92 @@
+//! Overload and shutdown: requests over the limit are refused, running ones finish.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::probes::{ARRIVED, RELEASE, world, world_with};
+use crate::world::World;
+use crate::world::client::Answer;
+use crate::world::engines::both;
+
+both! {
+    async fn requests_over_the_concurrency_limit_are_refused(db) {
+        let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_REQUESTS_AT_ONCE", "8")];
+        let world = world_with(db, &settings).await;
+        let mut running = hold(&world, 8).await;
+        let refused = world.anyone().get("/questions?number=1").await;
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(503, "service.unavailable");
+        // Health checks are not refused with the clients.
+        world.operations().get("/readyz").await.expect(200);
+        RELEASE.add_permits(8);
+        while let Some(answer) = running.join_next().await {
+            assert_eq!(answer.unwrap().ok()["text"], "let go");
+        }
+        world.anyone().get("/questions?number=1").await.expect(200);
+        world.end().await;
+    }
+
+    async fn only_a_caller_with_many_waiting_requests_is_refused(db) {
+        let settings = [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")];
+        let world = world_with(db, &settings).await;
+        let head = "POST /v1/open-marks HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                    X-Forwarded-For: 203.0.113.7\r\nContent-Length: 100\r\n\r\n{";
+        let from = |address: &str| world.anyone().header("X-Forwarded-For", address);
+        let mut slow = Vec::new();
+        let refused = loop {
+            let mut stream = TcpStream::connect(world.node.public).await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            slow.push(stream);
+            if slow.len() >= 256 {
+                let answer = from("203.0.113.7").get("/questions?number=1").await;
+                if answer.status != 200 {
+                    break answer;
+                }
+            }
+        };
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        refused.problem(503, "service.unavailable");
+        from("203.0.113.8").get("/questions?number=1").await.expect(200);
+        drop(slow);
+        while from("203.0.113.7").get("/questions?number=1").await.status != 200 {}
+        world.end().await;
+    }
+
+    async fn a_stopping_service_finishes_running_requests_and_accepts_none(db) {
+        let world = world(db).await;
+        let (public, ops_address, ops) = (world.node.public, world.node.ops, world.operations());
+        let mut running = hold(&world, 1).await;
+        ops.get("/readyz").await.expect(200);
+        let stopping = tokio::spawn(world.stop());
+        while TcpStream::connect(public).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+        // The load balancer sees it while requests are still running.
+        let unready = ops.get("/readyz").await;
+        assert_eq!(unready.header("retry-after"), Some("1"));
+        unready.problem(503, "service.unavailable");
+        ops.get("/healthz").await.expect(200);
+        assert!(!stopping.is_finished());
+        RELEASE.add_permits(1);
+        let answer = running.join_next().await.unwrap().unwrap();
+        assert_eq!(answer.ok()["text"], "let go");
+        tokio::time::timeout(Duration::from_secs(20), stopping).await.unwrap().unwrap();
+        assert!(TcpStream::connect(ops_address).await.is_err());
+    }
+}
+
+/// This many requests that wait in their handler until they are released.
+async fn hold(world: &World, count: usize) -> JoinSet<Answer> {
+    let mut running = JoinSet::new();
+    for _ in 0..count {
+        let caller = world.anyone();
+        running.spawn(async move { caller.get("/held").await });
+        ARRIVED.notified().await;
+    }
+    running
+}

@@ -9,7 +9,7 @@ mod number_refunds;
 mod taking_back;
 mod year;
 
-use billing::invoices::{self, InvoiceId, Month, Order};
+use billing::invoices::{self, InvoiceId, IssueRequest, Month};
 use db::params;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, Posted};
 use serde_json::Value;
@@ -86,7 +86,7 @@ fn account_of(session: &Session) -> AccountId {
 /// Issues an account's invoice for the last month at once.
 async fn issue(world: &World, account: AccountId) -> Option<InvoiceId> {
     let month = Month::of(last_month(world));
-    let order = Order { app: world.node.app.clone(), account, currency: Currency::EUR, month, now: now(world) };
+    let order = IssueRequest { app: world.node.app.clone(), account, currency: Currency::EUR, month, now: now(world) };
     invoices::issue(order).await.unwrap()
 }
 

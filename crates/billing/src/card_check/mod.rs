@@ -2,8 +2,8 @@
 //!
 //! `POST /me/card-setup` stores a verification and returns the checkout URL (`start`). The provider decides the
 //! outcome: a webhook or the poll job fetches the order (`apply`), and the verification ends once, verified or failed,
-//! by the table in `rules`. Onboarding gets the event, and a verified card is saved as a payment method. `GET
-//! /me/payment-method` shows the status.
+//! by the table in `rules`. Onboarding gets the event, and a verified card is saved as a payment method.
+//! `GET /me/payment-method` shows the status.
 
 mod apply;
 mod rules;

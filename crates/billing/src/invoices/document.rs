@@ -1,4 +1,4 @@
-//! The document of an invoice or credit note: its content, and the PDF pdf from it.
+//! The document of an invoice or credit note: its content, and the PDF made from it.
 //!
 //! The content is fixed at issue and stored with the row; only the void mark is added later. The bytes of the PDF
 //! depend on the content alone, so rendering it again gives the same file. `facturx` renders it.
@@ -93,7 +93,7 @@ impl Stored for Facts {
     }
 }
 
-/// The data that an invoice is pdf from.
+/// The data that an invoice is made from.
 pub struct Draft<'d> {
     pub tax: &'d TaxSettings,
     pub buyer: &'d TaxStanding,
@@ -144,7 +144,7 @@ impl Facts {
     /// The credit note of this invoice, for the net and VAT that were not refunded before.
     pub fn credited(&self, number: String, issue_date: Date, reason: &str, net: i64, vat: i64) -> Facts {
         let refunded = net.saturating_sub(self.net);
-        let before = FactLine { description: "Refunded before".to_owned(), net: refunded, vat: None };
+        let before = FactLine { description: "Already refunded".to_owned(), net: refunded, vat: None };
         Facts {
             number,
             credits: Some(Credited { number: self.number.clone(), issue_date: self.issue_date }),

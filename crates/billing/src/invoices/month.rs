@@ -20,8 +20,7 @@ impl Month {
     }
 
     pub fn start(self) -> Time {
-        // Months come from a time or a parsed text, so they have a first day; only the month after December 9999 has
-        // none.
+        // A month made from a time or a text has a first day; only the month after December 9999 has none.
         self.first_day().map_or(Time::from_millis(i64::MAX), Date::start)
     }
 

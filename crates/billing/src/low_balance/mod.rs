@@ -2,8 +2,8 @@
 //!
 //! The ledger enqueues a job whenever a balance falls below its low-water mark or rises. The job (`check`) sends
 //! alerts, starts auto-recharge, adds a negative balance to `dunning`, and sets the next mark by `rules`. So no code
-//! that charges an account has to do this itself, and a charge that does not cross the mark costs nothing extra. `GET`
-//! and `PUT /account/low-balance-notify` are the settings.
+//! that charges an account has to do this itself, and a charge that does not cross the mark costs nothing extra.
+//! `GET` and `PUT /account/low-balance-notify` are the settings.
 
 mod check;
 mod rules;
@@ -27,7 +27,7 @@ use values::AccountId;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LowBalanceNotify {
-    /// Whether low-balance alerts are sent.
+    /// Whether the low-balance alert is sent; the alert that the balance is exhausted is always sent.
     pub enabled: bool,
     /// The balance is low below this percentage of the spend of the last 30 days.
     #[schemars(range(min = 1, max = 100))]

@@ -72,8 +72,7 @@ pub async fn upload_evidence(
             let now = tx.ctx.now;
             let standing = standing_of(tx, document.account_id).await?;
             let status = rules::after_evidence(standing.vat_status);
-            // Updated even if the status stays the same: the update locks the row, so uploads of one account run one by
-            // one.
+            // Updated even if the status stays the same: the row lock makes uploads of one account run one by one.
             if !accounts::move_vat_status(tx, document.account_id, &standing, status, now).await? {
                 return Err(tx.lose_race().into());
             }

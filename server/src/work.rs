@@ -3,7 +3,7 @@
 use backoffice::{housekeeping, orphans};
 use billing::card_check;
 use billing::low_balance;
-use billing::{invoices, payments, recharge, sandbox, vat, webhooks};
+use billing::{auto_recharge, invoices, payments, sandbox, vat, webhooks};
 use identity::{compliance, sessions};
 use numbers::rented;
 use numbers::{inventory, orders};
@@ -37,8 +37,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(sandbox::call_back_job(context, payload)),
         },
         JobKind {
-            kind: webhooks::FOLLOW_UP,
-            run: |context, payload| Box::pin(webhooks::follow_up_job(context, payload)),
+            kind: webhooks::FETCH_ORDER,
+            run: |context, payload| Box::pin(webhooks::fetch_order_job(context, payload)),
         },
         JobKind { kind: card_check::POLL, run: |context, payload| Box::pin(card_check::poll_job(context, payload)) },
         JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(low_balance::moved_job(context, payload)) },
@@ -46,8 +46,14 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: low_balance::RECHECK,
             run: |context, payload| Box::pin(low_balance::recheck_job(context, payload)),
         },
-        JobKind { kind: recharge::ATTEMPT, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
-        JobKind { kind: payments::CHARGED, run: |context, payload| Box::pin(recharge::attempt_job(context, payload)) },
+        JobKind {
+            kind: auto_recharge::ATTEMPT,
+            run: |context, payload| Box::pin(auto_recharge::attempt_job(context, payload)),
+        },
+        JobKind {
+            kind: payments::CHARGED,
+            run: |context, payload| Box::pin(auto_recharge::attempt_job(context, payload)),
+        },
         JobKind { kind: fx::FETCH, run: |context, payload| Box::pin(fx::fetch_job(context, payload)) },
         JobKind { kind: payments::POLL, run: |context, payload| Box::pin(payments::poll_job(context, payload)) },
         JobKind { kind: vat::CHECK, run: |context, payload| Box::pin(vat::check_job(context, payload)) },
@@ -60,7 +66,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: invoices::DOCUMENT,
             run: |context, payload| Box::pin(invoices::document_job(context, payload)),
         },
-        JobKind { kind: invoices::SETTLE, run: |context, payload| Box::pin(invoices::settle_job(context, payload)) },
+        JobKind {
+            kind: invoices::MARK_PAID,
+            run: |context, payload| Box::pin(invoices::mark_paid_job(context, payload)),
+        },
         JobKind { kind: decks::IMPORT, run: |context, payload| Box::pin(decks::import_job(context, payload)) },
         JobKind { kind: decks::PULL_DUE, run: |context, payload| Box::pin(decks::pull_due_job(context, payload)) },
         JobKind { kind: decks::ANNOUNCE, run: |context, payload| Box::pin(decks::announce_job(context, payload)) },
@@ -115,7 +124,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: rented::LOOK_AHEAD },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
-        Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },
+        Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::MARK_PAID },
         Schedule { name: "expire_cdr_exports", cron: "37 * * * *", kind: cdrs::EXPIRE },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },

@@ -58,7 +58,7 @@ const RULES: [Rule; 16] = [
     },
     Rule {
         kept_for: DAY.saturating_mul(30),
-        forget: |conn, cutoff, batch| Box::pin(webhooks::forget(conn, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(webhooks::purge(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(30),

@@ -1,11 +1,11 @@
-//! Money of customers: payments, VAT, invoices, auto-recharge, dunning.
+//! Customer billing: payments, saved cards, auto-recharge, low-balance alerts, VAT, invoices and dunning.
 
+pub mod auto_recharge;
 pub mod card_check;
 pub mod dunning;
 pub mod invoices;
 pub mod low_balance;
 pub mod payments;
-pub mod recharge;
 pub mod sandbox;
 pub mod vat;
 pub mod webhooks;

@@ -1,7 +1,7 @@
-//! The checkout of the sandbox payment provider: what a payer sees, and what follows from the choice.
+//! The checkout page of the sandbox payment provider, where a payer pays, is declined or cancels.
 //!
-//! Whoever has the address may choose, once: the order's id cannot be guessed, so a form of another site cannot post
-//! here unless it was told.
+//! Anybody who has the URL may submit the form, once. There is no CSRF token: the order id cannot be guessed, so
+//! another site cannot post here unless it was given the URL.
 
 use hyper::StatusCode;
 use serde_json::Value;
@@ -19,10 +19,10 @@ use values::{Money, Time};
 
 pub use platform::outside::payments::sandbox::CALL_BACK;
 
-/// How long the card that stands in the form is good for, in years.
-const YEARS_LEFT: i64 = 4;
+/// Years until the prefilled card expires.
+const DEFAULT_CARD_YEARS: i64 = 4;
 
-/// The checkout page, while the sandbox handles payments.
+/// The checkout page, if the sandbox is the payment provider.
 pub fn screens(payments: &Payments) -> Vec<Screen> {
     match payments {
         Payments::Sandbox(_) => vec![Screen {
@@ -35,7 +35,7 @@ pub fn screens(payments: &Payments) -> Vec<Screen> {
 }
 
 pub async fn call_back_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    // What is left from before the settings changed has nobody to tell any more.
+    // Jobs left from before the provider was changed have nothing to call back.
     let Payments::Sandbox(sandbox) = &context.app.payments else { return Ok(()) };
     sandbox.call_back(&payload).await
 }
@@ -49,11 +49,11 @@ async fn show(visit: Visit) -> Result<Response, Problem> {
 async fn submit(visit: Visit) -> Result<Response, Problem> {
     let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
     let offer = sandbox.offer(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
-    let choice = match chosen(&visit.form, visit.app.clock.now()) {
+    let choice = match parse_choice(&visit.form, visit.app.clock.now()) {
         Ok(choice) => choice,
-        Err(wrong) => return checkout(&visit, &offer, Some(wrong)),
+        Err(error) => return checkout(&visit, &offer, Some(error)),
     };
-    // Sent twice, or too late, it changes nothing; the payer goes back all the same.
+    // A second or late submit changes nothing; the payer is redirected all the same.
     sandbox.settle(order_id(&visit).to_owned(), choice).await?;
     see_other(&offer.return_url)
 }
@@ -62,77 +62,77 @@ fn order_id(visit: &Visit) -> &str {
     visit.path_values.first().map(String::as_str).unwrap_or_default()
 }
 
-fn chosen(form: &Form, now: Time) -> Result<Choice, &'static str> {
+fn parse_choice(form: &Form, now: Time) -> Result<Choice, &'static str> {
     match form.field("action") {
-        Some("pay") => pay(&typed(form, now), year_and_month(now)),
+        Some("pay") => pay(&card_fields(form, now), year_and_month(now)),
         Some("decline") => Ok(Choice::Declined),
         Some("cancel") => Ok(Choice::Cancelled),
-        _ => Err("Choose to pay, to be declined or to walk away."),
+        _ => Err("Choose to pay, to decline or to cancel."),
     }
 }
 
-/// What stands in the form; what is left out is a card that pays.
-fn typed(form: &Form, now: Time) -> Typed {
+/// The card in the form; fields that were not sent default to a card that pays.
+fn card_fields(form: &Form, now: Time) -> Typed {
     let (year, month) = year_and_month(now);
     let field = |name: &str| form.field(name).map(str::to_owned);
     Typed {
         number: field("card").unwrap_or_else(|| PAYS.to_owned()),
         exp_month: field("exp_month").unwrap_or_else(|| month.to_string()),
-        exp_year: field("exp_year").unwrap_or_else(|| (year + YEARS_LEFT).to_string()),
+        exp_year: field("exp_year").unwrap_or_else(|| (year + DEFAULT_CARD_YEARS).to_string()),
     }
 }
 
-/// The form, or what became of the order. `wrong` is said of a form that was sent.
-fn checkout(visit: &Visit, offer: &Offer, wrong: Option<&str>) -> Result<Response, Problem> {
+/// The form, or the outcome of the order. `error` says what is wrong with the form that was sent.
+fn checkout(visit: &Visit, offer: &Offer, error: Option<&str>) -> Result<Response, Problem> {
     let outcome = match offer.state {
         OrderState::Pending | OrderState::Processing => None,
         OrderState::Completed if offer.amount.is_some() => Some("This is paid."),
         OrderState::Completed => Some("The card was accepted."),
         OrderState::Failed => Some("The card was declined."),
-        OrderState::Cancelled => Some("Nobody paid, and this checkout is closed."),
+        OrderState::Cancelled => Some("This checkout was closed without a payment."),
     };
-    let status = if wrong.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let status = if error.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
     let targets = visit.app.settings.return_origins();
     let content = |html: &mut Html| match outcome {
         Some(outcome) => {
             html.raw("<p>").text(outcome).raw("</p><p><a href=\"").text(&offer.return_url).raw("\">Go back</a></p>");
         }
-        None => form(html, &typed(&visit.form, visit.app.clock.now()), &button(offer.amount), wrong),
+        None => form(html, &card_fields(&visit.form, visit.app.clock.now()), &button(offer.amount), error),
     };
     page(status, &title(offer.amount), content, &targets)
 }
 
 fn title(amount: Option<Money>) -> String {
-    amount.map_or_else(|| "Verify your card".to_owned(), |amount| format!("Top up by {}", priced(amount)))
+    amount.map_or_else(|| "Verify your card".to_owned(), |amount| format!("Top up by {}", format_amount(amount)))
 }
 
 fn button(amount: Option<Money>) -> String {
-    amount.map_or_else(|| "Verify the card".to_owned(), |amount| format!("Pay {}", priced(amount)))
+    amount.map_or_else(|| "Verify the card".to_owned(), |amount| format!("Pay {}", format_amount(amount)))
 }
 
-/// As a till writes it: EUR 25.00.
-fn priced(amount: Money) -> String {
+/// Formats an amount as `EUR 25.00`.
+fn format_amount(amount: Money) -> String {
     format!("{} {}", amount.currency(), amount.amount())
 }
 
-fn form(html: &mut Html, typed: &Typed, button: &str, wrong: Option<&str>) {
-    html.raw("<p>This is a sandbox: no money moves. Do not type the number of a real card.</p>");
-    if let Some(wrong) = wrong {
-        html.raw("<p class=\"wrong\" role=\"alert\" id=\"wrong\">").text(wrong).raw("</p>");
+fn form(html: &mut Html, card: &Typed, button: &str, error: Option<&str>) {
+    html.raw("<p>This is a sandbox: no money is charged. Do not enter a real card number.</p>");
+    if let Some(error) = error {
+        html.raw("<p class=\"wrong\" role=\"alert\" id=\"wrong\">").text(error).raw("</p>");
     }
     html.raw("<form method=\"post\"><label for=\"card\">Card number</label>");
     html.raw("<input id=\"card\" name=\"card\" inputmode=\"numeric\" autocomplete=\"off\" maxlength=\"23\" value=\"");
-    html.text(&typed.number).raw("\"><div class=\"pair\">");
+    html.text(&card.number).raw("\"><div class=\"pair\">");
     html.raw("<div><label for=\"exp_month\">Month</label><input id=\"exp_month\" name=\"exp_month\" ");
     html.raw("inputmode=\"numeric\" maxlength=\"2\" value=\"");
-    html.text(&typed.exp_month).raw("\"></div>");
+    html.text(&card.exp_month).raw("\"></div>");
     html.raw("<div><label for=\"exp_year\">Year</label><input id=\"exp_year\" name=\"exp_year\" ");
     html.raw("inputmode=\"numeric\" maxlength=\"4\" value=\"");
-    html.text(&typed.exp_year).raw("\"></div></div>");
+    html.text(&card.exp_year).raw("\"></div></div>");
     html.raw("<button name=\"action\" value=\"pay\">").text(button).raw("</button>");
-    html.raw("<button class=\"quiet\" name=\"action\" value=\"decline\">Be declined</button>");
-    html.raw("<button class=\"quiet\" name=\"action\" value=\"cancel\">Walk away</button></form>");
-    html.raw("<p class=\"hint\">Numbers to try:</p><table>");
+    html.raw("<button class=\"quiet\" name=\"action\" value=\"decline\">Decline</button>");
+    html.raw("<button class=\"quiet\" name=\"action\" value=\"cancel\">Cancel</button></form>");
+    html.raw("<p class=\"hint\">Test card numbers:</p><table>");
     for (number, meaning) in KNOWN {
         html.raw("<tr><td>").code(number).raw("</td><td>").text(meaning).raw("</td></tr>");
     }

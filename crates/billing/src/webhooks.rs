@@ -1,7 +1,8 @@
-//! Callbacks of payment providers.
+//! Webhooks of payment providers (`POST /v1/webhooks/payments/{provider}`).
 //!
-//! A callback is believed only as far as its signature goes: it says that something happened to an order. It is written
-//! down once, however often it comes, and a job then fetches the order from the provider and tells whoever waits for it.
+//! A webhook with a valid signature says only that something happened to an order. It is stored once, however often it
+//! is delivered, and a job then fetches the order from the provider and applies it to the payment or card verification
+//! it belongs to.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -25,12 +26,12 @@ use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
 use platform::outside::payments::{Notice, Provider};
 use values::Time;
 
-pub const FOLLOW_UP: Kind = Kind::new("payment.follow_up");
+pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up");
 
-/// What a provider hears.
+/// Acknowledgement of a provider webhook.
 #[derive(Serialize, JsonSchema)]
 pub struct CallbackResponse {
-    /// Whether the callback was taken.
+    /// True when the webhook was accepted; false, with status 401, when its signature is not valid.
     ok: bool,
 }
 
@@ -47,19 +48,19 @@ impl Answer for CallbackResponse {
     }
 }
 
-/// Whose callback it is by its path. A name we do not know is read too, so that the audit log tells who was refused:
-/// somebody who spoke as a provider.
-pub struct Addressed(Option<Provider>);
+/// The provider named in the path. An unknown name parses too, so that the request is audited with the actor `webhook`
+/// before it is answered with 404.
+pub struct PathProvider(Option<Provider>);
 
-impl FromStr for Addressed {
+impl FromStr for PathProvider {
     type Err = Infallible;
 
     fn from_str(name: &str) -> Result<Self, Infallible> {
-        Ok(Addressed(name.parse().ok()))
+        Ok(PathProvider(name.parse().ok()))
     }
 }
 
-impl JsonSchema for Addressed {
+impl JsonSchema for PathProvider {
     fn schema_name() -> Cow<'static, str> {
         Provider::schema_name()
     }
@@ -69,9 +70,9 @@ impl JsonSchema for Addressed {
     }
 }
 
-pub async fn payment(
+pub async fn receive(
     ctx: RequestCtx,
-    Path(Addressed(provider)): Path<Addressed>,
+    Path(PathProvider(provider)): Path<PathProvider>,
     signed: Signed,
 ) -> Result<Committed<CallbackResponse>, Problem> {
     ctx.acted(Actor::Webhook);
@@ -87,10 +88,10 @@ pub async fn payment(
     ctx.commit((provider, notice), |tx, (provider, notice)| {
         Box::pin(async move {
             let (app, now) = (&tx.ctx.app, tx.ctx.now);
-            if record(tx, *provider, notice, now).await? {
-                card_check::provider_called(tx, *provider, &notice.order_id, now).await?;
+            if insert_callback(tx, *provider, notice, now).await? {
+                card_check::mark_completing(tx, *provider, &notice.order_id, now).await?;
                 let payload = json!({"order_id": notice.order_id});
-                enqueue(tx, &NewJob { id: app.entropy.uuid(now), kind: FOLLOW_UP, payload, run_at: now }).await?;
+                enqueue(tx, &NewJob { id: app.entropy.uuid(now), kind: FETCH_ORDER, payload, run_at: now }).await?;
             }
             Ok(CallbackResponse { ok: true })
         })
@@ -98,9 +99,9 @@ pub async fn payment(
     .await
 }
 
-/// Writes a callback down; false when it is known.
-async fn record(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time) -> Result<bool, DbError> {
-    let recorded = conn
+/// Stores a webhook; false when it was stored before.
+async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time) -> Result<bool, DbError> {
+    let inserted = conn
         .exec(
             sql!(
                 "INSERT INTO payment_callbacks (provider, order_id, event, received_at) VALUES ($1, $2, $3, $4)
@@ -109,22 +110,22 @@ async fn record(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time)
             params![provider, notice.order_id, notice.event, now],
         )
         .await?;
-    Ok(recorded == 1)
+    Ok(inserted == 1)
 }
 
-/// Fetches the order a callback spoke of, and tells whoever waits for it.
-pub async fn follow_up_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Hopeless("it names no order".into()))?;
+/// Fetches the order that a webhook named, and applies it.
+pub async fn fetch_order_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Hopeless("the payload has no order_id".into()))?;
     let order = context.app.payments.order(id).await.map_err(|error| JobError::Failed(error.to_string()))?;
-    // An order that the provider does not know is nobody's.
+    // The provider does not know this order, so there is nothing to apply.
     let Some(order) = order else { return Ok(()) };
     let failed = |problem| JobError::Failed(format!("{problem:?}"));
-    card_check::settle(&context.app, order.clone(), Actor::Webhook).await.map_err(failed)?;
-    payments::settle(&context.app, order, Actor::Webhook).await.map_err(failed)
+    card_check::apply_order(&context.app, order.clone(), Actor::Webhook).await.map_err(failed)?;
+    payments::apply_order(&context.app, order, Actor::Webhook).await.map_err(failed)
 }
 
-/// Forgets callbacks that no provider repeats any more.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes webhooks that are too old for the provider to repeat.
+pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM payment_callbacks WHERE (provider, order_id, event) IN

@@ -6,6 +6,38 @@ use std::str::FromStr;
 use super::text_form::{TextForm, text_on_the_wire};
 use super::{Invalid, Stored};
 
+/// Common names of the countries whose ISO 3166-1 short name does not belong in an address, such as "Netherlands (Kingdom
+/// of the)".
+const COMMON_NAMES: [(&str, &str); 27] = [
+    ("BN", "Brunei"),
+    ("BO", "Bolivia"),
+    ("CC", "Cocos Islands"),
+    ("CD", "DR Congo"),
+    ("CG", "Republic of the Congo"),
+    ("FK", "Falkland Islands"),
+    ("FM", "Micronesia"),
+    ("GB", "United Kingdom"),
+    ("IR", "Iran"),
+    ("KP", "North Korea"),
+    ("KR", "South Korea"),
+    ("LA", "Laos"),
+    ("MD", "Moldova"),
+    ("MF", "Saint Martin"),
+    ("NL", "Netherlands"),
+    ("PS", "Palestine"),
+    ("RU", "Russia"),
+    ("SX", "Sint Maarten"),
+    ("SY", "Syria"),
+    ("TW", "Taiwan"),
+    ("TZ", "Tanzania"),
+    ("US", "United States"),
+    ("VA", "Vatican City"),
+    ("VE", "Venezuela"),
+    ("VG", "British Virgin Islands"),
+    ("VI", "U.S. Virgin Islands"),
+    ("VN", "Vietnam"),
+];
+
 /// A country by its two letters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Country(&'static str);
@@ -18,9 +50,10 @@ impl Country {
         self.0
     }
 
-    /// What it is called in English.
+    /// Common English name, as it is printed in an address.
     pub fn name(self) -> &'static str {
-        rust_iso3166::from_alpha2(self.0).map_or(self.0, |known| known.name)
+        let common = COMMON_NAMES.iter().find(|(code, _)| *code == self.0).map(|(_, name)| *name);
+        common.or_else(|| rust_iso3166::from_alpha2(self.0).map(|known| known.name)).unwrap_or(self.0)
     }
 }
 
@@ -73,6 +106,29 @@ mod tests {
             assert_eq!(serde_json::from_value::<Country>(serde_json::json!(country)).unwrap(), country);
             assert_eq!(Country::from_raw(country.to_raw()), Ok(country));
         }
+    }
+
+    #[test]
+    fn names_are_the_common_ones() {
+        let name = |code: &str| code.parse::<Country>().unwrap().name();
+        let expected = [
+            ("NL", "Netherlands"),
+            ("GB", "United Kingdom"),
+            ("US", "United States"),
+            ("KR", "South Korea"),
+            ("VN", "Vietnam"),
+            ("DE", "Germany"),
+        ];
+        for (code, common) in expected {
+            assert_eq!(name(code), common);
+        }
+        for (code, _) in COMMON_NAMES {
+            assert!(code.parse::<Country>().is_ok(), "{code}");
+        }
+        for code in rust_iso3166::ALL_ALPHA2 {
+            assert!(!name(code).contains(['(', ')']), "{}", name(code));
+        }
+        assert_eq!(Country::UNKNOWN.name(), "ZZ");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::tags;
 use api::auth::Who::{Customer, Holder, SignedIn};
 use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{AccountNotActive, InvalidCredentials, NotFound, StateConflict};
-use billing::{low_balance, recharge};
+use billing::{auto_recharge, low_balance};
 use identity::{accounts, balance, notifications, sessions, two_factor};
 use platform::limits::Limit;
 
@@ -61,11 +61,11 @@ pub fn rows() -> Vec<Endpoint> {
         get("/account/ledger", balance::lines, "listLedgerEntries", "List ledger entries")
             .about("Lists every movement of the balance with the balance after it, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::BALANCE),
-        get("/account/auto-recharge", recharge::show, "getAutoRecharge", "Get auto-recharge settings")
+        get("/account/auto-recharge", auto_recharge::show, "getAutoRecharge", "Get auto-recharge settings")
             .about("Returns whether, below which balance, by how much and from which card the balance is recharged. \
                     Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::BALANCE),
-        put("/account/auto-recharge", recharge::change, "setAutoRecharge", "Set auto-recharge settings")
+        put("/account/auto-recharge", auto_recharge::update, "setAutoRecharge", "Set auto-recharge settings")
             .about("While enabled, charges a saved card when the balance falls below `threshold`, at most three times \
                     a UTC day. A decline sends `recharge.failed`; the second in a row disables auto-recharge until it \
                     is set again. Open to customers.")
@@ -75,7 +75,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns whether the low-balance alert is on and its threshold in percent of the last 30 days' \
                     spend. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::BALANCE),
-        put("/account/low-balance-notify", low_balance::change, "setLowBalanceAlert", "Set low-balance alert settings")
+        put("/account/low-balance-notify", low_balance::update, "setLowBalanceAlert", "Set low-balance alert settings")
             .about("Sets the share of the last 30 days' spend below which the account is alerted, by `balance.low` \
                     notification and mail. The alert is sent once each time the balance falls below it. Open to \
                     customers.")

@@ -41,7 +41,7 @@ pub fn rows() -> Vec<Endpoint> {
         get("/admin/customers/{id}/users", staff::list_of_customer, "listCustomerUsers", "List users of a customer")
             .about("Lists the users who sign in for a customer, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
-        get("/admin/customers/{id}/vat/proof-documents", vat::show_proofs,
+        get("/admin/customers/{id}/vat/proof-documents", vat::list_evidence,
             "listCustomerVatEvidence", "List VAT evidence of a customer")
             .about("Lists a customer's VAT evidence with download links valid for 5 minutes; the audit log records who \
                     asked. Open to the team (admin or support).")

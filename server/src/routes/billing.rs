@@ -10,7 +10,7 @@ use platform::limits::Limit;
 #[rustfmt::skip]
 pub fn rows() -> Vec<Endpoint> {
     vec![
-        post("/payments/topups", payments::top_up, "createTopup", "Create top-up")
+        post("/payments/topups", payments::create_topup, "createTopup", "Create top-up")
             .about("Opens a checkout at the payment provider that is valid for 24 hours. Redirect to `checkout_url`, \
                     then poll `GET /payments/topups/{id}` or wait for `topup.completed`. Open to customers in \
                     `beta_approved` or `live`.")
@@ -25,7 +25,7 @@ pub fn rows() -> Vec<Endpoint> {
         get("/payments/methods", payments::list_methods, "listPaymentMethods", "List payment methods")
             .about("Lists the account's saved cards, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::PAYMENTS),
-        post("/payments/methods", payments::add_method, "startPaymentMethodSetup", "Start saving a card")
+        post("/payments/methods", payments::create_method, "startPaymentMethodSetup", "Start saving a card")
             .about("Opens a checkout at the payment provider that saves a card without charging it and then redirects \
                     to `return_url`. The card appears in `GET /payments/methods` once the provider confirms it. Open \
                     to customers.")
@@ -36,7 +36,7 @@ pub fn rows() -> Vec<Endpoint> {
                     card the default. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("payment_method.update").idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::PAYMENTS),
-        delete("/payments/methods/{id}", payments::remove_method, "deletePaymentMethod", "Delete payment method")
+        delete("/payments/methods/{id}", payments::delete_method, "deletePaymentMethod", "Delete payment method")
             .about("Deletes a saved card, unless it is the default among several, auto-recharge uses it, or it is \
                     being charged. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("payment_method.remove").idempotent()
@@ -51,7 +51,7 @@ pub fn rows() -> Vec<Endpoint> {
                     `valid` already. The result arrives as `vat.valid` or `vat.invalid`. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("vat.check").problems(&[NotFound, StateConflict])
             .under(tags::VAT),
-        post("/account/vat/proof-documents", vat::upload_proof, "uploadVatEvidence", "Upload VAT evidence")
+        post("/account/vat/proof-documents", vat::upload_evidence, "uploadVatEvidence", "Upload VAT evidence")
             .about("Adds a document (PDF, JPEG or PNG, at most 16 MiB) about the account's VAT; a status of \
                     `not_verified` or `invalid` becomes `pending`. The team reviews it and sets the VAT status. Open \
                     to customers.")

@@ -15,7 +15,7 @@ pub fn rows() -> Vec<Endpoint> {
                     altered is a 404. No token needed.")
             .who(Anyone).limit(Limit::None).under(tags::FILES),
 
-        post("/webhooks/payments/{provider}", webhooks::payment,
+        post("/webhooks/payments/{provider}", webhooks::receive,
              "receivePaymentWebhook", "Receive payment provider webhook")
             .about("Accepts a signed webhook of the payment provider; the order's state is then fetched from the \
                     provider. Repeated webhooks are accepted once, and a bad signature is a 401 with `ok: false`. No \

@@ -61,12 +61,12 @@ pub fn rows() -> Vec<Endpoint> {
                     the team's decision by notification and mail. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("kyb.submit")
             .problems(&[NotFound, AccountNotActive, StateConflict, ValidationFailed]).under(tags::ONBOARDING),
-        post("/me/card-setup", card_check::set_up, "startCardVerification", "Start card verification")
+        post("/me/card-setup", card_check::start, "startCardVerification", "Start card verification")
             .about("Opens a checkout at the payment provider where the customer enters a card; nothing is charged. \
                     Redirect to `checkout_url`, then poll `GET /me/payment-method`. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("card.setup").idempotent()
             .problems(&[NotFound, AccountNotActive, StateConflict]).under(tags::ONBOARDING),
-        get("/me/payment-method", card_check::payment_method, "getCardVerification", "Get card verification status")
+        get("/me/payment-method", card_check::show, "getCardVerification", "Get card verification status")
             .about("Returns the newest verified card, or the status of the latest verification if none is verified; \
                     404 before the first card setup. Open to customers.")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under(tags::ONBOARDING),

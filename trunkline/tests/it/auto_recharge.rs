@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use billing::recharge::{self, Cards, Charge, Outcome};
+use billing::auto_recharge::{self, Cards, Charge, Outcome};
 use db::DbError;
 use db::params;
 use platform::app::App;
@@ -76,7 +76,7 @@ async fn refilling(world: &World, email: &str) -> Session {
 }
 
 async fn attempt(world: &World, customer: &Session, till: &Till) {
-    recharge::attempt(&world.node.app, till, customer.account_id.parse().unwrap()).await.unwrap();
+    auto_recharge::attempt(&world.node.app, till, customer.account_id.parse().unwrap()).await.unwrap();
 }
 
 fn declined() -> Outcome {

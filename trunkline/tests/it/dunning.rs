@@ -53,7 +53,7 @@ both! {
         world.top_up(&customer.account_id, 100).await;
         let listed = admin.get("/admin/dunning").await.ok();
         assert_eq!(listed["data"][0]["reasons"].as_array().unwrap().len(), 1);
-        change(|conn, (account, _)| Box::pin(dunning::settle(conn, *account, Reason::UnpaidInvoice))).await;
+        change(|conn, (account, _)| Box::pin(dunning::clear(conn, *account, Reason::UnpaidInvoice))).await;
         assert_eq!(admin.get("/admin/dunning").await.ok()["data"], json!([]));
         world.end().await;
     }

@@ -82,7 +82,7 @@ async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem
         account: AdminBetaAccount::new(prospect, position),
         traffic_profile,
         kyb_intake: kyb_intake(conn, id).await?,
-        payment_method: card_check::shown(conn, id).await?.map(AdminBetaPaymentMethod::from),
+        payment_method: card_check::find_current(conn, id).await?.map(AdminBetaPaymentMethod::from),
         user_emails,
     })
 }

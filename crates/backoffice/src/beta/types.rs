@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::Listed;
-use billing::card_check::{CardStatus, Shown};
+use billing::card_check::{CardStatus, CardVerification};
 use identity::compliance::{DocumentRow, IntakeRow, IntakeStatus};
 use identity::kyb::KybStatus;
 use identity::onboarding::{AccountStatus, Prospect, TrafficType};
@@ -189,8 +189,8 @@ pub struct AdminBetaPaymentMethod {
     pub last4: Option<String>,
 }
 
-impl From<Shown> for AdminBetaPaymentMethod {
-    fn from(shown: Shown) -> Self {
+impl From<CardVerification> for AdminBetaPaymentMethod {
+    fn from(shown: CardVerification) -> Self {
         AdminBetaPaymentMethod { status: shown.status, brand: shown.brand, last4: shown.last4 }
     }
 }

@@ -1,29 +1,28 @@
-//! Cards: a prospect shows one to the payment provider, so that the carrier knows there is one. Nothing is charged.
+//! Card verification: during onboarding a prospect enters a card at the payment provider. Nothing is charged.
 //!
-//! `POST /me/card-setup` opens a verification and answers where to show the card (`setup`). What became of it is the
-//! provider's to say: a callback tells us to look, and a job looks by itself now and then (`settle`). Either way the
-//! order is fetched and the verification ends once, verified or failed, and onboarding hears of it. `rules` knows how a
-//! verification moves. A card that was verified is saved among the payment methods. `GET /me/payment-method` shows how
-//! far it is.
+//! `POST /me/card-setup` stores a verification and returns the checkout URL (`start`). The provider decides the
+//! outcome: a webhook or the poll job fetches the order (`apply`), and the verification ends once, verified or failed,
+//! by the table in `rules`. Onboarding gets the event, and a verified card is saved as a payment method.
+//! `GET /me/payment-method` shows the status.
 
+mod apply;
 mod rules;
-mod settle;
-mod setup;
+mod start;
 mod store;
 mod types;
 
+pub use apply::{POLL, apply_order, poll_job};
 pub use rules::CardStatus;
-pub use settle::{POLL, poll_job, settle};
-pub use setup::set_up;
-pub use store::{Shown, provider_called, shown};
+pub use start::start;
+pub use store::{CardVerification, find_current, mark_completing};
 
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::problem::Problem;
 use types::MyPaymentMethodResponse;
 
-pub async fn payment_method(mut ctx: ReadCtx) -> Result<Json<MyPaymentMethodResponse>, Problem> {
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<MyPaymentMethodResponse>, Problem> {
     let account = ctx.principal()?.account_id;
-    let shown = store::shown(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(shown.into()))
+    let verification = store::find_current(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(verification.into()))
 }

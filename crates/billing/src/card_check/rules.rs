@@ -1,14 +1,14 @@
-//! How a verification moves.
+//! The status changes of a card verification.
 
-use crate::payments::PATIENCE;
+use crate::payments::CHECKOUT_TTL;
 use platform::outside::payments::OrderState;
 use values::{Time, text_enum};
 
 text_enum! {
-    /// How far a card's verification is.
+    /// Status of a card verification; `completing` means that the card was entered and the provider is checking it.
     pub enum CardStatus {
         PendingVerification = "pending_verification",
-        /// The card was shown, and the provider is at it.
+        /// The card was entered, and the provider is checking it.
         Completing = "completing",
         Verified = "verified",
         VerificationFailed = "verification_failed",
@@ -21,16 +21,16 @@ impl CardStatus {
     }
 }
 
-/// How many verifications of one account may wait for their card at once: each is asked for again and again.
-pub const WAITING_AT_MOST: i64 = 10;
+/// Open verifications per account. Limited because each of them is polled.
+pub const MAX_OPEN_VERIFICATIONS: i64 = 10;
 
-/// Where the provider's word takes a verification begun then.
-pub fn next(status: CardStatus, order: OrderState, created_at: Time, now: Time) -> CardStatus {
+/// The status that follows from the state of the provider's order.
+pub fn next_status(status: CardStatus, order: OrderState, created_at: Time, now: Time) -> CardStatus {
     match (status, order) {
         (settled, _) if settled.is_settled() => settled,
         (_, OrderState::Completed) => CardStatus::Verified,
         (_, OrderState::Failed | OrderState::Cancelled) => CardStatus::VerificationFailed,
-        _ if now.since(created_at) >= PATIENCE => CardStatus::VerificationFailed,
+        _ if now.since(created_at) >= CHECKOUT_TTL => CardStatus::VerificationFailed,
         (_, OrderState::Processing) => CardStatus::Completing,
         (status, OrderState::Pending) => status,
     }
@@ -56,12 +56,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_unsettles_a_verification(
+        fn a_settled_verification_never_changes(
             status in status(), orders in proptest::collection::vec((order(), 0u64..200_000), 1..20),
         ) {
             let mut current = status;
             for (order, seconds) in orders {
-                let moved = next(current, order, BEGAN, BEGAN.plus(Duration::from_secs(seconds)));
+                let moved = next_status(current, order, BEGAN, BEGAN.plus(Duration::from_secs(seconds)));
                 prop_assert!(!current.is_settled() || moved == current);
                 prop_assert!(current != CardStatus::Completing || moved != CardStatus::PendingVerification);
                 current = moved;
@@ -70,13 +70,13 @@ mod tests {
 
         #[test]
         fn after_a_day_every_verification_is_settled(status in status(), order in order()) {
-            prop_assert!(next(status, order, BEGAN, BEGAN.plus(PATIENCE)).is_settled());
+            prop_assert!(next_status(status, order, BEGAN, BEGAN.plus(CHECKOUT_TTL)).is_settled());
         }
     }
 
     #[test]
-    fn a_card_that_was_accepted_at_the_last_moment_counts() {
-        let late = BEGAN.plus(PATIENCE + PATIENCE);
-        assert_eq!(next(CardStatus::Completing, OrderState::Completed, BEGAN, late), CardStatus::Verified);
+    fn a_card_accepted_after_the_checkout_expired_is_verified() {
+        let late = BEGAN.plus(CHECKOUT_TTL + CHECKOUT_TTL);
+        assert_eq!(next_status(CardStatus::Completing, OrderState::Completed, BEGAN, late), CardStatus::Verified);
     }
 }

@@ -1,15 +1,15 @@
-//! The verifications.
+//! SQL of card verifications.
 
 use uuid::Uuid;
 
 use super::rules::CardStatus;
-use crate::payments::PATIENCE;
+use crate::payments::CHECKOUT_TTL;
 use db::{Conn, DbError, params, row, sql};
 use platform::outside::payments::{Brand, Card, Checkout, Provider};
 use values::{AccountId, CardVerificationId, Time};
 
-/// A verification to be.
-pub struct Beginning {
+/// A verification to insert.
+pub struct NewVerification {
     pub id: CardVerificationId,
     pub account_id: AccountId,
     pub provider: Provider,
@@ -18,16 +18,16 @@ pub struct Beginning {
     pub now: Time,
 }
 
-/// Begins a verification and answers its id, which is an earlier one's if the same request began it before.
-pub async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<CardVerificationId, DbError> {
-    let Beginning { id, account_id, provider, request_key, poll_at, now } = beginning;
-    // A key is good for as long as a verification: after that it begins another.
+/// Inserts a verification and returns its id, or the id of the one that the same request inserted before.
+pub async fn insert_or_find(conn: &mut Conn, new: &NewVerification) -> Result<CardVerificationId, DbError> {
+    let NewVerification { id, account_id, provider, request_key, poll_at, now } = new;
+    // A key expires with its verification and may then start another.
     conn.exec(
         sql!(
             "UPDATE card_verifications SET request_key = NULL
              WHERE account_id = $1 AND request_key = $2 AND created_at <= $3"
         ),
-        params![*account_id, *request_key, now.minus(PATIENCE)],
+        params![*account_id, *request_key, now.minus(CHECKOUT_TTL)],
     )
     .await?;
     conn.exec(
@@ -48,8 +48,8 @@ pub async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<CardVerific
     Ok(id)
 }
 
-/// How many of the account's verifications wait for their card, but for the one this request began.
-pub async fn waiting(conn: &mut Conn, account: AccountId, request_key: Uuid) -> Result<i64, DbError> {
+/// Open verifications of the account, not counting the one of this request.
+pub async fn count_open(conn: &mut Conn, account: AccountId, request_key: Uuid) -> Result<i64, DbError> {
     let (waiting,) = conn
         .one(
             sql!(
@@ -62,8 +62,8 @@ pub async fn waiting(conn: &mut Conn, account: AccountId, request_key: Uuid) -> 
     Ok(waiting)
 }
 
-/// Writes down where the card is to be shown.
-pub async fn keep_checkout(
+/// Stores the order id and the checkout URL, once.
+pub async fn set_checkout(
     conn: &mut Conn,
     id: CardVerificationId,
     checkout: &Checkout,
@@ -80,8 +80,8 @@ pub async fn keep_checkout(
     Ok(())
 }
 
-/// The provider has something to tell of an order: if a verification waits for it, the card was shown.
-pub async fn provider_called(conn: &mut Conn, provider: Provider, order_id: &str, now: Time) -> Result<(), DbError> {
+/// A webhook about the order of a pending verification means that the card was entered.
+pub async fn mark_completing(conn: &mut Conn, provider: Provider, order_id: &str, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE card_verifications SET status = $3, updated_at = $4
@@ -102,7 +102,7 @@ row! {
     }
 }
 
-/// Makes those who settle a verification wait for each other.
+/// The verification, locked until the transaction ends.
 pub async fn lock(conn: &mut Conn, id: CardVerificationId) -> Result<Option<Verification>, DbError> {
     conn.opt(
         sql!("SELECT ", Verification::COLS, " FROM card_verifications WHERE id = $1 /*pg FOR UPDATE */"),
@@ -111,8 +111,8 @@ pub async fn lock(conn: &mut Conn, id: CardVerificationId) -> Result<Option<Veri
     .await
 }
 
-/// Writes where a verification stands. A settled one is asked for no more and its key is free again.
-pub async fn move_to(
+/// Sets the status. A settled verification is no longer polled, and its key can be used again.
+pub async fn set_status(
     conn: &mut Conn,
     id: CardVerificationId,
     status: CardStatus,
@@ -143,8 +143,8 @@ pub async fn move_to(
 }
 
 row! {
-    /// A verification that the provider is to be asked for.
-    pub struct Open {
+    /// A verification whose next poll is due.
+    pub struct DueVerification {
         pub id: CardVerificationId,
         pub provider: Provider,
         pub provider_order_id: Option<String>,
@@ -152,11 +152,11 @@ row! {
     }
 }
 
-pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<Open>, DbError> {
+pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<DueVerification>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
-            Open::COLS,
+            DueVerification::COLS,
             " FROM card_verifications WHERE poll_at IS NOT NULL AND poll_at <= $1 ORDER BY poll_at, id LIMIT $2"
         ),
         params![now, batch],
@@ -164,7 +164,7 @@ pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<Open>, Db
     .await
 }
 
-pub async fn poll_later(conn: &mut Conn, id: CardVerificationId, at: Time) -> Result<(), DbError> {
+pub async fn set_poll_at(conn: &mut Conn, id: CardVerificationId, at: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE card_verifications SET poll_at = $2 WHERE id = $1 AND poll_at IS NOT NULL"),
         params![id, at],
@@ -174,8 +174,8 @@ pub async fn poll_later(conn: &mut Conn, id: CardVerificationId, at: Time) -> Re
 }
 
 row! {
-    /// What its owner sees of a verification.
-    pub struct Shown {
+    /// A verification as the API shows it.
+    pub struct CardVerification {
         pub id: CardVerificationId,
         pub status: CardStatus,
         pub brand: Option<Brand>,
@@ -185,12 +185,12 @@ row! {
     }
 }
 
-/// The account's card: its newest that is verified, since no later try takes that away, or else its newest try.
-pub async fn shown(conn: &mut Conn, account: AccountId) -> Result<Option<Shown>, DbError> {
+/// The account's newest verified card, which later failed tries do not replace, or else its newest verification.
+pub async fn find_current(conn: &mut Conn, account: AccountId) -> Result<Option<CardVerification>, DbError> {
     conn.opt(
         sql!(
             "SELECT ",
-            Shown::COLS,
+            CardVerification::COLS,
             " FROM card_verifications WHERE account_id = $1
              ORDER BY CASE WHEN status = 'verified' THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1"
         ),

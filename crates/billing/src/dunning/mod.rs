@@ -1,12 +1,12 @@
-//! Dunning: the customers whom the team should speak to about money.
+//! Dunning: customers with a negative balance, an unpaid invoice or a failed auto-recharge (`/admin/dunning`).
 //!
-//! Whoever finds a reason calls [`raise`] in the transaction of its finding, and [`settle`] once it is over; the list
-//! is those who have one. Reasons are rows of their own rather than a query over balances, invoices and recharges: a
-//! balance changes with every call, and an index that follows it would cost every call something.
+//! A feature calls [`raise`] in the transaction that finds a reason, and [`clear`] when it is over. Reasons are rows of
+//! their own rather than a query over balances, invoices and recharges: a balance changes with every call, and an index
+//! on it would slow down every call.
 
 mod store;
 
-pub use store::{Reason, raise, settle};
+pub use store::{Reason, clear, raise};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,27 +21,39 @@ use platform::ledger;
 use store::Debtor;
 use values::{AccountId, Email, ExactMoney, Money, Rfc3339, Text, Time};
 
-/// A customer with a reason to speak to it.
+/// A customer in dunning, with its reasons.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminDunning {
+    /// Id of the customer's account.
     pub id: Uuid,
+    /// Name of the customer's company.
     pub company_name: Text<1, 200>,
+    /// Email address of the customer's contact.
     pub contact_email: Email,
+    /// Onboarding status of the account.
     pub onboarding_status: OnboardingStatus,
+    /// Account manager of the customer; null when none is assigned.
     pub account_manager_id: Option<Uuid>,
+    /// Spend of the last 30 days, without VAT.
     pub monthly_spend_30d: ExactMoney,
+    /// Current balance; may be negative.
     pub balance: ExactMoney,
+    /// When the account was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// Why the customer is in dunning, oldest reason first.
     pub reasons: Vec<DunningReason>,
 }
 
+/// A reason for dunning and since when it holds.
 #[derive(Serialize, JsonSchema)]
 pub struct DunningReason {
+    /// What puts the customer in dunning.
     pub reason: Reason,
+    /// Since when (RFC 3339, UTC).
     pub since: Rfc3339,
 }
 
-/// The newest customers first.
+/// Newest customers first.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, AccountId>) -> Result<Page<AdminDunning>, Problem> {
     let now = ctx.request.now;
     let after = listing.after.unwrap_or(AccountId::new(Uuid::max()));
@@ -52,10 +64,10 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, AccountId>) -> 
         let reasons = store::reasons(&mut ctx, debtor.id).await?;
         rows.push((debtor, spend, reasons));
     }
-    listing.page(rows, |(debtor, ..)| debtor.id, shown)
+    listing.page(rows, |(debtor, ..)| debtor.id, to_response)
 }
 
-fn shown((debtor, spend, reasons): (Debtor, Money, Vec<(Reason, Time)>)) -> AdminDunning {
+fn to_response((debtor, spend, reasons): (Debtor, Money, Vec<(Reason, Time)>)) -> AdminDunning {
     let reasons = reasons.into_iter().map(|(reason, since)| DunningReason { reason, since: since.into() });
     AdminDunning {
         id: debtor.id.uuid(),

@@ -1,4 +1,4 @@
-//! The reasons, and the customers who have one.
+//! SQL of dunning reasons.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use identity::accounts::OnboardingStatus;
 use values::{AccountId, Currency, Email, Text, Time, text_enum};
 
 text_enum! {
-    /// Why the team should speak to a customer about money.
+    /// Why a customer is in dunning.
     pub enum Reason {
         NegativeBalance = "negative_balance",
         UnpaidInvoice = "unpaid_invoice",
@@ -15,7 +15,7 @@ text_enum! {
     }
 }
 
-/// There is a reason from now on, unless there is since earlier.
+/// Adds a reason from now on; one that exists keeps its time.
 pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -28,8 +28,7 @@ pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason, now: Tim
     Ok(())
 }
 
-/// The reason is gone.
-pub async fn settle(conn: &mut Conn, account: AccountId, reason: Reason) -> Result<(), DbError> {
+pub async fn clear(conn: &mut Conn, account: AccountId, reason: Reason) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM dunning_reasons WHERE account_id = $1 AND reason = $2"), params![account, reason])
         .await?;
     Ok(())
@@ -47,7 +46,7 @@ row! {
     }
 }
 
-/// Customers with a reason, by their ids downwards, which begin with the time they were made.
+/// Customers in dunning by descending id, which begins with the time of creation.
 pub async fn list(conn: &mut Conn, currency: Currency, after: AccountId, limit: i64) -> Result<Vec<Debtor>, DbError> {
     conn.all(
         sql!(

@@ -1,7 +1,7 @@
-//! The document of an invoice or credit note: all that it says, and its making.
+//! The document of an invoice or credit note: its content, and the PDF made from it.
 //!
-//! What it says is put down at the issue and kept with the row; only that it is void is added later. The bytes follow
-//! from it alone, so a document that is made again is the same document. Who writes the PDF is known only here.
+//! The content is fixed at issue and stored with the row; only the void mark is added later. The bytes of the PDF
+//! depend on the content alone, so rendering it again gives the same file. `facturx` renders it.
 
 mod facturx;
 
@@ -18,16 +18,16 @@ use platform::config::{Seller, TaxSettings};
 use platform::outside::files::{ContentHash, Files};
 use values::{Currency, Date, Invalid, Money, MoneyError, Stored};
 
-/// No invoice comes near.
-const SIZE_AT_MOST: u64 = 16 * 1024 * 1024;
+/// Far above the size of any invoice.
+const MAX_PDF_BYTES: u64 = 16 * 1024 * 1024;
 
 pub const CONTENT_TYPE: &str = "application/pdf";
 
-/// Everything that a document says. Amounts are whole minor units.
+/// The content of a document. Amounts are in minor units.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Facts {
     pub number: String,
-    /// The invoice that a credit note takes back.
+    /// The invoice that a credit note cancels.
     pub credits: Option<Credited>,
     pub issue_date: Date,
     pub due_date: Date,
@@ -41,7 +41,7 @@ pub struct Facts {
     pub rate: Rate,
     pub net: i64,
     pub vat: i64,
-    /// What of the total the balance had covered at the issue.
+    /// The part of the total that the balance covered at issue.
     pub paid: i64,
     pub note: Option<String>,
     #[serde(default)]
@@ -61,7 +61,7 @@ pub struct Party {
     pub postal_code: String,
     pub city: String,
     pub country: String,
-    /// Absent where the document must not name one.
+    /// None where the document must not name it.
     pub vat_id: Option<String>,
     pub registration: Option<String>,
 }
@@ -70,7 +70,7 @@ pub struct Party {
 pub struct FactLine {
     pub description: String,
     pub net: i64,
-    /// Where it is not the VAT of the document.
+    /// VAT of this line, if it is not that of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vat: Option<Decision>,
 }
@@ -93,7 +93,7 @@ impl Stored for Facts {
     }
 }
 
-/// What an invoice is made from.
+/// The data that an invoice is made from.
 pub struct Draft<'d> {
     pub tax: &'d TaxSettings,
     pub buyer: &'d TaxStanding,
@@ -105,19 +105,19 @@ pub struct Draft<'d> {
 }
 
 impl Facts {
-    /// What is `lacking` on the balance is due, as far as it is for this invoice; the rest was paid in advance.
-    pub fn of_invoice(
+    /// The amount `lacking` on the balance is due, up to the total of this invoice; the rest was prepaid.
+    pub fn for_invoice(
         draft: &Draft<'_>,
         number: String,
         dates: (Date, Date),
         lacking: Money,
     ) -> Result<Facts, MoneyError> {
-        let amounts = lines::stated(draft.lines, draft.net)?;
+        let amounts = lines::rounded_amounts(draft.lines, draft.net)?;
         let lines = draft.lines.iter().zip(amounts);
         let (net, vat) = (draft.net.minor(), draft.vat.minor());
         let total = net.saturating_add(vat);
         let due = lacking.rounded_up().minor().min(total.max(0));
-        // What is outside the scope of VAT names no VAT ids.
+        // A document that is entirely outside the scope of VAT names no VAT ids.
         let mut decisions = draft.lines.iter().filter_map(|line| line.vat).chain([draft.decision]);
         let names_ids = decisions.any(|decision| decision.category != Category::OutsideScope);
         Ok(Facts {
@@ -141,10 +141,10 @@ impl Facts {
         })
     }
 
-    /// The document that takes this one back, but for what was refunded of it before, so that so much net is left.
+    /// The credit note of this invoice, for the net and VAT that were not refunded before.
     pub fn credited(&self, number: String, issue_date: Date, reason: &str, net: i64, vat: i64) -> Facts {
         let refunded = net.saturating_sub(self.net);
-        let before = FactLine { description: "Refunded before".to_owned(), net: refunded, vat: None };
+        let before = FactLine { description: "Already refunded".to_owned(), net: refunded, vat: None };
         Facts {
             number,
             credits: Some(Credited { number: self.number.clone(), issue_date: self.issue_date }),
@@ -159,7 +159,7 @@ impl Facts {
         }
     }
 
-    /// The same document, which from this day on asks for nothing.
+    /// The same document, marked void with nothing to pay.
     pub fn voided(&self, since: Date, reason: &str) -> Facts {
         Facts {
             paid: self.net.saturating_add(self.vat),
@@ -169,24 +169,24 @@ impl Facts {
         }
     }
 
-    /// What it states at its own rate.
+    /// Net amount of the lines at the rate of the document.
     pub fn own_net(&self) -> Result<Money, MoneyError> {
         let own = self.lines.iter().filter(|line| line.vat.is_none()).map(|line| line.net);
         Money::from_minor(own.fold(0, i64::saturating_add), self.currency)
     }
 
-    /// How its file is called.
+    /// File name of the PDF.
     pub fn file_name(&self) -> String {
         let what = if self.credits.is_some() { "credit-note" } else { "invoice" };
         format!("{what}-{}.pdf", self.number)
     }
 
-    pub fn why_no_vat(&self) -> Option<&'static str> {
+    pub fn exemption_reason(&self) -> Option<&'static str> {
         let others = self.lines.iter().filter_map(|line| line.vat).map(|vat| vat.category);
-        std::iter::once(self.category).chain(others).find_map(Facts::why_none)
+        std::iter::once(self.category).chain(others).find_map(Facts::exemption_text)
     }
 
-    fn why_none(category: Category) -> Option<&'static str> {
+    fn exemption_text(category: Category) -> Option<&'static str> {
         match category {
             Category::Standard => None,
             Category::ReverseCharge => Some("Reverse charge: the customer accounts for the VAT."),
@@ -223,11 +223,11 @@ fn buyer(buyer: &TaxStanding, names_ids: bool) -> Party {
     }
 }
 
-/// Makes the document and puts it into the store, where it may already be.
+/// Renders the PDF and stores the file, which may exist already.
 pub async fn store(files: &Files, facts: &Facts) -> Result<ContentHash, Problem> {
     let facts = facts.clone();
-    // Setting the text takes a while, during which others want to run.
-    let made = tokio::task::spawn_blocking(move || facturx::pdf(&facts)).await.map_err(Problem::internal)?;
-    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from(made.map_err(Problem::internal)?))]);
-    Ok(files.put(content, SIZE_AT_MOST).await?.hash)
+    // Rendering is slow and must not block the runtime.
+    let pdf = tokio::task::spawn_blocking(move || facturx::pdf(&facts)).await.map_err(Problem::internal)?;
+    let content = stream::iter([Ok::<_, std::io::Error>(Bytes::from(pdf.map_err(Problem::internal)?))]);
+    Ok(files.put(content, MAX_PDF_BYTES).await?.hash)
 }

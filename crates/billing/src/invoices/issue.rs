@@ -1,7 +1,7 @@
-//! Issuing: an account's month becomes an invoice, in one transaction, once.
+//! Issues the invoice of an account's month, in one transaction, once.
 //!
-//! What was used is in the ledger already, charged when it was used. The invoice sums it up, adds the VAT, takes that
-//! from the balance, and gets its number last, since everybody who issues waits for it.
+//! Usage was charged to the balance when it happened. The invoice sums it up, adds the VAT, charges the VAT to the
+//! balance, and takes its number last, since the row of the number series is locked until the commit.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use super::document::{Draft, Facts};
 use super::lines;
 use super::month::Month;
 use super::refunds;
-use super::rules::{self, InvoiceStatus, Move};
+use super::rules::{self, InvoiceStatus, Transition};
 use super::store::{self, InvoiceRow, Series};
 use super::types::InvoiceId;
-use super::{DOCUMENT, refused, remind};
+use super::{DOCUMENT, transition_problem, update_dunning};
 use crate::vat::{self, Decision};
 use api::problem::Problem;
 use db::Conn;
@@ -29,8 +29,8 @@ use voice::cdrs;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Whose month to invoice.
-pub struct Order {
+/// The account, currency and month to invoice.
+pub struct IssueRequest {
     pub app: App,
     pub account: AccountId,
     pub currency: Currency,
@@ -38,17 +38,17 @@ pub struct Order {
     pub now: Time,
 }
 
-/// The invoice of an account's month, issued now if it was not before; none for a month without use.
-pub async fn issue(order: Order) -> Result<Option<InvoiceId>, Problem> {
-    vat::refresh(&order.app, order.account, order.now).await?;
-    let app = order.app.clone();
-    let issued = app.db.tx(order, |conn, order| Box::pin(issue_in(conn, order))).await?;
+/// Issues the invoice of an account's month, or finds it; none for a month without usage.
+pub async fn issue(request: IssueRequest) -> Result<Option<InvoiceId>, Problem> {
+    vat::refresh(&request.app, request.account, request.now).await?;
+    let app = request.app.clone();
+    let issued = app.db.tx(request, |conn, request| Box::pin(issue_in(conn, request))).await?;
     app.jobs_waker.notify_one();
     Ok(issued)
 }
 
-async fn issue_in(conn: &mut Conn, order: &Order) -> Result<Option<InvoiceId>, Problem> {
-    let Order { account, currency, month, .. } = *order;
+async fn issue_in(conn: &mut Conn, request: &IssueRequest) -> Result<Option<InvoiceId>, Problem> {
+    let IssueRequest { account, currency, month, .. } = *request;
     if let Some((id,)) = store::find_month(conn, account, currency, month).await? {
         return Ok(Some(id));
     }
@@ -58,41 +58,41 @@ async fn issue_in(conn: &mut Conn, order: &Order) -> Result<Option<InvoiceId>, P
         CURRENCY => cdrs::charges(conn, account, month.start(), month.end()).await?,
         _ => Vec::new(),
     };
-    let (decision, buyer) = vat::assess(conn, &order.app.settings.tax, account).await?;
-    let carried = refunds::carried(conn, account, currency, month, decision).await?;
+    let (decision, buyer) = vat::assess(conn, &request.app.settings.tax, account).await?;
+    let carried = refunds::carried_refunds(conn, account, currency, month, decision).await?;
     let lines = lines::lines(&sums, &charges, &carried).map_err(Problem::internal)?;
     if lines.is_empty() {
         return Ok(None);
     }
     let net = lines::subtotal(&lines, none).map_err(Problem::internal)?;
-    let stated = lines::stated(&lines, net).map_err(Problem::internal)?;
+    let stated = lines::rounded_amounts(&lines, net).map_err(Problem::internal)?;
     let vat = lines::vat(&lines, &stated, decision, none).map_err(Problem::internal)?;
-    let draft = Draft { tax: &order.app.settings.tax, buyer: &buyer, month, lines: &lines, decision, net, vat };
-    let invoice = number_in(conn, order, &draft).await?;
+    let draft = Draft { tax: &request.app.settings.tax, buyer: &buyer, month, lines: &lines, decision, net, vat };
+    let invoice = build_invoice(conn, request, &draft).await?;
     if !store::insert(conn, &invoice).await? {
-        // Somebody invoices the same month at this moment; the next attempt will see it.
+        // Another transaction inserted the same month; the retry will find its invoice.
         return Err(conn.lose_race().into());
     }
-    follow_up(conn, order, &invoice, decision).await?;
+    announce(conn, request, &invoice, decision).await?;
     Ok(Some(invoice.id))
 }
 
-/// Posts the VAT, sees whether the balance covers it all, and takes a number.
-async fn number_in(conn: &mut Conn, order: &Order, draft: &Draft<'_>) -> Result<InvoiceRow, Problem> {
-    let Order { account, currency, month, now, .. } = *order;
-    let id = InvoiceId::new(order.app.entropy.uuid(now));
-    let balance = post_vat(conn, order, id, draft.vat).await?;
+/// Posts the VAT, decides whether the balance covers the invoice, and takes a number.
+async fn build_invoice(conn: &mut Conn, request: &IssueRequest, draft: &Draft<'_>) -> Result<InvoiceRow, Problem> {
+    let IssueRequest { account, currency, month, now, .. } = *request;
+    let id = InvoiceId::new(request.app.entropy.uuid(now));
+    let balance = post_vat(conn, request, id, draft.vat).await?;
     let today = Date::from(now);
     let paid_in = ledger::sums(conn, account, currency, today.start(), now.plus(DAY)).await?;
     let paid_in = rules::paid_in(&paid_in, Money::zero(currency)).map_err(Problem::internal)?;
-    // Who gets money back by it has nothing to pay.
+    // A customer that gets money back has nothing to pay.
     let covered = !balance.is_negative() || !draft.net.is_positive();
-    let status = rules::apply(InvoiceStatus::Draft, Move::Issue { covered }).map_err(refused)?;
+    let status = rules::apply(InvoiceStatus::Draft, Transition::Issue { covered }).map_err(transition_problem)?;
     let due = Date::from(now.plus(DAY.saturating_mul(u32::try_from(draft.tax.due_days).unwrap_or(u32::MAX))));
     let number = store::next_number(conn, Series::Invoice, today).await?;
     let owed = Money::from_nanos(balance.nanos().min(0).saturating_neg(), currency);
     let lacking = if covered { Money::zero(currency) } else { owed };
-    let facts = Facts::of_invoice(draft, number.clone(), (today, due), lacking).map_err(Problem::internal)?;
+    let facts = Facts::for_invoice(draft, number.clone(), (today, due), lacking).map_err(Problem::internal)?;
     Ok(InvoiceRow {
         id,
         account_id: account,
@@ -115,28 +115,28 @@ async fn number_in(conn: &mut Conn, order: &Order, draft: &Draft<'_>) -> Result<
     })
 }
 
-/// Takes the VAT from the balance, or gives it back where more was refunded than used, and answers the balance.
-async fn post_vat(conn: &mut Conn, order: &Order, id: InvoiceId, vat: Money) -> Result<Money, Problem> {
-    let Order { account, currency, now, .. } = *order;
+/// Charges the VAT to the balance, or credits it where refunds exceed usage; returns the balance after that.
+async fn post_vat(conn: &mut Conn, request: &IssueRequest, id: InvoiceId, vat: Money) -> Result<Money, Problem> {
+    let IssueRequest { account, currency, now, .. } = *request;
     if vat.is_zero() {
-        // What is paid in from here on counts as paid later, and not as paid before.
+        // Lock the balance, so that payments from here on count as made after the issue.
         return Ok(ledger::balance_held_still(conn, account, currency).await?.current);
     }
-    let entropy = order.app.entropy;
+    let entropy = request.app.entropy;
     let part = |amount| [(Book::Vat, amount)];
     let posted = if vat.is_positive() {
         let entry = Entry::charge(account, Kind::InvoiceVat, id.to_string(), &part(vat)).map_err(ledger_problem)?;
-        ledger::debit_unguarded(conn, entropy, &entry.noting(vat_note(order)), now).await
+        ledger::debit_unguarded(conn, entropy, &entry.noting(vat_note(request)), now).await
     } else {
         let back = vat.neg().map_err(Problem::internal)?;
         let entry = Entry::credit(account, Kind::InvoiceVat, id.to_string(), &part(back)).map_err(ledger_problem)?;
-        ledger::credit(conn, entropy, &entry.noting(vat_note(order)), now).await
+        ledger::credit(conn, entropy, &entry.noting(vat_note(request)), now).await
     };
     Ok(posted.map_err(ledger_problem)?.balance_after)
 }
 
-fn vat_note(order: &Order) -> String {
-    format!("VAT on {}", order.month)
+fn vat_note(request: &IssueRequest) -> String {
+    format!("VAT on {}", request.month)
 }
 
 pub fn ledger_problem(error: LedgerError) -> Problem {
@@ -146,16 +146,21 @@ pub fn ledger_problem(error: LedgerError) -> Problem {
     }
 }
 
-async fn follow_up(conn: &mut Conn, order: &Order, invoice: &InvoiceRow, decision: Decision) -> Result<(), Problem> {
-    order_document(conn, &order.app, Series::Invoice, invoice.id, order.now).await?;
-    remind(conn, invoice, order.now).await?;
-    let news = InvoiceIssued {
+async fn announce(
+    conn: &mut Conn,
+    request: &IssueRequest,
+    invoice: &InvoiceRow,
+    decision: Decision,
+) -> Result<(), Problem> {
+    enqueue_document(conn, &request.app, Series::Invoice, invoice.id, request.now).await?;
+    update_dunning(conn, invoice, request.now).await?;
+    let notification = InvoiceIssued {
         invoice_id: invoice.id.uuid(),
         number: invoice.number.clone(),
         total: invoice.total().into(),
         due_date: invoice.due_date,
     };
-    notify(conn, order.app.entropy, invoice.account_id, &news, order.now).await?;
+    notify(conn, request.app.entropy, invoice.account_id, &notification, request.now).await?;
     let meta = [
         ("invoice", invoice.id.to_string()),
         ("number", invoice.number.clone()),
@@ -172,11 +177,11 @@ async fn follow_up(conn: &mut Conn, order: &Order, invoice: &InvoiceRow, decisio
         reason: None,
         meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
     };
-    Ok(audit::append(conn, &order.app.keys, order.app.entropy, order.now, &entry).await?)
+    Ok(audit::append(conn, &request.app.keys, request.app.entropy, request.now, &entry).await?)
 }
 
-/// Has a document made once this transaction is done.
-pub async fn order_document(
+/// Enqueues the job that renders the document.
+pub async fn enqueue_document(
     conn: &mut Conn,
     app: &App,
     series: Series,

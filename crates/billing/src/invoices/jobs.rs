@@ -1,4 +1,4 @@
-//! What happens to invoices by the calendar: months are closed, documents made, and payments noticed.
+//! The jobs of invoices: close months, issue invoices, render documents, mark invoices paid.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::document;
-use super::issue::{self, Order};
+use super::issue::{self, IssueRequest};
 use super::month::Month;
-use super::remind;
-use super::rules::{self, Move};
-use super::store::{self, Open, Series};
+use super::rules::{self, Transition};
+use super::store::{self, Series, UnpaidInvoice};
 use super::types::InvoiceId;
+use super::update_dunning;
 use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
@@ -22,45 +22,45 @@ use values::{AccountId, Currency, Money, Time};
 pub const CLOSE_MONTHS: Kind = Kind::new("invoice.close_months");
 pub const ISSUE: Kind = Kind::new("invoice.issue").attempts(20);
 pub const DOCUMENT: Kind = Kind::new("invoice.document").attempts(20);
-pub const SETTLE: Kind = Kind::new("invoice.settle").attempts(3);
+pub const MARK_PAID: Kind = Kind::new("invoice.settle").attempts(3);
 
-/// Whatever happened in a month is in the ledger by then.
-const MONTH_SETTLES: Duration = Duration::from_secs(3600);
+/// A month is closed this long after its end, when all of its charges are in the ledger.
+const CLOSE_DELAY: Duration = Duration::from_secs(3600);
 const BATCH: i64 = 200;
 
 #[derive(Clone, Serialize, Deserialize)]
-struct Wanted {
+struct IssuePayload {
     account: AccountId,
     currency: Currency,
     month: String,
 }
 
 #[derive(Deserialize)]
-struct Made {
+struct DocumentPayload {
     series: Series,
     invoice: InvoiceId,
 }
 
-/// Has every customer invoiced for every month that is over and was not closed, however long nobody looked.
+/// Enqueues the invoices of every month that is over and not closed, including months missed earlier.
 pub async fn close_months_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let mut reader = app.db.read().await?;
-    let first = match store::last_closed(&mut reader).await? {
+    let first = match store::last_closed_month(&mut reader).await? {
         Some(closed) => Some(closed.next()),
         None => ledger::first_day(&mut reader).await?.map(Month::of),
     };
     drop(reader);
-    let current = Month::of(now.minus(MONTH_SETTLES));
+    let current = Month::of(now.minus(CLOSE_DELAY));
     let months = std::iter::successors(first, |month| Some(month.next())).take_while(|month| *month < current);
     for month in months {
-        close(app, month, now).await?;
+        close_month(app, month, now).await?;
     }
     Ok(())
 }
 
-/// Orders the month's invoices a page at a time. Whoever is interrupted begins again, and orders twice what is issued
-/// once.
-async fn close(app: &App, month: Month, now: Time) -> Result<(), JobError> {
+/// Enqueues the month's invoices in batches. After an interruption it starts over; a month that is enqueued twice is
+/// issued once.
+async fn close_month(app: &App, month: Month, now: Time) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let mut reader = app.db.read().await?;
@@ -70,7 +70,7 @@ async fn close(app: &App, month: Month, now: Time) -> Result<(), JobError> {
         let is_last = i64::try_from(page.len()).is_ok_and(|length| length < BATCH);
         let orders = (app.clone(), page, month, is_last, now);
         let ordered = app.db.tx(orders, |conn, (app, page, month, is_last, now)| {
-            Box::pin(order(conn, app, page, *month, *is_last, *now))
+            Box::pin(enqueue_issues(conn, app, page, *month, *is_last, *now))
         });
         ordered.await?;
         app.jobs_waker.notify_one();
@@ -80,7 +80,7 @@ async fn close(app: &App, month: Month, now: Time) -> Result<(), JobError> {
     }
 }
 
-async fn order(
+async fn enqueue_issues(
     conn: &mut Conn,
     app: &App,
     customers: &[(AccountId, Currency)],
@@ -89,48 +89,48 @@ async fn order(
     now: Time,
 ) -> Result<(), DbError> {
     for &(account, currency) in customers {
-        let wanted = Wanted { account, currency, month: month.to_string() };
-        let payload = serde_json::to_value(wanted).map_err(DbError::other)?;
+        let payload = IssuePayload { account, currency, month: month.to_string() };
+        let payload = serde_json::to_value(payload).map_err(DbError::other)?;
         let job = NewJob { id: app.entropy.uuid(now), kind: ISSUE, payload, run_at: now };
         jobs::enqueue(conn, &job).await?;
     }
-    if is_last { store::close(conn, month, now).await } else { Ok(()) }
+    if is_last { store::close_month(conn, month, now).await } else { Ok(()) }
 }
 
 pub async fn issue_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let Wanted { account, currency, month } = read(payload)?;
-    let month = month.parse().map_err(hopeless)?;
-    let order = Order { app: context.app.clone(), account, currency, month, now: context.clock.now() };
-    issue::issue(order).await.map(|_| ()).map_err(failed)
+    let IssuePayload { account, currency, month } = read(payload)?;
+    let month = month.parse().map_err(permanent)?;
+    let request = IssueRequest { app: context.app.clone(), account, currency, month, now: context.clock.now() };
+    issue::issue(request).await.map(|_| ()).map_err(failed)
 }
 
-/// Makes a document and writes down where it is.
+/// Renders a document and stores the hash of its file.
 pub async fn document_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let Made { series, invoice } = read(payload)?;
+    let DocumentPayload { series, invoice } = read(payload)?;
     let mut reader = context.db.read().await?;
     let facts = match series {
         Series::Invoice => store::find(&mut reader, invoice).await?.map(|row| row.facts),
         Series::CreditNote => store::find_credit_note(&mut reader, invoice).await?.map(|row| row.facts),
     };
     drop(reader);
-    let facts = facts.ok_or_else(|| hopeless("there is no such document"))?;
+    let facts = facts.ok_or_else(|| permanent("no such invoice or credit note"))?;
     let hash = document::store(&context.app.files, &facts).await.map_err(failed)?;
-    let made = (context.clone(), series, invoice, facts, hash);
-    let written = context.db.tx(made, |conn, (context, series, invoice, facts, hash)| {
+    let input = (context.clone(), series, invoice, facts, hash);
+    let stored = context.db.tx(input, |conn, (context, series, invoice, facts, hash)| {
         Box::pin(async move {
             store::set_content(conn, *series, *invoice, facts, *hash).await?;
             context.finish_in(conn).await
         })
     });
-    written.await
+    stored.await
 }
 
-/// Marks the invoices paid that later payments have covered.
-pub async fn settle_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+/// Marks invoices paid that payments since the issue have covered.
+pub async fn mark_paid_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
     let mut after = None;
     loop {
-        let page = store::open(&mut *app.db.read().await?, after, BATCH).await?;
+        let page = store::list_unpaid(&mut *app.db.read().await?, after, BATCH).await?;
         for open in &page {
             if is_covered(&mut *app.db.read().await?, open, now).await.map_err(failed)? {
                 app.db.tx((open.id, now), |conn, (id, now)| Box::pin(pay(conn, *id, *now))).await?;
@@ -143,20 +143,20 @@ pub async fn settle_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     }
 }
 
-/// Marks an invoice paid, unless it came to another end meanwhile.
+/// Marks an invoice paid, unless it was voided or credited meanwhile.
 async fn pay(conn: &mut Conn, id: InvoiceId, now: Time) -> Result<(), DbError> {
-    let Some(invoice) = store::find_to_change(conn, id).await? else { return Ok(()) };
-    match rules::apply(invoice.status, Move::Pay) {
+    let Some(invoice) = store::lock(conn, id).await? else { return Ok(()) };
+    match rules::apply(invoice.status, Transition::Pay) {
         Ok(status) => {
-            store::pay(conn, id, status, now).await?;
-            remind(conn, &invoice, now).await
+            store::mark_paid(conn, id, status, now).await?;
+            update_dunning(conn, &invoice, now).await
         }
         Err(_) => Ok(()),
     }
 }
 
-/// Whether as much was paid in since the issue as was lacking then.
-async fn is_covered(conn: &mut Conn, open: &Open, now: Time) -> Result<bool, Problem> {
+/// Whether as much was paid since the issue as was lacking then.
+async fn is_covered(conn: &mut Conn, open: &UnpaidInvoice, now: Time) -> Result<bool, Problem> {
     let tomorrow = now.plus(Duration::from_secs(24 * 3600));
     let sums = ledger::sums(conn, open.account_id, open.currency, open.issue_date.start(), tomorrow).await?;
     let paid_in = rules::paid_in(&sums, Money::zero(open.currency)).map_err(Problem::internal)?;
@@ -164,10 +164,10 @@ async fn is_covered(conn: &mut Conn, open: &Open, now: Time) -> Result<bool, Pro
 }
 
 fn read<T: serde::de::DeserializeOwned>(payload: Value) -> Result<T, JobError> {
-    serde_json::from_value(payload).map_err(hopeless)
+    serde_json::from_value(payload).map_err(permanent)
 }
 
-fn hopeless(reason: impl ToString) -> JobError {
+fn permanent(reason: impl ToString) -> JobError {
     JobError::Hopeless(reason.to_string())
 }
 

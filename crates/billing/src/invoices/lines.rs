@@ -1,23 +1,23 @@
-//! What a month is invoiced for: the lines, from what the ledger knows of it.
+//! The lines of an invoice, from the ledger's sums of the month.
 //!
-//! The ledger sums each day by kind and book, and so do the lines. Calls have a line for each destination, from what is
-//! counted beside their records in the ledger's own transactions; should that not be all, a line of its own says so, and
-//! the lines add up to what the ledger took in any case. They are exact; the document states whole minor units that add
-//! up to the rounded sum.
+//! The ledger sums each day by kind and book, and lines follow from that. Calls have a line for each destination, from
+//! the charge rollup, which is written in the same transactions as the ledger. If the rollup does not add up to the
+//! ledger, a line "Other calls" is the difference, so the lines always sum to what was charged. Amounts are exact; the
+//! document states minor units that add up to the rounded sum.
 
-use super::refunds::Carried;
+use super::refunds::CarriedRefund;
 use crate::vat::Decision;
 use platform::ledger::{Book, Kind, Sum};
 use values::{Money, MoneyError};
 use voice::cdrs::Charge;
 
-/// One thing that was sold in a month.
+/// One line of an invoice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     pub description: String,
-    /// Exact; negative for what was given back.
+    /// Exact; negative for refunds.
     pub net: Money,
-    /// Where it is not the VAT of the invoice.
+    /// VAT of this line, if it is not that of the invoice.
     pub vat: Option<Decision>,
 }
 
@@ -27,7 +27,7 @@ impl Line {
     }
 }
 
-/// What a movement was for, in the order of the lines. Payments, gifts and VAT are for nothing that was sold.
+/// What was sold, in the order of the lines. Payments, credits and VAT are not sales.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Item {
     Calls,
@@ -50,12 +50,12 @@ fn item(kind: Kind, book: Book) -> Option<Item> {
     }
 }
 
-/// Destinations that have lines of their own; the cheapest of more share one.
-const DESTINATIONS: usize = 200;
+/// Destinations with a line of their own; the cheapest of the others share one.
+const MAX_DESTINATIONS: usize = 200;
 
-/// The lines of these movements, the calls among them by destination, the dearest first. What is carried from earlier
-/// months has lines of its own, or none.
-pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[Carried]) -> Result<Vec<Line>, MoneyError> {
+/// The lines of these sums; calls by destination, most expensive first. Refunds carried from earlier months have their
+/// own lines, or none.
+pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[CarriedRefund]) -> Result<Vec<Line>, MoneyError> {
     let mut items: Vec<(Item, Money, i64)> = Vec::new();
     for sum in sums {
         let Some(item) = item(sum.kind, sum.book) else { continue };
@@ -79,8 +79,8 @@ pub fn lines(sums: &[Sum], charges: &[Charge], carried: &[Carried]) -> Result<Ve
     Ok(lines)
 }
 
-/// The refunds at the invoice's own rate first, then a line for each other.
-fn by_rate(net: Money, entries: i64, carried: &[Carried]) -> Result<Vec<Line>, MoneyError> {
+/// The refunds at the invoice's own rate first, then a line for each other rate.
+fn by_rate(net: Money, entries: i64, carried: &[CarriedRefund]) -> Result<Vec<Line>, MoneyError> {
     let mut lines: Vec<(Option<Decision>, Money, i64)> = vec![(None, net, entries)];
     for one in carried {
         let (_, own, count) = &mut lines[0];
@@ -97,7 +97,7 @@ fn by_rate(net: Money, entries: i64, carried: &[Carried]) -> Result<Vec<Line>, M
 
 fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyError> {
     let money = |charge: &Charge| Money::from_nanos(charge.charge, net.currency());
-    let (named, others) = charges.split_at(charges.len().min(DESTINATIONS));
+    let (named, others) = charges.split_at(charges.len().min(MAX_DESTINATIONS));
     let mut lines: Vec<Line> = named.iter().map(|charge| Line::new(describe_calls(charge), money(charge))).collect();
     if !others.is_empty() {
         let description = describe_volume(
@@ -116,24 +116,24 @@ fn by_destination(net: Money, charges: &[Charge]) -> Result<Vec<Line>, MoneyErro
 }
 
 fn describe_calls(charge: &Charge) -> String {
-    let place = match (charge.destination_name.as_str(), charge.country.as_str()) {
+    let label = match (charge.destination_name.as_str(), charge.country.as_str()) {
         ("", "") => "Calls".to_owned(),
         ("", country) => format!("Calls to {country}"),
         (name, "") => format!("Calls to {name}"),
         (name, country) => format!("Calls to {name} ({country})"),
     };
-    describe_volume(&place, charge.calls, charge.billed_seconds)
+    describe_volume(&label, charge.calls, charge.billed_seconds)
 }
 
-/// How many calls, and the minutes that were paid for.
-fn describe_volume(place: &str, calls: i64, seconds: i64) -> String {
+/// The number of calls and the billed minutes.
+fn describe_volume(label: &str, calls: i64, seconds: i64) -> String {
     let hundredths = (seconds * 100 + 30) / 60;
     let minutes = format!("{}.{:02}", hundredths / 100, hundredths % 100);
     match calls {
-        // Calls that were invoiced before, of which more was heard later.
-        0 => format!("{place}: {minutes} more minutes of earlier calls"),
-        1 => format!("{place}: 1 call, {minutes} minutes"),
-        calls => format!("{place}: {calls} calls, {minutes} minutes"),
+        // Calls invoiced in an earlier month and amended by late events.
+        0 => format!("{label}: {minutes} more minutes of earlier calls"),
+        1 => format!("{label}: 1 call, {minutes} minutes"),
+        calls => format!("{label}: {calls} calls, {minutes} minutes"),
     }
 }
 
@@ -153,26 +153,26 @@ fn describe(item: Item, entries: i64) -> String {
     format!("{entries} {what}")
 }
 
-pub fn subtotal(lines: &[Line], none: Money) -> Result<Money, MoneyError> {
-    lines.iter().map(|line| line.net).try_fold(none, Money::add)
+pub fn subtotal(lines: &[Line], zero: Money) -> Result<Money, MoneyError> {
+    lines.iter().map(|line| line.net).try_fold(zero, Money::add)
 }
 
-/// The lines in whole minor units that add up to the rounded sum: each is rounded down, and those that lost most get
-/// one unit back.
-pub fn stated(lines: &[Line], subtotal: Money) -> Result<Vec<i64>, MoneyError> {
+/// The lines in minor units that add up to the rounded sum: each is rounded down, and those with the largest remainder
+/// get one unit back.
+pub fn rounded_amounts(lines: &[Line], subtotal: Money) -> Result<Vec<i64>, MoneyError> {
     let unit = Money::from_minor(1, subtotal.currency())?.nanos();
     let mut stated: Vec<i64> = lines.iter().map(|line| line.net.nanos().div_euclid(unit)).collect();
     let short = subtotal.minor() - stated.iter().sum::<i64>();
-    let mut by_loss: Vec<usize> = (0..lines.len()).collect();
-    by_loss.sort_by_key(|at| std::cmp::Reverse(lines[*at].net.nanos().rem_euclid(unit)));
-    for at in by_loss.into_iter().take(usize::try_from(short).unwrap_or(0)) {
+    let mut by_remainder: Vec<usize> = (0..lines.len()).collect();
+    by_remainder.sort_by_key(|at| std::cmp::Reverse(lines[*at].net.nanos().rem_euclid(unit)));
+    for at in by_remainder.into_iter().take(usize::try_from(short).unwrap_or(0)) {
         stated[at] += 1;
     }
     Ok(stated)
 }
 
-/// The VAT on what the document states, each rate on the sum of its lines.
-pub fn vat(lines: &[Line], stated: &[i64], own: Decision, none: Money) -> Result<Money, MoneyError> {
+/// The VAT on the rounded amounts, for each rate on the sum of its lines.
+pub fn vat(lines: &[Line], stated: &[i64], own: Decision, zero: Money) -> Result<Money, MoneyError> {
     let mut groups: Vec<(Decision, i64)> = Vec::new();
     for (line, minor) in lines.iter().zip(stated) {
         let rate = line.vat.unwrap_or(own);
@@ -181,8 +181,8 @@ pub fn vat(lines: &[Line], stated: &[i64], own: Decision, none: Money) -> Result
             None => groups.push((rate, *minor)),
         }
     }
-    let on = |(decision, minor): (Decision, i64)| decision.rate.on(Money::from_minor(minor, none.currency())?);
-    groups.into_iter().map(on).try_fold(none, |sum, vat| sum.add(vat?))
+    let on = |(decision, minor): (Decision, i64)| decision.rate.on(Money::from_minor(minor, zero.currency())?);
+    groups.into_iter().map(on).try_fold(zero, |sum, vat| sum.add(vat?))
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_month_has_a_line_for_each_thing_sold_and_none_for_money_that_only_moved() {
+    fn sales_have_lines_and_payments_and_vat_have_none() {
         let sums = [
             sum(Kind::Call, Book::Calls, 6_750_000, 3),
             sum(Kind::Call, Book::Customer, -6_750_000, 3),
@@ -217,7 +217,8 @@ mod tests {
             sum(Kind::CreditNote, Book::Refunds, -1, 1),
         ];
         let lines = lines(&sums, &[], &[]).unwrap();
-        let shown: Vec<(&str, i64)> = lines.iter().map(|line| (line.description.as_str(), line.net.nanos())).collect();
+        let described: Vec<(&str, i64)> =
+            lines.iter().map(|line| (line.description.as_str(), line.net.nanos())).collect();
         let expected = [
             ("3 calls", 6_750_000),
             ("1 number set up", 5_000_000_000),
@@ -225,7 +226,7 @@ mod tests {
             ("1 number order refunded", -7_000_000_000),
             ("1 correction", -500_000),
         ];
-        assert_eq!(shown, expected);
+        assert_eq!(described, expected);
         assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(4_006_250_000));
     }
 
@@ -235,11 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_a_line_for_each_destination_and_what_has_no_record_comes_last() {
+    fn calls_have_a_line_for_each_destination_and_one_for_the_rest() {
         let sums = [sum(Kind::Call, Book::Calls, 100, 2), sum(Kind::NumberOrder, Book::NumberSetup, 7, 1)];
         let charges =
             [charge("NL", "Netherlands mobile", 3, 90, 70), charge("", "", 1, 60, 20), charge("", "Sweden", 0, 30, 4)];
-        let shown: Vec<(String, i64)> =
+        let described: Vec<(String, i64)> =
             lines(&sums, &charges, &[]).unwrap().into_iter().map(|line| (line.description, line.net.nanos())).collect();
         let expected = [
             ("Calls to Netherlands mobile (NL): 3 calls, 1.50 minutes", 70),
@@ -248,30 +249,30 @@ mod tests {
             ("Other calls", 6),
             ("1 number set up", 7),
         ];
-        assert_eq!(shown, expected.map(|(text, nanos)| (text.to_owned(), nanos)));
+        assert_eq!(described, expected.map(|(text, nanos)| (text.to_owned(), nanos)));
     }
 
     proptest! {
         #[test]
-        fn however_many_destinations_there_are_the_lines_add_up_to_what_was_taken(
-            amounts in proptest::collection::vec(1i64..1_000_000_000, 0..DESTINATIONS + 20),
+        fn the_lines_of_any_number_of_destinations_sum_to_the_charges(
+            amounts in proptest::collection::vec(1i64..1_000_000_000, 0..MAX_DESTINATIONS + 20),
             rest in 0i64..2,
         ) {
             let charges: Vec<Charge> = amounts.iter().map(|nanos| charge("NL", "Some", 1, 60, *nanos)).collect();
-            let taken = amounts.iter().sum::<i64>() + rest;
-            let lines = lines(&[sum(Kind::Call, Book::Calls, taken, 1)], &charges, &[]).unwrap();
-            prop_assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(taken));
-            prop_assert!(lines.len() <= DESTINATIONS + 2);
+            let charged = amounts.iter().sum::<i64>() + rest;
+            let lines = lines(&[sum(Kind::Call, Book::Calls, charged, 1)], &charges, &[]).unwrap();
+            prop_assert_eq!(subtotal(&lines, eur(0)).unwrap(), eur(charged));
+            prop_assert!(lines.len() <= MAX_DESTINATIONS + 2);
         }
 
         #[test]
-        fn stated_amounts_add_up_to_the_rounded_sum_and_are_off_by_less_than_a_unit(
+        fn rounded_amounts_sum_to_the_rounded_total_and_are_off_by_less_than_a_unit(
             nets in proptest::collection::vec(-10_000_000_000_000i64..10_000_000_000_000, 1..12),
         ) {
             let lines: Vec<Line> =
                 nets.iter().map(|nanos| Line::new(String::new(), eur(*nanos))).collect();
             let sum = subtotal(&lines, eur(0)).unwrap();
-            let stated = stated(&lines, sum).unwrap();
+            let stated = rounded_amounts(&lines, sum).unwrap();
             prop_assert_eq!(stated.iter().sum::<i64>(), sum.minor());
             for (line, stated) in lines.iter().zip(&stated) {
                 prop_assert!((stated * 10_000_000 - line.net.nanos()).abs() <= 10_000_000, "{line:?} {stated}");

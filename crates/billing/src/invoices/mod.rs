@@ -1,13 +1,14 @@
-//! Invoices: each customer's month, summed up, with its VAT.
+//! Invoices: a customer's usage of a month, with VAT.
 //!
-//! What a customer uses is taken from its balance as it is used. When a month is over, `jobs` has every customer that
-//! used something invoiced, however late: `issue` gathers the `lines` from the ledger, adds the VAT that `vat` decides,
-//! posts it, and numbers the invoice without gaps. It is paid if the balance covers it, else once payments have. `rules`
-//! holds the states. The team may void an unpaid invoice or credit any (`review`). The `document` follows from what was
-//! put down at the issue. `refunds` sees to what comes back of a month that was invoiced.
+//! Usage is charged to the balance as it happens. After the end of a month, `jobs` enqueues an invoice for every
+//! customer with usage, including months missed earlier: `issue` takes the `lines` from the ledger, adds and posts the
+//! VAT that `vat` decides, and numbers the invoice without gaps. It is paid at once if the balance covers it, else when
+//! payments do. `rules` has the status changes. The team may void an unpaid invoice or credit any. `document` renders
+//! the PDF from data stored at issue. `refunds` handles number orders that fail after their month was invoiced.
 //!
-//! - `customer`: `/invoices` · `review`: `/admin/invoices`
+//! - `customer`: `/invoices` · `admin`: `/admin/invoices`
 
+mod admin;
 mod customer;
 mod document;
 mod issue;
@@ -15,17 +16,16 @@ mod jobs;
 mod lines;
 mod month;
 mod refunds;
-mod review;
 mod rules;
 mod store;
 mod types;
 
+pub use admin::{credit, list_all, void};
 pub use customer::{list, pdf, show};
-pub use issue::{Order, issue};
-pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, SETTLE, close_months_job, document_job, issue_job, settle_job};
+pub use issue::{IssueRequest, issue};
+pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, MARK_PAID, close_months_job, document_job, issue_job, mark_paid_job};
 pub use month::Month;
 pub use refunds::was_credited;
-pub use review::{credit, list_all, void};
 pub use store::names_file;
 pub use types::InvoiceId;
 
@@ -36,17 +36,17 @@ use platform::ledger;
 use store::InvoiceRow;
 use values::Time;
 
-/// Has the team speak to the customer for as long as an invoice of it is unpaid. To be called whenever one has moved.
-async fn remind(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
-    // Invoices of a customer that move at the same time take turns here, and so see each other.
+/// Keeps the customer in dunning while an invoice is unpaid. Called after every status change of an invoice.
+async fn update_dunning(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
+    // This lock makes concurrent changes to invoices of one customer run one after the other.
     ledger::balance_held_still(conn, moved.account_id, moved.currency).await?;
     if store::has_unpaid(conn, moved.account_id).await? {
         dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice, now).await
     } else {
-        dunning::settle(conn, moved.account_id, Reason::UnpaidInvoice).await
+        dunning::clear(conn, moved.account_id, Reason::UnpaidInvoice).await
     }
 }
 
-fn refused(refusal: rules::Refusal) -> Problem {
-    Problem::state_conflict(refusal.to_string())
+fn transition_problem(error: rules::InvalidTransition) -> Problem {
+    Problem::state_conflict(error.to_string())
 }

@@ -1,11 +1,11 @@
-//! A month of the calendar, in UTC as the ledger's days are.
+//! A calendar month in UTC.
 
 use std::fmt;
 use std::str::FromStr;
 
 use values::{Date, Invalid, Stored, Time};
 
-/// Counted from the year 0, so that months can be compared and stepped through.
+/// Months since year 0, so that months can be compared and counted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Month(i32);
 
@@ -19,13 +19,12 @@ impl Month {
         Month(self.0 + 1)
     }
 
-    /// Its first moment.
     pub fn start(self) -> Time {
-        // A month is of some moment or was read, so it has a first day; December 9999 has no next.
+        // A month made from a time or a text has a first day; only the month after December 9999 has none.
         self.first_day().map_or(Time::from_millis(i64::MAX), Date::start)
     }
 
-    /// The first moment that does not belong to it any more.
+    /// The first moment of the next month.
     pub fn end(self) -> Time {
         self.next().start()
     }
@@ -76,7 +75,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_moment_is_in_its_month_and_in_no_other(millis in 0i64..4_000_000_000_000) {
+        fn every_time_is_in_exactly_one_month(millis in 0i64..4_000_000_000_000) {
             let moment = Time::from_millis(millis);
             let month = Month::of(moment);
             prop_assert!(month.start() <= moment && moment < month.end());
@@ -87,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn months_follow_each_other_over_the_year() {
+    fn january_follows_december() {
         let december: Month = "2026-12".parse().unwrap();
         assert_eq!(
             (december.next().to_string().as_str(), december.last_day().to_string().as_str()),

@@ -1,32 +1,33 @@
-//! The states of an invoice as one pure table, and when the balance has covered it.
+//! The status changes of an invoice as one table, and what counts as payment of it.
 
 use platform::ledger::{Book, Kind, Sum};
 use values::{Money, MoneyError, text_enum};
 
 text_enum! {
+    /// Status of an invoice; `issued` means unpaid, `void` declared invalid, `credited` cancelled by a credit note.
     pub enum InvoiceStatus {
-        /// Being worked out, inside the transaction that issues it.
+        /// Only inside the transaction that issues it.
         Draft = "draft",
         Issued = "issued",
-        /// The balance has covered it.
+        /// Covered by the balance or by later payments.
         Paid = "paid",
-        /// Declared void before it was paid; it keeps its number.
+        /// Voided before it was paid; it keeps its number.
         Void = "void",
-        /// Taken back by a credit note.
+        /// Cancelled by a credit note.
         Credited = "credited",
     }
 }
 
 impl InvoiceStatus {
-    /// Whether what it says still holds: it was neither declared void nor taken back.
+    /// Whether it still counts: neither voided nor credited.
     pub fn is_in_force(self) -> bool {
         matches!(self, InvoiceStatus::Issued | InvoiceStatus::Paid)
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Move {
-    /// Given a number, with the balance covering it or not.
+pub enum Transition {
+    /// Takes a number; `covered` if the balance covers it.
     Issue {
         covered: bool,
     },
@@ -35,34 +36,35 @@ pub enum Move {
     Credit,
 }
 
-/// A move that the invoice's state does not allow.
+/// A status change that the current status does not allow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct InvalidTransition {
     pub current: InvoiceStatus,
     pub allowed: &'static [InvoiceStatus],
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for InvalidTransition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let allowed: Vec<&str> = self.allowed.iter().map(|status| status.as_str()).collect();
-        write!(f, "The invoice is {}; this is allowed only while it is {}.", self.current, allowed.join(" or "))
+        write!(f, "The invoice is {}. This is allowed only while it is {}.", self.current, allowed.join(" or "))
     }
 }
 
-/// Where a move leads.
-pub fn apply(current: InvoiceStatus, step: Move) -> Result<InvoiceStatus, Refusal> {
+/// The status after a transition.
+pub fn apply(current: InvoiceStatus, step: Transition) -> Result<InvoiceStatus, InvalidTransition> {
     use InvoiceStatus::{Credited, Draft, Issued, Paid, Void};
     let (allowed, to): (&'static [InvoiceStatus], InvoiceStatus) = match step {
-        Move::Issue { covered } => (&[Draft], if covered { Paid } else { Issued }),
-        Move::Pay => (&[Issued], Paid),
-        Move::Void => (&[Issued], Void),
-        Move::Credit => (&[Issued, Paid], Credited),
+        Transition::Issue { covered } => (&[Draft], if covered { Paid } else { Issued }),
+        Transition::Pay => (&[Issued], Paid),
+        Transition::Void => (&[Issued], Void),
+        Transition::Credit => (&[Issued, Paid], Credited),
     };
-    if allowed.contains(&current) { Ok(to) } else { Err(Refusal { current, allowed }) }
+    if allowed.contains(&current) { Ok(to) } else { Err(InvalidTransition { current, allowed }) }
 }
 
-/// What was paid in, or given back, by these movements of a customer. Payments cover the oldest charges first.
-pub fn paid_in(sums: &[Sum], none: Money) -> Result<Money, MoneyError> {
+/// Net payments of a customer in these sums: payments and credits minus refunds. Payments cover the oldest charges
+/// first.
+pub fn paid_in(sums: &[Sum], zero: Money) -> Result<Money, MoneyError> {
     let pays = |kind: Kind| {
         matches!(
             kind,
@@ -76,7 +78,7 @@ pub fn paid_in(sums: &[Sum], none: Money) -> Result<Money, MoneyError> {
         )
     };
     let counted = sums.iter().filter(|sum| sum.book == Book::Customer && pays(sum.kind));
-    counted.map(|sum| sum.amount).try_fold(none, Money::add)
+    counted.map(|sum| sum.amount).try_fold(zero, Money::add)
 }
 
 #[cfg(test)]
@@ -88,22 +90,27 @@ mod tests {
     use InvoiceStatus::{Credited, Draft, Issued, Paid, Void};
     use values::Currency;
 
-    const MOVES: [Move; 5] =
-        [Move::Issue { covered: true }, Move::Issue { covered: false }, Move::Pay, Move::Void, Move::Credit];
+    const MOVES: [Transition; 5] = [
+        Transition::Issue { covered: true },
+        Transition::Issue { covered: false },
+        Transition::Pay,
+        Transition::Void,
+        Transition::Credit,
+    ];
 
-    /// The whole table once more, by hand.
-    fn may(from: InvoiceStatus, step: Move) -> Option<InvoiceStatus> {
+    /// The whole table a second time, written out.
+    fn may(from: InvoiceStatus, step: Transition) -> Option<InvoiceStatus> {
         match (from, step) {
-            (Draft, Move::Issue { covered: true }) | (Issued, Move::Pay) => Some(Paid),
-            (Draft, Move::Issue { covered: false }) => Some(Issued),
-            (Issued, Move::Void) => Some(Void),
-            (Issued | Paid, Move::Credit) => Some(Credited),
+            (Draft, Transition::Issue { covered: true }) | (Issued, Transition::Pay) => Some(Paid),
+            (Draft, Transition::Issue { covered: false }) => Some(Issued),
+            (Issued, Transition::Void) => Some(Void),
+            (Issued | Paid, Transition::Credit) => Some(Credited),
             _ => None,
         }
     }
 
     #[test]
-    fn every_move_leads_where_the_table_says_and_nowhere_else() {
+    fn every_transition_follows_the_table() {
         for &from in InvoiceStatus::ALL {
             for step in MOVES {
                 assert_eq!(apply(from, step).ok(), may(from, step), "{from} {step:?}");
@@ -113,14 +120,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_invoice_is_issued_once_ends_once_and_is_never_void_after_it_was_paid(
+        fn an_invoice_is_issued_once_ends_once_and_is_not_voided_once_paid(
             steps in proptest::collection::vec(proptest::sample::select(&MOVES), 1..30),
         ) {
             let (mut current, mut issued, mut paid) = (Draft, 0, false);
             for step in steps {
                 let Ok(next) = apply(current, step) else { continue };
                 prop_assert!(!matches!(current, Void | Credited), "{current} is an end");
-                issued += i32::from(matches!(step, Move::Issue { .. }));
+                issued += i32::from(matches!(step, Transition::Issue { .. }));
                 paid |= next == Paid;
                 prop_assert!(next != Draft && issued == 1 && !(paid && next == Void));
                 current = next;
@@ -129,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_where_the_invoice_is_and_where_it_should_be() {
-        let refusal = apply(Void, Move::Credit).unwrap_err().to_string();
-        assert_eq!(refusal, "The invoice is void; this is allowed only while it is issued or paid.");
+    fn a_refused_transition_names_the_current_and_the_allowed_statuses() {
+        let error = apply(Void, Transition::Credit).unwrap_err().to_string();
+        assert_eq!(error, "The invoice is void. This is allowed only while it is issued or paid.");
     }
 
     #[test]
-    fn what_was_charged_is_not_paid_in_and_what_went_back_is_taken_off() {
+    fn charges_are_not_payments_and_refunds_are_subtracted() {
         let eur = |units: i64| Money::from_minor(units * 100, Currency::EUR).unwrap();
         let sum = |kind, book, units| Sum { kind, book, amount: eur(units), entries: 1 };
         let sums = [

@@ -1,4 +1,4 @@
-//! The tables of invoices, credit notes, their numbers, and the months that are closed.
+//! SQL of invoices, credit notes, number series and closed months.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use platform::outside::files::ContentHash;
 use values::{AccountId, Currency, Date, Money, Time, text_enum};
 
 text_enum! {
-    /// What numbers are given out for.
+    /// A series of document numbers.
     pub enum Series {
         Invoice = "invoice",
         CreditNote = "credit_note",
@@ -49,7 +49,7 @@ impl InvoiceRow {
         Money::from_nanos(nanos, self.currency)
     }
 
-    /// Neither part exceeds two billion units, so this cannot leave 64 bits.
+    /// Neither part exceeds two billion units, so the sum fits 64 bits.
     pub fn total(&self) -> Money {
         self.money(self.subtotal.saturating_add(self.vat))
     }
@@ -67,8 +67,8 @@ row! {
     }
 }
 
-/// The next number of a series and year. The row stays locked until the transaction ends, and without a commit the
-/// number was never taken.
+/// The next number of a series and year. The row is locked until the transaction ends, and a rollback gives the number
+/// back, so there are no gaps.
 pub async fn next_number(conn: &mut Conn, series: Series, issued: Date) -> Result<String, DbError> {
     let year = i64::from(issued.civil().year());
     let (last,): (i64,) = conn
@@ -87,7 +87,7 @@ pub async fn next_number(conn: &mut Conn, series: Series, issued: Date) -> Resul
     Ok(format!("{mark}{year}-{last:06}"))
 }
 
-/// False when the month is invoiced already.
+/// Inserts an invoice; false when the month has one already.
 pub async fn insert(conn: &mut Conn, invoice: &InvoiceRow) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -135,8 +135,8 @@ pub async fn find(conn: &mut Conn, id: InvoiceId) -> Result<Option<InvoiceRow>, 
     conn.opt(sql!("SELECT ", InvoiceRow::COLS, " FROM invoices WHERE id = $1"), params![id]).await
 }
 
-/// The invoice, held until the transaction ends.
-pub async fn find_to_change(conn: &mut Conn, id: InvoiceId) -> Result<Option<InvoiceRow>, DbError> {
+/// The invoice, locked until the transaction ends.
+pub async fn lock(conn: &mut Conn, id: InvoiceId) -> Result<Option<InvoiceRow>, DbError> {
     conn.opt(sql!("SELECT ", InvoiceRow::COLS, " FROM invoices WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
@@ -157,9 +157,9 @@ pub async fn find_credit_note(conn: &mut Conn, invoice: InvoiceId) -> Result<Opt
     conn.opt(sql!("SELECT ", CreditNoteRow::COLS, " FROM credit_notes WHERE invoice_id = $1"), params![invoice]).await
 }
 
-/// Which invoices are listed: an account's or everybody's, in any state or one.
+/// Filter of an invoice list; `None` means any.
 #[derive(Default)]
-pub struct Wanted {
+pub struct InvoiceFilter {
     pub account: Option<AccountId>,
     pub status: Option<InvoiceStatus>,
 }
@@ -167,12 +167,12 @@ pub struct Wanted {
 /// Invoices, newest first.
 pub async fn list(
     conn: &mut Conn,
-    wanted: &Wanted,
+    filter: &InvoiceFilter,
     after: (Time, InvoiceId),
     limit: i64,
 ) -> Result<Vec<InvoiceRow>, DbError> {
     let (at, id) = after;
-    match wanted.account {
+    match filter.account {
         Some(account) => {
             conn.all(
                 sql!(
@@ -182,7 +182,7 @@ pub async fn list(
                      WHERE account_id = $1 AND (status = $2 OR $2 IS NULL) AND (created_at, id) < ($3, $4)
                      ORDER BY created_at DESC, id DESC LIMIT $5"
                 ),
-                params![account, wanted.status, at, id, limit],
+                params![account, filter.status, at, id, limit],
             )
             .await
         }
@@ -194,28 +194,28 @@ pub async fn list(
                     " FROM invoices WHERE (status = $1 OR $1 IS NULL) AND (created_at, id) < ($2, $3)
                      ORDER BY created_at DESC, id DESC LIMIT $4"
                 ),
-                params![wanted.status, at, id, limit],
+                params![filter.status, at, id, limit],
             )
             .await
         }
     }
 }
 
-/// Ends an invoice that its caller holds.
-pub async fn end(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, reason: &str) -> Result<(), DbError> {
+/// Sets the status of a locked invoice, with the reason.
+pub async fn set_status(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, reason: &str) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE invoices SET status = $2, reason = $3 WHERE id = $1"), params![id, status, reason]).await?;
     Ok(())
 }
 
-/// Writes what the document of a void invoice says; the one from before is shown no more.
-pub async fn say_void(conn: &mut Conn, id: InvoiceId, facts: &Facts) -> Result<(), DbError> {
+/// Replaces the content of a void invoice's document; the PDF rendered before is dropped.
+pub async fn set_void_facts(conn: &mut Conn, id: InvoiceId, facts: &Facts) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE invoices SET facts = $2, content_hash = NULL WHERE id = $1"), params![id, *facts]).await?;
     Ok(())
 }
 
 row! {
-    /// An invoice that waits for money.
-    pub struct Open {
+    /// An invoice that is not paid.
+    pub struct UnpaidInvoice {
         pub id: InvoiceId,
         pub account_id: AccountId,
         pub currency: Currency,
@@ -225,34 +225,34 @@ row! {
     }
 }
 
-/// Invoices that wait for money, in the order of their ids.
-pub async fn open(conn: &mut Conn, after: Option<InvoiceId>, limit: i64) -> Result<Vec<Open>, DbError> {
+/// Unpaid invoices by id.
+pub async fn list_unpaid(conn: &mut Conn, after: Option<InvoiceId>, limit: i64) -> Result<Vec<UnpaidInvoice>, DbError> {
     let after = after.unwrap_or(InvoiceId::new(Uuid::nil()));
     conn.all(
-        sql!("SELECT ", Open::COLS, " FROM invoices WHERE status = 'issued' AND id > $1 ORDER BY id LIMIT $2"),
+        sql!("SELECT ", UnpaidInvoice::COLS, " FROM invoices WHERE status = 'issued' AND id > $1 ORDER BY id LIMIT $2"),
         params![after, limit],
     )
     .await
 }
 
 row! {
-    /// A number order that came to nothing.
-    pub struct Undone {
+    /// A number order that failed or was cancelled.
+    pub struct FailedOrder {
         pub id: Uuid,
         pub ordered_at: Time,
         pub ended_at: Time,
     }
 }
 
-/// An account's number orders that came to nothing, by when they were placed and when they ended, in the order of ids.
-pub async fn undone_orders(
+/// The account's failed and cancelled number orders, by when they were placed and ended, ordered by id.
+pub async fn list_failed_orders(
     conn: &mut Conn,
     account: AccountId,
     ordered: Range<Time>,
     ended: Range<Time>,
     after: Uuid,
     limit: i64,
-) -> Result<Vec<Undone>, DbError> {
+) -> Result<Vec<FailedOrder>, DbError> {
     conn.all(
         sql!(
             "SELECT id, created_at, updated_at FROM number_orders
@@ -265,8 +265,8 @@ pub async fn undone_orders(
     .await
 }
 
-/// The invoice of a month, held until the transaction ends.
-pub async fn find_month_to_change(
+/// The invoice of a month, locked until the transaction ends.
+pub async fn lock_month(
     conn: &mut Conn,
     account: AccountId,
     currency: Currency,
@@ -283,20 +283,20 @@ pub async fn find_month_to_change(
     .await
 }
 
-/// Whether the customer has an invoice to pay.
+/// Whether the account has an unpaid invoice.
 pub async fn has_unpaid(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
     let sql = sql!("SELECT EXISTS (SELECT 1 FROM invoices WHERE account_id = $1 AND status = 'issued')");
     let (found,) = conn.one(sql, params![account]).await?;
     Ok(found)
 }
 
-/// Writes when an invoice that its caller holds was paid.
-pub async fn pay(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, now: Time) -> Result<(), DbError> {
+/// Marks a locked invoice paid.
+pub async fn mark_paid(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE invoices SET status = $2, paid_at = $3 WHERE id = $1"), params![id, status, now]).await?;
     Ok(())
 }
 
-/// Writes down the document that was made from these facts. One of an invoice that became void meanwhile is not kept.
+/// Stores the hash of a rendered PDF. Skipped if the invoice was voided meanwhile, since the PDF is then outdated.
 pub async fn set_content(
     conn: &mut Conn,
     series: Series,
@@ -317,7 +317,7 @@ pub async fn set_content(
     Ok(())
 }
 
-/// Whether any document has this content.
+/// Whether an invoice or credit note has this content.
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
     let (named,) = conn
         .one(
@@ -331,13 +331,13 @@ pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbE
     Ok(named)
 }
 
-/// The last month that was closed.
-pub async fn last_closed(conn: &mut Conn) -> Result<Option<Month>, DbError> {
+/// The last closed month.
+pub async fn last_closed_month(conn: &mut Conn) -> Result<Option<Month>, DbError> {
     let (month,) = conn.one(sql!("SELECT MAX(month) FROM invoice_months"), params![]).await?;
     Ok(month)
 }
 
-pub async fn close(conn: &mut Conn, month: Month, now: Time) -> Result<(), DbError> {
+pub async fn close_month(conn: &mut Conn, month: Month, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("INSERT INTO invoice_months (month, closed_at) VALUES ($1, $2) ON CONFLICT (month) DO NOTHING"),
         params![month, now],

@@ -1,4 +1,4 @@
-//! Invoices over the wire.
+//! Request and response types of invoices.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ id! {
     pub struct InvoiceId;
 }
 
-/// How long a link to a document lives at least.
-const LINK_LIVES: Duration = Duration::from_secs(15 * 60);
+/// Minimum lifetime of a download link.
+const LINK_TTL: Duration = Duration::from_secs(15 * 60);
 
-/// A document that can be fetched for a while.
+/// A signed download link.
 pub struct Link {
     pub url: String,
     pub expires_at: Time,
@@ -30,8 +30,8 @@ pub struct Link {
 
 impl Link {
     pub fn new(app: &App, facts: &Facts, hash: ContentHash, now: Time) -> Link {
-        // To a full minute: who looks again soon is shown the same link, and so the same version.
-        let expires_at = Time::from_seconds(now.plus(LINK_LIVES).seconds() / 60 * 60 + 60);
+        // Rounded to a minute, so that reading an invoice again soon gives the same link and the same ETag.
+        let expires_at = Time::from_seconds(now.plus(LINK_TTL).seconds() / 60 * 60 + 60);
         let token = app.links.sign(&Download {
             hash,
             file_name: facts.file_name(),
@@ -42,34 +42,44 @@ impl Link {
     }
 }
 
+/// The invoice of one month.
 #[derive(Serialize, JsonSchema)]
 pub struct Invoice {
+    /// Id of the invoice.
     pub id: InvoiceId,
-    /// Without gaps within a year.
+    /// Invoice number, such as `2026-000001`; numbers have no gaps within a year.
     pub number: String,
+    /// Status of the invoice.
     pub status: InvoiceStatus,
+    /// Day of issue (UTC).
     pub issue_date: Date,
-    /// The last day of the month it is for.
+    /// Last day of the invoiced month (UTC).
     pub supply_date: Date,
+    /// Day by which the invoice must be paid.
     pub due_date: Date,
-    /// What was used in the month, to the last fraction; it was taken from the balance as it was used.
+    /// Exact charges of the month without VAT; they were taken from the balance as they arose.
     pub subtotal: ExactMoney,
-    /// Taken from the balance at the issue.
+    /// VAT on the subtotal; it was taken from the balance at issue.
     pub vat: ExactMoney,
+    /// Subtotal plus VAT.
     pub total: ExactMoney,
-    /// When the balance had covered it.
+    /// When the balance or later payments had covered the invoice (RFC 3339, UTC); null until then.
     pub paid_at: Option<Rfc3339>,
-    /// A signed link to the document, for a quarter of an hour; null for the moment before it is made.
+    /// Signed URL of the PDF, valid for at least 15 minutes; null until the PDF is rendered.
     #[schemars(url)]
     pub pdf_url: Option<String>,
-    /// What took it back, if anything did.
+    /// Credit note that cancels the invoice; null if there is none.
     pub credit_note: Option<CreditNote>,
 }
 
+/// A credit note, which cancels an invoice in full.
 #[derive(Serialize, JsonSchema)]
 pub struct CreditNote {
+    /// Credit note number, such as `CN-2026-000001`.
     pub number: String,
+    /// Day of issue (UTC).
     pub issue_date: Date,
+    /// Signed URL of the PDF, valid for at least 15 minutes; null until the PDF is rendered.
     #[schemars(url)]
     pub pdf_url: Option<String>,
 }
@@ -101,26 +111,31 @@ impl Invoice {
     }
 }
 
+/// An invoice as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminInvoice {
     #[serde(flatten)]
     pub invoice: Invoice,
+    /// Account that the invoice was issued to.
     pub customer_id: Uuid,
-    /// Why it was voided or credited.
+    /// Why the invoice was voided or credited; null if it was not.
     pub reason: Option<String>,
 }
 
+/// A download link to the PDF of an invoice.
 #[derive(Serialize, JsonSchema)]
 pub struct InvoicePdf {
+    /// Signed URL of the PDF; it needs no token.
     #[schemars(url)]
     pub pdf_url: String,
+    /// When the URL expires (RFC 3339, UTC).
     pub expires_at: Rfc3339,
 }
 
-/// Why an invoice is taken back.
+/// The reason for voiding or crediting an invoice.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InvoiceAction {
-    /// Kept with the invoice; a credit note shows it, and so does the document of a void invoice.
+    /// Why the invoice is voided or credited; printed on the credit note or on the void invoice.
     pub reason: Text<1, 300>,
 }

@@ -1,15 +1,15 @@
-//! The watch over balances: who runs low hears of it, by notification and mail, once for each fall.
+//! Low-balance alerts: a notification and a mail when a balance becomes low or exhausted, once for each fall.
 //!
-//! The ledger leaves a job whenever a balance falls below its low-water mark or rises (`look`). The job tells of what
-//! has become true, hands a balance that refills itself to `recharge` and a negative one to `dunning`, and sets the
-//! next mark by `rules`. So nobody who charges an account can forget any of it, and a charge that changes nothing for
-//! anybody costs nothing. `GET` and `PUT /account/low-balance-notify` say when an account counts its balance as low.
+//! The ledger enqueues a job whenever a balance falls below its low-water mark or rises. The job (`check`) sends
+//! alerts, starts auto-recharge, adds a negative balance to `dunning`, and sets the next mark by `rules`. So no code
+//! that charges an account has to do this itself, and a charge that does not cross the mark costs nothing extra.
+//! `GET` and `PUT /account/low-balance-notify` are the settings.
 
-mod look;
+mod check;
 mod rules;
 mod store;
 
-pub use look::{RECHECK, moved_job, recheck_job};
+pub use check::{RECHECK, moved_job, recheck_job};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,17 +23,18 @@ use identity::balance::CURRENCY;
 use platform::ledger;
 use values::AccountId;
 
-/// When an account hears of a low balance.
+/// Low-balance alert settings of an account.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LowBalanceNotify {
+    /// Whether the low-balance alert is sent; the alert that the balance is exhausted is always sent.
     pub enabled: bool,
-    /// The balance is low below this share of what was used in the last 30 days.
+    /// The balance is low below this percentage of the spend of the last 30 days.
     #[schemars(range(min = 1, max = 100))]
     pub threshold_pct: i64,
 }
 
-/// For whoever has not chosen: at 20 per cent, about six days before the money is gone.
+/// Settings of an account that never saved any: 20 % of 30 days is about six days of spend.
 const DEFAULT: LowBalanceNotify = LowBalanceNotify { enabled: true, threshold_pct: 20 };
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<LowBalanceNotify>, Problem> {
@@ -41,19 +42,19 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<LowBalanceNotify>, Problem> {
     Ok(Json(settings(&mut ctx, account).await?))
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
-    Body(wanted): Body<LowBalanceNotify>,
+    Body(request): Body<LowBalanceNotify>,
 ) -> Result<Committed<Json<LowBalanceNotify>>, Problem> {
     let account = ctx.principal()?.account_id;
-    ctx.commit((account, wanted), |tx, (account, wanted)| {
+    ctx.commit((account, request), |tx, (account, request)| {
         Box::pin(async move {
             let before = settings(tx, *account).await?;
             tx.expect_version(&before)?;
             let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
-            store::set(tx, *account, wanted.enabled, wanted.threshold_pct, now).await?;
+            store::set(tx, *account, request.enabled, request.threshold_pct, now).await?;
             ledger::tell(tx, entropy, *account, CURRENCY, now).await?;
-            Ok(Json(wanted.clone()))
+            Ok(Json(request.clone()))
         })
     })
     .await
@@ -64,7 +65,7 @@ async fn settings(conn: &mut Conn, account: AccountId) -> Result<LowBalanceNotif
     Ok(set.map_or(DEFAULT, |(enabled, threshold_pct)| LowBalanceNotify { enabled, threshold_pct }))
 }
 
-/// The share, if the account wants to hear of it.
+/// The percentage, if alerts are on.
 async fn low_pct(conn: &mut Conn, account: AccountId) -> Result<Option<i64>, DbError> {
     let settings = settings(conn, account).await?;
     Ok(settings.enabled.then_some(settings.threshold_pct))

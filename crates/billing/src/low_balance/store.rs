@@ -1,9 +1,9 @@
-//! When accounts want to hear of a low balance, and what was last seen of theirs.
+//! SQL of low-balance alert settings and of the alerts sent.
 
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Time};
 
-/// Whether, and at how many per cent; none unless it was set.
+/// Whether alerts are on, and the percentage; none if never saved.
 pub async fn settings(conn: &mut Conn, account: AccountId) -> Result<Option<(bool, i64)>, DbError> {
     conn.opt(sql!("SELECT enabled, threshold_pct FROM low_balance_settings WHERE account_id = $1"), params![account])
         .await
@@ -28,12 +28,12 @@ pub async fn set(
     Ok(())
 }
 
-/// Since when the balance was seen low, and since when exhausted; none when it was never looked at.
-pub async fn seen(conn: &mut Conn, account: AccountId) -> Result<Option<(Option<Time>, Option<Time>)>, DbError> {
+/// Since when the balance is low, and since when exhausted; none if it was never checked.
+pub async fn alert_state(conn: &mut Conn, account: AccountId) -> Result<Option<(Option<Time>, Option<Time>)>, DbError> {
     conn.opt(sql!("SELECT low_at, exhausted_at FROM balance_watches WHERE account_id = $1"), params![account]).await
 }
 
-pub async fn remember(
+pub async fn save_alert_state(
     conn: &mut Conn,
     account: AccountId,
     low_at: Option<Time>,
@@ -50,8 +50,8 @@ pub async fn remember(
     Ok(())
 }
 
-/// Accounts whose balance was last seen low, after this one.
-pub async fn low(conn: &mut Conn, after: AccountId, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
+/// Accounts whose balance was low at the last check, by id, after this one.
+pub async fn list_low(conn: &mut Conn, after: AccountId, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
     conn.all(
         sql!(
             "SELECT account_id FROM balance_watches WHERE low_at IS NOT NULL AND account_id > $1

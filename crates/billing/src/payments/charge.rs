@@ -1,4 +1,4 @@
-//! Charging a saved card while its holder is away, as auto-recharge does.
+//! Charges of a saved card without its holder, as auto-recharge makes them.
 //!
 //! ```ignore
 //! // In the transaction that decides to charge; repeated with the same key it leads to the same payment.
@@ -7,16 +7,16 @@
 //! let charged = payments::run_charge(&app, payment).await?;
 //! ```
 //!
-//! A charge that a crash or a silent provider leaves undone is finished by the poller. Its end leaves a job
-//! ([`CHARGED`](super::CHARGED)), and [`find_charge`] tells how it stands.
+//! A charge that was interrupted by a crash, or that the provider did not answer, is finished by the poll job. When it
+//! ends, a [`CHARGED`](super::CHARGED) job is enqueued; [`find_charge`] returns its outcome.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::apply::apply_order;
 use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
-use super::settle::settle;
 use super::store::{self, NewPayment, PaymentRow};
 use super::topups::payer;
 use api::idempotency::Mark;
@@ -29,56 +29,56 @@ use platform::audit::Actor;
 use platform::outside::payments::{ChargeRequest, Order, ProviderError};
 use values::{AccountId, Money, PaymentId, PaymentMethodId, Time};
 
-/// The longest that asking for a charge may take, which is a handful of requests.
-const LONGEST: Duration = Duration::from_secs(90);
+/// Time limit of a charge, which is a handful of requests to the provider.
+const CHARGE_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// How long a charge is ours. It outlasts the longest, though another node's clock may be ahead.
-const OURS: Duration = Duration::from_secs(180);
+/// How long a node may send a charge alone. Longer than the timeout, since another node's clock may be ahead.
+const CHARGE_LEASE: Duration = Duration::from_secs(180);
 
-/// How long a provider that did not answer may still be at it: nobody asks again before.
-const AFTERMATH: Duration = Duration::from_secs(30);
+/// Pause after a request that the provider did not answer, since it may still be processing it.
+const RETRY_PAUSE: Duration = Duration::from_secs(30);
 
-/// A charge to be.
+/// A charge to claim.
 #[derive(Clone, Debug)]
 pub struct NewCharge {
     pub account: AccountId,
     /// The account's saved card.
     pub method: PaymentMethodId,
     pub amount: Money,
-    /// The caller's name for this charge: one payment for each.
+    /// Idempotency key of the charge: one payment for each key.
     pub key: Uuid,
 }
 
-/// How a charge stands. `Pending` means that the provider has not said; `Failed` and `Expired` that nothing was taken.
+/// The outcome of a charge. `Pending`: the provider has not decided; `Failed` and `Expired`: nothing was charged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Charged {
+pub struct ChargeOutcome {
     pub payment: PaymentId,
     pub status: PaymentStatus,
     /// Why the card was declined.
     pub decline: Option<String>,
 }
 
-impl From<PaymentRow> for Charged {
+impl From<PaymentRow> for ChargeOutcome {
     fn from(row: PaymentRow) -> Self {
-        Charged { payment: row.id, status: row.status, decline: row.decline }
+        ChargeOutcome { payment: row.id, status: row.status, decline: row.decline }
     }
 }
 
-/// Claims the payment and charges the card: both halves, for whoever has no transaction of its own.
-pub async fn charge(app: &App, charge: NewCharge) -> Result<Charged, Problem> {
+/// Claims the payment and charges the card, for callers without a transaction of their own.
+pub async fn charge(app: &App, charge: NewCharge) -> Result<ChargeOutcome, Problem> {
     let work = (app.clone(), charge);
     let claim = app.db.tx(work, |conn, (app, charge)| Box::pin(claim_charge(conn, app, charge, app.clock.now())));
     let payment = claim.await?;
     run_charge(app, payment).await
 }
 
-/// Writes down that this card is to be charged. A card that is not the account's is 404.
+/// Stores the payment that charges this card. A card of another account is 404.
 pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: Time) -> Result<PaymentId, Problem> {
     let (provider, found) = (app.payments.provider(), methods::lock(conn, charge.method).await?);
     let card = found.filter(|method| method.account_id == charge.account).ok_or_else(Problem::not_found)?;
     if card.provider != provider {
         return Err(Problem::state_conflict(format!(
-            "This card is kept by {}; payments go through {provider}.",
+            "This card is saved at {}, but payments go through {provider}. Save it again.",
             card.provider
         )));
     }
@@ -95,62 +95,62 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
         mark,
         now,
     };
-    let payment = store::begin(conn, &new).await?;
+    let payment = store::insert_or_find(conn, &new).await?;
     new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok(payment.id)
 }
 
-/// Charges the card of a claimed payment and settles it. Safe to repeat. Where the provider does not answer, the account
-/// may not be charged now, or somebody else is charging the card, the payment waits for the poller.
-pub async fn run_charge(app: &App, id: PaymentId) -> Result<Charged, Problem> {
+/// Charges the card of a claimed payment and applies the outcome. Safe to repeat. If the provider does not answer, the
+/// account may not be charged now, or another node is sending the charge, the poll job finishes the payment.
+pub async fn run_charge(app: &App, id: PaymentId) -> Result<ChargeOutcome, Problem> {
     let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
-    if payment.status != PaymentStatus::Pending || !may_be_sent(app, &payment).await? {
+    if payment.status != PaymentStatus::Pending || !may_charge(app, &payment).await? {
         return Ok(payment.into());
     }
-    match send(app, &payment).await {
-        Ok(Some(order)) => settle(app, order, Actor::System).await?,
+    match send_charge(app, &payment).await {
+        Ok(Some(order)) => apply_order(app, order, Actor::System).await?,
         Ok(None) => {}
-        Err(error) => tracing::warn!(%error, payment = %id, "the payment provider charged no card"),
+        Err(error) => tracing::warn!(%error, payment = %id, "card charge failed, will be polled"),
     }
     let payment = store::find(&mut *app.db.read().await?, id).await?.ok_or_else(Problem::not_found)?;
     Ok(payment.into())
 }
 
-/// How the charge of this key stands, if it was claimed.
-pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Result<Option<Charged>, DbError> {
-    Ok(store::find_by_key(conn, account, Purpose::Recharge, key).await?.map(Charged::from))
+/// The charge of this key, if it was claimed.
+pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Result<Option<ChargeOutcome>, DbError> {
+    Ok(store::find_by_key(conn, account, Purpose::Recharge, key).await?.map(ChargeOutcome::from))
 }
 
-/// Whether the card may be charged now. An account that was suspended since it was decided is left alone; a payment
-/// that waits for it expires as any other.
-pub(super) async fn may_be_sent(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
+/// Whether the card may be charged now. A suspended account is not charged; its payment expires like any other.
+pub(super) async fn may_charge(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
     onboarding::may_be_charged(&mut *app.db.read().await?, payment.account_id).await
 }
 
-/// Asks the provider to charge the card of a payment, unless somebody else is at it. No provider promises that two who
-/// ask at the same moment lead to one charge.
-pub(super) async fn send(app: &App, payment: &PaymentRow) -> Result<Option<Order>, ProviderError> {
+/// Has the provider charge the card, unless another node is doing so: providers do not promise that two simultaneous
+/// requests lead to one charge.
+pub(super) async fn send_charge(app: &App, payment: &PaymentRow) -> Result<Option<Order>, ProviderError> {
     let (id, now) = (payment.id, app.clock.now());
-    let until = now.plus(OURS);
-    let take =
-        app.db.tx((id, until, now), |conn, (id, until, now)| Box::pin(store::take_charge(conn, *id, *until, *now)));
-    if !take.await? {
+    let until = now.plus(CHARGE_LEASE);
+    let lease =
+        app.db.tx((id, until, now), |conn, (id, until, now)| Box::pin(store::lease_charge(conn, *id, *until, *now)));
+    if !lease.await? {
         return Ok(None);
     }
-    let sent = tokio::time::timeout(LONGEST, ask(app, payment)).await;
-    let sent = sent.unwrap_or_else(|_| Err(ProviderError("the charge takes too long".into())));
-    let rest = if sent.is_ok() { Duration::ZERO } else { AFTERMATH };
-    let leave = (id, until, app.clock.now().plus(rest));
-    app.db.tx(leave, |conn, (id, until, free)| Box::pin(store::leave_charge(conn, *id, *until, *free))).await?;
+    let sent = tokio::time::timeout(CHARGE_TIMEOUT, request_charge(app, payment)).await;
+    let sent = sent.unwrap_or_else(|_| Err(ProviderError("the charge timed out".into())));
+    let pause = if sent.is_ok() { Duration::ZERO } else { RETRY_PAUSE };
+    let release = (id, until, app.clock.now().plus(pause));
+    app.db.tx(release, |conn, (id, until, free)| Box::pin(store::release_charge(conn, *id, *until, *free))).await?;
     sent.map(Some)
 }
 
-async fn ask(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {
+async fn request_charge(app: &App, payment: &PaymentRow) -> Result<Order, ProviderError> {
     let mut reader = app.db.read().await?;
     let (Some(method), Some(amount)) = (payment.method_id, payment.money()) else {
-        return Err(ProviderError(format!("{} charges no card", payment.id)));
+        return Err(ProviderError(format!("payment {} has no saved card", payment.id)));
     };
-    let method = methods::find(&mut reader, method).await?.ok_or_else(|| ProviderError("the card is gone".into()))?;
+    let method =
+        methods::find(&mut reader, method).await?.ok_or_else(|| ProviderError("the saved card was deleted".into()))?;
     let mut payer = payer(&mut reader, payment.account_id, payment.provider)
         .await
         .map_err(|problem| ProviderError(format!("{problem:?}")))?;

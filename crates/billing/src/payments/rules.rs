@@ -1,7 +1,7 @@
-//! How a payment moves, and how often to ask for it.
+//! The status changes of a payment, and how often to poll the provider for it.
 //!
-//! A payment never goes back: it waits, then it has failed or expired, and at last it may be completed. Completed wins
-//! even over the others, since the money of a payer who was late is money all the same.
+//! A payment is pending, then failed or expired, and may still become completed after that: money that arrives late
+//! counts. It never changes in the other direction.
 
 use std::time::Duration;
 
@@ -9,48 +9,47 @@ use platform::outside::payments::OrderState;
 use values::{Time, text_enum};
 
 text_enum! {
-    /// Where a payment stands.
+    /// Status of a payment; `expired` means that nobody paid within a day, and late money still completes it.
     pub enum PaymentStatus {
         Pending = "pending",
         Completed = "completed",
         Failed = "failed",
-        /// Nobody paid in time.
         Expired = "expired",
     }
 }
 
 text_enum! {
-    /// What we asked the provider for.
+    /// What the provider is asked to do.
     pub enum Purpose {
         /// The customer pays at a checkout.
         Topup = "topup",
-        /// A saved card is charged while its holder is away.
+        /// A saved card is charged without its holder.
         Recharge = "recharge",
-        /// A card is shown at a checkout and saved.
+        /// A card is entered at a checkout and saved; nothing is charged.
         Card = "card",
     }
 }
 
-/// How many checkouts of one account may wait at once: each is asked for again and again.
-pub const WAITING_AT_MOST: i64 = 50;
+/// Open checkouts per account. Limited because each of them is polled.
+pub const MAX_OPEN_CHECKOUTS: i64 = 50;
 
-/// How long a checkout waits for its payer.
-pub const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// How long a checkout stays open.
+pub const CHECKOUT_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// How long after its beginning an expired payment may still be paid, for all we know.
-const WATCHED: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How long after its start an expired payment is polled for late money.
+const LATE_PAYMENT_WINDOW: Duration = Duration::from_secs(7 * 24 * 3600);
 
-const SOONEST: Duration = Duration::from_secs(60);
-const LATEST: Duration = Duration::from_secs(30 * 60);
+const MIN_POLL_INTERVAL: Duration = Duration::from_secs(60);
+const MAX_POLL_INTERVAL: Duration = Duration::from_secs(30 * 60);
 
-/// Whether a payment begun then has waited for long enough.
-pub fn is_late(created_at: Time, now: Time) -> bool {
-    now.since(created_at) >= PATIENCE
+/// Whether the checkout of a payment has been open for as long as it may.
+pub fn is_expired(created_at: Time, now: Time) -> bool {
+    now.since(created_at) >= CHECKOUT_TTL
 }
 
-/// Where the provider's word takes a payment begun then. Without an order the provider has not heard of it.
-pub fn next(status: PaymentStatus, order: Option<OrderState>, created_at: Time, now: Time) -> PaymentStatus {
-    let late = is_late(created_at, now);
+/// The status that follows from the provider's order; none if the provider has no order for this payment.
+pub fn next_status(status: PaymentStatus, order: Option<OrderState>, created_at: Time, now: Time) -> PaymentStatus {
+    let late = is_expired(created_at, now);
     match (status, order) {
         (_, Some(OrderState::Completed)) => PaymentStatus::Completed,
         (PaymentStatus::Pending, Some(OrderState::Failed)) => PaymentStatus::Failed,
@@ -60,19 +59,21 @@ pub fn next(status: PaymentStatus, order: Option<OrderState>, created_at: Time, 
     }
 }
 
-/// Whether the provider may still have something to tell.
-pub fn is_watched(status: PaymentStatus, order: Option<OrderState>, created_at: Time, now: Time) -> bool {
+/// Whether the order may still change.
+pub fn needs_polling(status: PaymentStatus, order: Option<OrderState>, created_at: Time, now: Time) -> bool {
     match status {
         PaymentStatus::Pending => true,
         PaymentStatus::Completed | PaymentStatus::Failed => false,
-        PaymentStatus::Expired => !order.is_some_and(OrderState::is_final) && now.since(created_at) < WATCHED,
+        PaymentStatus::Expired => {
+            !order.is_some_and(OrderState::is_final) && now.since(created_at) < LATE_PAYMENT_WINDOW
+        }
     }
 }
 
-/// When to ask the provider again: often while the payer may still be at it, then less, and once when patience ends.
+/// When to poll next: often at first, then less often, and exactly when the checkout expires.
 pub fn next_poll(created_at: Time, now: Time) -> Time {
-    let pause = (now.since(created_at) / 4).clamp(SOONEST, LATEST);
-    let end = created_at.plus(PATIENCE);
+    let pause = (now.since(created_at) / 4).clamp(MIN_POLL_INTERVAL, MAX_POLL_INTERVAL);
+    let end = created_at.plus(CHECKOUT_TTL);
     let soon = now.plus(pause);
     if now < end { soon.min(end) } else { soon }
 }
@@ -104,57 +105,58 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_told_in_whatever_order_a_payment_never_goes_back(
-            first in status(), told in proptest::collection::vec((order(), 0u64..900_000), 1..30),
+        fn a_payment_never_returns_to_an_earlier_status(
+            first in status(), reports in proptest::collection::vec((order(), 0u64..900_000), 1..30),
         ) {
             let mut current = first;
-            for (order, seconds) in told {
-                let moved = next(current, order, BEGAN, BEGAN.plus(Duration::from_secs(seconds)));
+            for (order, seconds) in reports {
+                let moved = next_status(current, order, BEGAN, BEGAN.plus(Duration::from_secs(seconds)));
                 prop_assert!(moved == current || rank(moved) > rank(current), "{current:?} {order:?} {moved:?}");
-                prop_assert!(moved != PaymentStatus::Completed || current == moved || order == Some(OrderState::Completed));
+                let is_paid = order == Some(OrderState::Completed);
+                prop_assert!(moved != PaymentStatus::Completed || current == moved || is_paid);
                 current = moved;
             }
         }
 
         #[test]
-        fn what_was_paid_is_completed_whenever_we_hear_of_it(status in status(), seconds in 0u64..10_000_000) {
+        fn a_paid_order_completes_the_payment_at_any_time(status in status(), seconds in 0u64..10_000_000) {
             let now = BEGAN.plus(Duration::from_secs(seconds));
-            prop_assert_eq!(next(status, Some(OrderState::Completed), BEGAN, now), PaymentStatus::Completed);
+            prop_assert_eq!(next_status(status, Some(OrderState::Completed), BEGAN, now), PaymentStatus::Completed);
         }
 
         #[test]
-        fn after_a_day_nothing_waits_and_after_a_week_nothing_is_asked_for(status in status(), order in order()) {
-            prop_assert!(next(status, order, BEGAN, BEGAN.plus(PATIENCE)) != PaymentStatus::Pending);
-            let end = BEGAN.plus(WATCHED);
-            prop_assert!(!is_watched(next(status, order, BEGAN, end), order, BEGAN, end));
+        fn payments_expire_after_a_day_and_are_not_polled_after_a_week(status in status(), order in order()) {
+            prop_assert!(next_status(status, order, BEGAN, BEGAN.plus(CHECKOUT_TTL)) != PaymentStatus::Pending);
+            let end = BEGAN.plus(LATE_PAYMENT_WINDOW);
+            prop_assert!(!needs_polling(next_status(status, order, BEGAN, end), order, BEGAN, end));
         }
 
         #[test]
-        fn what_can_still_be_paid_is_watched(status in status(), seconds in 0u64..600_000) {
+        fn an_order_that_can_still_be_paid_is_polled(status in status(), seconds in 0u64..600_000) {
             let now = BEGAN.plus(Duration::from_secs(seconds));
             for open in [OrderState::Pending, OrderState::Processing] {
-                let moved = next(status, Some(open), BEGAN, now);
+                let moved = next_status(status, Some(open), BEGAN, now);
                 let settled = matches!(moved, PaymentStatus::Completed | PaymentStatus::Failed);
-                prop_assert_eq!(is_watched(moved, Some(open), BEGAN, now), !settled);
+                prop_assert_eq!(needs_polling(moved, Some(open), BEGAN, now), !settled);
             }
         }
 
         #[test]
-        fn the_next_look_is_soon_and_never_skips_the_end(seconds in 0u64..100_000) {
+        fn the_next_poll_is_soon_and_never_skips_the_expiry(seconds in 0u64..100_000) {
             let now = BEGAN.plus(Duration::from_secs(seconds));
             let again = next_poll(BEGAN, now);
-            prop_assert!(again > now && again <= now.plus(LATEST));
-            prop_assert!(now >= BEGAN.plus(PATIENCE) || again <= BEGAN.plus(PATIENCE));
+            prop_assert!(again > now && again <= now.plus(MAX_POLL_INTERVAL));
+            prop_assert!(now >= BEGAN.plus(CHECKOUT_TTL) || again <= BEGAN.plus(CHECKOUT_TTL));
         }
     }
 
     #[test]
-    fn walking_away_is_a_failure_and_staying_away_is_not() {
+    fn a_cancelled_checkout_fails_and_an_ignored_one_expires() {
         let cancelled = |seconds| {
             let now = BEGAN.plus(Duration::from_secs(seconds));
-            next(PaymentStatus::Pending, Some(OrderState::Cancelled), BEGAN, now)
+            next_status(PaymentStatus::Pending, Some(OrderState::Cancelled), BEGAN, now)
         };
         assert_eq!(cancelled(60), PaymentStatus::Failed);
-        assert_eq!(cancelled(PATIENCE.as_secs()), PaymentStatus::Expired);
+        assert_eq!(cancelled(CHECKOUT_TTL.as_secs()), PaymentStatus::Expired);
     }
 }

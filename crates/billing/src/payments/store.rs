@@ -1,8 +1,8 @@
-//! The payments.
+//! SQL of payments.
 
 use uuid::Uuid;
 
-use super::rules::{PATIENCE, PaymentStatus, Purpose};
+use super::rules::{CHECKOUT_TTL, PaymentStatus, Purpose};
 use api::idempotency::Mark;
 use db::{Conn, DbError, params, row, sql};
 use platform::outside::payments::Provider;
@@ -35,7 +35,7 @@ impl PaymentRow {
     }
 }
 
-/// A payment to be.
+/// A payment to insert.
 pub struct NewPayment {
     pub id: PaymentId,
     pub account_id: AccountId,
@@ -48,16 +48,16 @@ pub struct NewPayment {
     pub now: Time,
 }
 
-/// Begins a payment, or finds the one that the same request began before.
-pub async fn begin(conn: &mut Conn, new: &NewPayment) -> Result<PaymentRow, DbError> {
-    // A key is good for as long as a checkout: after that it begins another. A card is charged once for each key.
+/// Inserts a payment, or finds the one that the same request inserted before.
+pub async fn insert_or_find(conn: &mut Conn, new: &NewPayment) -> Result<PaymentRow, DbError> {
+    // A key expires with its checkout and may then start another. A charge of a saved card keeps its key for good.
     conn.exec(
         sql!(
             "UPDATE payments SET request_key = NULL
              WHERE account_id = $1 AND purpose = $2 AND request_key = $3 AND created_at <= $4
                AND purpose <> 'recharge'"
         ),
-        params![new.account_id, new.purpose, new.mark.key, new.now.minus(PATIENCE)],
+        params![new.account_id, new.purpose, new.mark.key, new.now.minus(CHECKOUT_TTL)],
     )
     .await?;
     conn.exec(
@@ -86,7 +86,7 @@ pub async fn begin(conn: &mut Conn, new: &NewPayment) -> Result<PaymentRow, DbEr
     find_by_key(conn, new.account_id, new.purpose, new.mark.key).await?.ok_or(DbError::NotFound)
 }
 
-/// What the request of this key began.
+/// The payment that a request with this key inserted.
 pub async fn find_by_key(
     conn: &mut Conn,
     account: AccountId,
@@ -100,8 +100,8 @@ pub async fn find_by_key(
     .await
 }
 
-/// How many of the account's checkouts wait for their payer, but for the one this request began.
-pub async fn waiting(conn: &mut Conn, account: AccountId, request_key: Uuid) -> Result<i64, DbError> {
+/// Open checkouts of the account, not counting the one of this request.
+pub async fn count_open_checkouts(conn: &mut Conn, account: AccountId, request_key: Uuid) -> Result<i64, DbError> {
     let (waiting,) = conn
         .one(
             sql!(
@@ -119,14 +119,14 @@ pub async fn find(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, 
     conn.opt(sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE id = $1"), params![id]).await
 }
 
-/// The payment, which nobody else can change before we commit.
+/// The payment, locked until the transaction ends.
 pub async fn lock(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, DbError> {
     conn.opt(sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id])
         .await
 }
 
-/// An account's payment by our id or by the provider's.
-pub async fn find_by_either(
+/// A payment of the account by our id or by the provider's order id.
+pub async fn find_by_any_id(
     conn: &mut Conn,
     account: AccountId,
     id: Option<PaymentId>,
@@ -143,8 +143,8 @@ pub async fn find_by_either(
     .await
 }
 
-/// Writes down which order the provider opened for it.
-pub async fn keep_order(conn: &mut Conn, id: PaymentId, order_id: &str, now: Time) -> Result<(), DbError> {
+/// Stores the provider's order id, once.
+pub async fn set_order_id(conn: &mut Conn, id: PaymentId, order_id: &str, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE payments SET provider_order_id = $2, updated_at = $3 WHERE id = $1 AND provider_order_id IS NULL"),
         params![id, order_id, now],
@@ -153,9 +153,9 @@ pub async fn keep_order(conn: &mut Conn, id: PaymentId, order_id: &str, now: Tim
     Ok(())
 }
 
-/// Takes the charge of a payment for ourselves until then; false while it is somebody else's, or no longer waits.
-pub async fn take_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time) -> Result<bool, DbError> {
-    let taken = conn
+/// Leases the charge of a pending payment to this node; false while another node has the lease.
+pub async fn lease_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time) -> Result<bool, DbError> {
+    let leased = conn
         .exec(
             sql!(
                 "UPDATE payments SET sending_until = $2
@@ -164,18 +164,17 @@ pub async fn take_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time)
             params![id, until, now],
         )
         .await?;
-    Ok(taken == 1)
+    Ok(leased == 1)
 }
 
-/// Leaves a charge that we took until then to others, from this moment on.
-pub async fn leave_charge(conn: &mut Conn, id: PaymentId, until: Time, free: Time) -> Result<(), DbError> {
+/// Ends our lease of a charge at `free`.
+pub async fn release_charge(conn: &mut Conn, id: PaymentId, until: Time, free: Time) -> Result<(), DbError> {
     let sql = sql!("UPDATE payments SET sending_until = $3 WHERE id = $1 AND sending_until = $2");
     conn.exec(sql, params![id, until, free]).await?;
     Ok(())
 }
 
-/// Writes where a payment stands.
-pub async fn move_to(
+pub async fn set_status(
     conn: &mut Conn,
     id: PaymentId,
     status: PaymentStatus,
@@ -194,12 +193,12 @@ pub async fn move_to(
     Ok(())
 }
 
-pub async fn keep_balance(conn: &mut Conn, id: PaymentId, balance_after: Money) -> Result<(), DbError> {
+pub async fn set_balance_after(conn: &mut Conn, id: PaymentId, balance_after: Money) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE payments SET balance_after = $2 WHERE id = $1"), params![id, balance_after.nanos()]).await?;
     Ok(())
 }
 
-/// Counts so much more as refunded, or less, never more than was paid.
+/// Adds to the refunded amount, or subtracts from it; false if it would leave the range from zero to the amount paid.
 pub async fn add_refunded(conn: &mut Conn, id: PaymentId, nanos: i64, now: Time) -> Result<bool, DbError> {
     let counted = conn
         .exec(
@@ -213,8 +212,8 @@ pub async fn add_refunded(conn: &mut Conn, id: PaymentId, nanos: i64, now: Time)
     Ok(counted == 1)
 }
 
-/// The payments to ask the provider for.
-pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<PaymentRow>, DbError> {
+/// Payments whose next poll is due.
+pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<PaymentRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -226,18 +225,18 @@ pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<PaymentRo
     .await
 }
 
-pub async fn poll_later(conn: &mut Conn, id: PaymentId, at: Time) -> Result<(), DbError> {
+pub async fn set_poll_at(conn: &mut Conn, id: PaymentId, at: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE payments SET poll_at = $2 WHERE id = $1 AND poll_at IS NOT NULL"), params![id, at]).await?;
     Ok(())
 }
 
-pub async fn poll_no_more(conn: &mut Conn, id: PaymentId) -> Result<(), DbError> {
+pub async fn stop_polling(conn: &mut Conn, id: PaymentId) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE payments SET poll_at = NULL WHERE id = $1"), params![id]).await?;
     Ok(())
 }
 
-/// Payments of money, newest first, after a position.
-pub async fn list_of(
+/// The account's payments of money (not card set-ups), newest first.
+pub async fn list_for_account(
     conn: &mut Conn,
     account: AccountId,
     (at, id): (Time, PaymentId),
@@ -255,8 +254,8 @@ pub async fn list_of(
     .await
 }
 
-/// The same of every account.
-pub async fn list(conn: &mut Conn, (at, id): (Time, PaymentId), limit: i64) -> Result<Vec<PaymentRow>, DbError> {
+/// Payments of money of all accounts, newest first.
+pub async fn list_all(conn: &mut Conn, (at, id): (Time, PaymentId), limit: i64) -> Result<Vec<PaymentRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",

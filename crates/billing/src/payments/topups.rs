@@ -1,16 +1,16 @@
-//! Topping up at the provider's checkout.
+//! Top-ups at the provider's checkout.
 //!
-//! Three steps, since no transaction may wait for a provider. The payment is written down under the caller's key; the
-//! provider opens an order under the payment's id; order, answer and audit row commit together. A crash between the
-//! steps leaves a payment without an answer, which a retry with the same key finds and completes.
+//! Three steps, since no transaction may wait for the provider. The payment is stored under the idempotency key; the
+//! provider opens an order under the payment's id; order id, response and audit row commit together. After a crash
+//! between the steps, a retry with the same key finds the payment and completes it.
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
 
 use super::methods;
-use super::rules::{Purpose, WAITING_AT_MOST, next_poll};
+use super::rules::{MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
-use super::types::{EitherId, OnlyEuro, OnlyPending, Topup, TopupLiveRequest, TopupLiveResponse};
+use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
@@ -21,16 +21,16 @@ use identity::onboarding;
 use platform::outside::payments::{Checkout, OrderRequest, Payer, Provider};
 use values::{AccountId, Currency, Money, PaymentId, Time};
 
-/// Where a list goes on.
-pub type Position = (i64, PaymentId);
+/// Creation time in milliseconds, and id, of the last payment of a page.
+pub type PaymentCursor = (i64, PaymentId);
 
-/// The last row shown, or what comes before the newest.
-pub fn resume(after: Option<Position>) -> (Time, PaymentId) {
+/// The row that a page starts after; the first page starts before the newest payment.
+pub fn start_after(after: Option<PaymentCursor>) -> (Time, PaymentId) {
     let (at, id) = after.unwrap_or((i64::MAX, PaymentId::new(Uuid::max())));
     (Time::from_millis(at), id)
 }
 
-pub fn position(row: &PaymentRow) -> Position {
+pub fn cursor(row: &PaymentRow) -> PaymentCursor {
     (row.created_at.millis(), row.id)
 }
 
@@ -48,7 +48,7 @@ pub async fn create(
     ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            store::keep_order(tx, *id, &checkout.order_id, now).await?;
+            store::set_order_id(tx, *id, &checkout.order_id, now).await?;
             Ok(Created(TopupLiveResponse {
                 topup_id: checkout.order_id.clone(),
                 checkout_url: checkout.checkout_url.clone(),
@@ -61,10 +61,10 @@ pub async fn create(
     .await
 }
 
-/// What may be refused before anything is begun.
-pub type Admission = for<'c> fn(&'c mut Conn, AccountId) -> BoxFuture<'c, Result<(), Problem>>;
+/// A check that runs before a payment is stored.
+pub type Precondition = for<'c> fn(&'c mut Conn, AccountId) -> BoxFuture<'c, Result<(), Problem>>;
 
-/// A payment of the caller, named by its key.
+/// A new payment of the caller under its idempotency key.
 pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) -> Result<NewPayment, Problem> {
     let now = ctx.now;
     Ok(NewPayment {
@@ -80,56 +80,61 @@ pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) ->
     })
 }
 
-/// The first two steps: the payment is written down, and the provider opens its checkout.
+/// The first two steps: stores the payment and has the provider open a checkout.
 pub async fn open_checkout(
     ctx: &RequestCtx,
     new: NewPayment,
     return_url: String,
-    admit: Admission,
+    precondition: Precondition,
 ) -> Result<(PaymentId, Checkout), Problem> {
     let app = &ctx.app;
     let (amount, save_card) = (new.amount, new.purpose == Purpose::Card);
-    let begun = app.db.tx((new, admit), |conn, (new, admit)| Box::pin(begin(conn, new, *admit)));
-    let (id, payer) = begun.await?;
+    let inserted =
+        app.db.tx((new, precondition), |conn, (new, precondition)| Box::pin(insert_payment(conn, new, *precondition)));
+    let (id, payer) = inserted.await?;
     ctx.note("payment_id", id.to_string());
     let order = OrderRequest { reference: id.to_string(), amount, payer, save_card, return_url };
     let checkout = app.payments.open(order).await.map_err(|error| {
-        tracing::warn!(%error, request_id = ctx.request_id, "the payment provider opened no order");
-        Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
+        tracing::warn!(%error, request_id = ctx.request_id, "payment provider did not open an order");
+        Problem::unavailable("The payment provider does not respond. Try again with the same Idempotency-Key.")
     })?;
     Ok((id, checkout))
 }
 
-async fn begin(conn: &mut Conn, new: &NewPayment, admit: Admission) -> Result<(PaymentId, Payer), Problem> {
-    admit(conn, new.account_id).await?;
+async fn insert_payment(
+    conn: &mut Conn,
+    new: &NewPayment,
+    precondition: Precondition,
+) -> Result<(PaymentId, Payer), Problem> {
+    precondition(conn, new.account_id).await?;
     let payer = payer(conn, new.account_id, new.provider).await?;
-    let payment = store::begin(conn, new).await?;
-    // Who tries again has a place already, though others may have taken the last one at the same moment.
+    let payment = store::insert_or_find(conn, new).await?;
+    // A retry of the same request was counted before, so the limit does not apply to it.
     let is_new = payment.id == new.id;
-    if is_new && store::waiting(conn, new.account_id, new.mark.key).await? >= WAITING_AT_MOST {
+    if is_new && store::count_open_checkouts(conn, new.account_id, new.mark.key).await? >= MAX_OPEN_CHECKOUTS {
         return Err(Problem::state_conflict(format!(
-            "{WAITING_AT_MOST} checkouts are open already; answer one of them, or wait until they close."
+            "{MAX_OPEN_CHECKOUTS} checkouts are open already. Complete one of them, or wait until they expire."
         )));
     }
     new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok((payment.id, payer))
 }
 
-/// The account as the provider gets to know it.
+/// The account as the provider knows it.
 pub async fn payer(conn: &mut Conn, account: AccountId, provider: Provider) -> Result<Payer, Problem> {
     let prospect = onboarding::prospect(conn, account).await?.ok_or_else(Problem::not_found)?;
-    let provider_customer = methods::customer_of(conn, account, provider).await?;
+    let provider_customer = methods::provider_customer_of(conn, account, provider).await?;
     Ok(Payer { account, name: prospect.contact_name, email: prospect.contact_email, provider_customer })
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<Topup>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, PaymentCursor>) -> Result<Page<Topup>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list_of(&mut ctx, account, resume(listing.after), listing.fetch()).await?;
-    listing.page(rows, position, Topup::from)
+    let rows = store::list_for_account(&mut ctx, account, start_after(listing.after), listing.fetch()).await?;
+    listing.page(rows, cursor, Topup::from)
 }
 
-pub async fn show(mut ctx: ReadCtx, Path(id): Path<EitherId>) -> Result<Json<Topup>, Problem> {
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<TopupId>) -> Result<Json<Topup>, Problem> {
     let account = ctx.principal()?.account_id;
-    let found = store::find_by_either(&mut ctx, account, id.ours(), id.as_str()).await?;
+    let found = store::find_by_any_id(&mut ctx, account, id.payment_id(), id.as_str()).await?;
     Ok(Json(found.ok_or_else(Problem::not_found)?.into()))
 }

@@ -1,4 +1,4 @@
-//! Top-ups over the wire.
+//! Request and response types of top-ups.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -11,50 +11,63 @@ use super::store::PaymentRow;
 use values::{Currency, Invalid, Money, PaymentId, Rfc3339, text_enum};
 
 text_enum! {
-    /// What can be paid with.
+    /// Currency of a top-up; only EUR is accepted.
     pub enum OnlyEuro {
         Eur = "EUR",
     }
 }
 
 text_enum! {
-    /// A top-up that was just begun waits for its payer.
+    /// Status of a new top-up; always `pending`.
     pub enum OnlyPending {
         Pending = "pending",
     }
 }
 
+/// A top-up to start.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TopupLiveRequest {
-    /// In cents; a million euros at most.
+    /// Amount to pay in cents, from 100 (1 euro) to 100000000 (a million euros).
     #[schemars(range(min = 100, max = 100_000_000))]
     pub amount_minor: i64,
+    /// Currency of the amount; must be EUR.
     #[serde(rename = "currency")]
     pub _currency: OnlyEuro,
 }
 
+/// A top-up that waits for its payer at the checkout.
 #[derive(Serialize, JsonSchema)]
 pub struct TopupLiveResponse {
-    /// The provider's name for it; `GET /payments/topups/{id}` takes it too.
+    /// The payment provider's order id of the top-up; `GET /payments/topups/{id}` accepts it.
     pub topup_id: String,
-    /// Where to pay; open it in a browser. Open for a day.
+    /// Checkout page to open in a browser; it expires after 24 hours.
     #[schemars(url)]
     pub checkout_url: String,
+    /// Amount to pay, in cents.
     pub amount_minor: i64,
+    /// Currency of the amount.
     pub currency: OnlyEuro,
+    /// Always `pending`; poll the top-up or wait for the `topup.completed` notification.
     pub status: OnlyPending,
 }
 
+/// A payment that raises the balance: a top-up at a checkout, or an auto-recharge.
 #[derive(Serialize, JsonSchema)]
 pub struct Topup {
+    /// Id of the top-up.
     pub id: PaymentId,
+    /// Amount of the payment, in cents.
     pub amount_minor: i64,
+    /// Currency of the amounts.
     pub currency: Currency,
+    /// Status of the payment.
     pub status: PaymentStatus,
-    /// Null until the money is in the ledger.
+    /// Balance right after the money was credited, in cents; null until then.
     pub balance_after_minor: Option<i64>,
+    /// When the top-up was created (RFC 3339, UTC).
     pub initiated_at: Rfc3339,
+    /// When the payment was completed (RFC 3339, UTC); null until then.
     pub completed_at: Option<Rfc3339>,
 }
 
@@ -74,32 +87,37 @@ impl From<PaymentRow> for Topup {
     }
 }
 
-/// A top-up by our id or by the provider's.
-pub struct EitherId(String);
+/// A top-up by its id or by the provider's order id.
+pub struct TopupId(String);
 
-impl EitherId {
-    const LONGEST: usize = 100;
+impl TopupId {
+    const MAX_LENGTH: usize = 100;
 
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Ours, if it can be one.
-    pub fn ours(&self) -> Option<PaymentId> {
+    /// Our id, if the text can be one.
+    pub fn payment_id(&self) -> Option<PaymentId> {
         self.0.parse().ok()
     }
 }
 
-impl FromStr for EitherId {
+impl FromStr for TopupId {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let sound = (1..=EitherId::LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if sound { Ok(EitherId(text.to_owned())) } else { Err(Invalid::because("is no id")) }
+        let is_valid =
+            (1..=TopupId::MAX_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_valid {
+            Ok(TopupId(text.to_owned()))
+        } else {
+            Err(Invalid::because("must be 1 to 100 printable ASCII characters"))
+        }
     }
 }
 
-impl JsonSchema for EitherId {
+impl JsonSchema for TopupId {
     fn schema_name() -> Cow<'static, str> {
         "TopupId".into()
     }
@@ -110,8 +128,8 @@ impl JsonSchema for EitherId {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "type": "string", "minLength": 1, "maxLength": EitherId::LONGEST,
-            "description": "Id of a top-up, or the provider's `topup_id`.",
+            "type": "string", "minLength": 1, "maxLength": TopupId::MAX_LENGTH,
+            "description": "Id of a top-up, or the `topup_id` that creating it returned.",
         })
     }
 }

@@ -1,11 +1,13 @@
-//! Looking at VAT ids: whoever knows is asked, outside of any transaction, and what was heard is written down.
+//! Checks of VAT ids at VIES.
+//!
+//! The request is made outside of any transaction; the result is stored if the account still has the same id.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use super::rules;
-use super::store::{self, Heard};
+use super::store::{self, NewCheck};
 use db::{Conn, DbError};
 use identity::accounts::{self, TaxStanding, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
@@ -15,16 +17,16 @@ use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::vies::Verdict;
 use values::{AccountId, Time, VatId};
 
-/// The next tick makes up for one that failed.
+/// Few attempts, since the schedule enqueues it again every five minutes.
 pub const CHECK: Kind = Kind::new("vat.check").attempts(3);
 
-/// Ids looked at in one run; the others are next.
+/// Ids checked in one run.
 const BATCH: i64 = 100;
-/// A look that is younger is as good as another.
-const FRESH: Duration = Duration::from_secs(24 * 3600);
+/// A check that is younger than this is not repeated before an invoice.
+const MAX_CHECK_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// What was heard about the id that an account had when the question was asked.
-struct Word {
+/// The verdict on the id that the account had when the check started.
+struct CheckResult {
     app: App,
     account: AccountId,
     vat_id: String,
@@ -32,103 +34,103 @@ struct Word {
     now: Time,
 }
 
-/// Looks at every id that is due: asked for by its customer, unanswered before, or valid for a month.
+/// Checks every id that is due: requested by its customer, not answered before, or valid for a month.
 pub async fn check_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    for (account,) in store::due(&mut *app.db.read().await?, now, BATCH).await? {
-        look(app, account, now).await?;
+    for (account,) in store::list_due(&mut *app.db.read().await?, now, BATCH).await? {
+        check_account(app, account, now).await?;
     }
     Ok(())
 }
 
-/// Looks at an account's id once more if the last look is a day old. For who is about to rely on it.
+/// Checks the id of an account again if the last check is a day old; called before an invoice relies on it.
 pub async fn refresh(app: &App, account: AccountId, now: Time) -> Result<(), DbError> {
     let mut reader = app.db.read().await?;
     let standing = accounts::tax_standing(&mut reader, account).await?;
     let profile = store::profile(&mut reader, account).await?;
     drop(reader);
     let counts = standing.is_some_and(|standing| matches!(standing.vat_status, VatStatus::Valid | VatStatus::Pending));
-    let is_fresh = profile.checked_at.is_some_and(|at| now.since(at) < FRESH);
-    if counts && !is_fresh { look(app, account, now).await } else { Ok(()) }
+    let is_fresh = profile.checked_at.is_some_and(|at| now.since(at) < MAX_CHECK_AGE);
+    if counts && !is_fresh { check_account(app, account, now).await } else { Ok(()) }
 }
 
-async fn look(app: &App, account: AccountId, now: Time) -> Result<(), DbError> {
+async fn check_account(app: &App, account: AccountId, now: Time) -> Result<(), DbError> {
     let standing = accounts::tax_standing(&mut *app.db.read().await?, account).await?;
     let Some((vat_id, status)) = standing.and_then(|standing| Some((standing.vat_id?, standing.vat_status))) else {
-        return forget(app, account).await;
+        return stop_checking(app, account).await;
     };
     if status == VatStatus::Exempt {
-        return forget(app, account).await;
+        return stop_checking(app, account).await;
     }
     let verdict = match vat_id.parse::<VatId>() {
         Ok(id) => app.vies.check(&id).await,
         Err(_) => Verdict::Invalid,
     };
     if let Verdict::Unknown(reason) = &verdict {
-        tracing::warn!(%account, reason, "nothing could be learnt about a VAT id");
+        tracing::warn!(%account, reason, "VAT id check got no answer, retrying");
     }
-    let word = Word { app: app.clone(), account, vat_id, verdict, now };
-    app.db.tx(word, |conn, word| Box::pin(take_word(conn, word))).await
+    let result = CheckResult { app: app.clone(), account, vat_id, verdict, now };
+    app.db.tx(result, |conn, result| Box::pin(apply_result(conn, result))).await
 }
 
-/// There is no id to look at any more.
-async fn forget(app: &App, account: AccountId) -> Result<(), DbError> {
-    app.db.tx(account, |conn, account| Box::pin(store::look_later(conn, *account, None))).await
+/// The account has no id to check any more.
+async fn stop_checking(app: &App, account: AccountId) -> Result<(), DbError> {
+    app.db.tx(account, |conn, account| Box::pin(store::reschedule(conn, *account, None))).await
 }
 
-async fn take_word(conn: &mut Conn, word: &Word) -> Result<(), DbError> {
-    let Some(standing) = accounts::tax_standing(conn, word.account).await? else { return Ok(()) };
-    if standing.vat_id.as_deref() != Some(word.vat_id.as_str()) {
-        return store::look_later(conn, word.account, None).await;
+async fn apply_result(conn: &mut Conn, result: &CheckResult) -> Result<(), DbError> {
+    let Some(standing) = accounts::tax_standing(conn, result.account).await? else { return Ok(()) };
+    if standing.vat_id.as_deref() != Some(result.vat_id.as_str()) {
+        return store::reschedule(conn, result.account, None).await;
     }
-    let status = rules::heard(standing.vat_status, &word.verdict);
-    if !accounts::move_vat_status(conn, word.account, &standing, status, word.now).await? {
+    let status = rules::after_verdict(standing.vat_status, &result.verdict);
+    if !accounts::move_vat_status(conn, result.account, &standing, status, result.now).await? {
         return Err(conn.lose_race());
     }
-    let failures = store::profile(conn, word.account).await?.failures;
-    let next = rules::next_check(&word.verdict, failures, word.now);
-    if let Verdict::Unknown(_) = word.verdict {
-        return store::look_later(conn, word.account, next).await;
+    let failures = store::profile(conn, result.account).await?.failures;
+    let next = rules::next_check(&result.verdict, failures, result.now);
+    if let Verdict::Unknown(_) = result.verdict {
+        return store::reschedule(conn, result.account, next).await;
     }
-    store::looked(conn, word.account, &word.vat_id, next, word.now).await?;
-    keep(conn, word).await?;
+    store::record_answer(conn, result.account, &result.vat_id, next, result.now).await?;
+    record_check(conn, result).await?;
     if status == standing.vat_status {
         return Ok(());
     }
-    let (entropy, vat_id) = (word.app.entropy, word.vat_id.clone());
+    let (entropy, vat_id) = (result.app.entropy, result.vat_id.clone());
     match status {
-        VatStatus::Valid => notify(conn, entropy, word.account, &VatValid { vat_id }, word.now).await?,
-        VatStatus::Invalid => notify(conn, entropy, word.account, &VatInvalid { vat_id }, word.now).await?,
+        VatStatus::Valid => notify(conn, entropy, result.account, &VatValid { vat_id }, result.now).await?,
+        VatStatus::Invalid => notify(conn, entropy, result.account, &VatInvalid { vat_id }, result.now).await?,
         VatStatus::NotVerified | VatStatus::Pending | VatStatus::Exempt => {}
     }
-    let entry = audit_entry(word, &standing, status);
-    audit::append(conn, &word.app.keys, word.app.entropy, word.now, &entry).await
+    let entry = audit_entry(result, &standing, status);
+    audit::append(conn, &result.app.keys, result.app.entropy, result.now, &entry).await
 }
 
-/// Keeps what somebody said; that an id could be one is nobody's word.
-async fn keep(conn: &mut Conn, word: &Word) -> Result<(), DbError> {
-    let proof = match &word.verdict {
-        Verdict::Valid(proof) => Some(proof),
+/// Stores the answer of VIES. `Plausible` is not an answer: VIES is off, and only the format was checked.
+async fn record_check(conn: &mut Conn, result: &CheckResult) -> Result<(), DbError> {
+    let answer = match &result.verdict {
+        Verdict::Valid(answer) => Some(answer),
         Verdict::Invalid => None,
         Verdict::Plausible | Verdict::Unknown(_) => return Ok(()),
     };
-    let heard = Heard {
-        id: word.app.entropy.uuid(word.now),
-        account: word.account,
-        vat_id: &word.vat_id,
-        is_valid: proof.is_some(),
-        request_identifier: proof.and_then(|proof| proof.request_identifier.as_deref()),
-        name: proof.and_then(|proof| proof.name.as_deref()),
-        address: proof.and_then(|proof| proof.address.as_deref()),
+    let check = NewCheck {
+        id: result.app.entropy.uuid(result.now),
+        account: result.account,
+        vat_id: &result.vat_id,
+        is_valid: answer.is_some(),
+        request_identifier: answer.and_then(|answer| answer.request_identifier.as_deref()),
+        name: answer.and_then(|answer| answer.name.as_deref()),
+        address: answer.and_then(|answer| answer.address.as_deref()),
     };
-    store::keep(conn, &heard, word.now).await
+    store::insert_check(conn, &check, result.now).await
 }
 
-fn audit_entry(word: &Word, before: &TaxStanding, status: VatStatus) -> Entry {
-    let meta = [("vat_id", word.vat_id.as_str()), ("from", before.vat_status.as_str()), ("to", status.as_str())];
+fn audit_entry(result: &CheckResult, before: &TaxStanding, status: VatStatus) -> Entry {
+    let meta = [("vat_id", result.vat_id.as_str()), ("from", before.vat_status.as_str()), ("to", status.as_str())];
     Entry {
         action: "vat.checked",
-        account_id: Some(word.account),
+        account_id: Some(result.account),
         user_id: None,
         actor: Some(Actor::System),
         ip: None,

@@ -1,8 +1,8 @@
-//! What a customer sees and does about its VAT.
+//! The customer's side of VAT: status, checks and VAT evidence.
 
 use super::rules;
-use super::store::{self, PROOFS_AT_MOST, ProofRow};
-use super::types::{ProofForm, VatStanding};
+use super::store::{self, EvidenceRow, MAX_EVIDENCE_DOCUMENTS};
+use super::types::{EvidenceForm, VatStanding};
 use super::{CHECK, standing_of};
 use api::answer::{Accepted, Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
@@ -23,14 +23,14 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<VatStanding>, Problem> {
 async fn view(conn: &mut Conn, account: AccountId) -> Result<VatStanding, Problem> {
     let standing = standing_of(conn, account).await?;
     let profile = store::profile(conn, account).await?;
-    let proofs = store::proofs(conn, account).await?;
-    // What was heard about another id says nothing about this one.
+    let evidence = store::list_evidence(conn, account).await?;
+    // A check of an earlier id says nothing about the current one.
     let is_of_this_id = profile.checked_id.is_some() && profile.checked_id == standing.vat_id;
     Ok(VatStanding {
         status: standing.vat_status,
         last_checked_at: profile.checked_at.filter(|_| is_of_this_id).map(Rfc3339),
         vat_id: standing.vat_id,
-        proof_documents: proofs.into_iter().map(|proof| proof.id).collect(),
+        proof_documents: evidence.into_iter().map(|document| document.id).collect(),
     })
 }
 
@@ -41,14 +41,14 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let standing = standing_of(tx, *account).await?;
             if standing.vat_id.is_none() {
-                return Err(Problem::state_conflict("There is no VAT id to check; give the account one first."));
+                return Err(Problem::state_conflict("The account has no VAT id. Set one first."));
             }
-            let exempt = || Problem::state_conflict("The VAT status is exempt, so there is nothing to check.");
-            let status = rules::asked(standing.vat_status).ok_or_else(exempt)?;
+            let exempt = || Problem::state_conflict("The VAT status is exempt, so there is no VAT id to check.");
+            let status = rules::after_request(standing.vat_status).ok_or_else(exempt)?;
             if !accounts::move_vat_status(tx, *account, &standing, status, now).await? {
                 return Err(tx.lose_race().into());
             }
-            store::look_at(tx, *account, now).await?;
+            store::request_check(tx, *account, now).await?;
             let job = NewJob { id: app.entropy.uuid(now), kind: CHECK, payload: serde_json::json!({}), run_at: now };
             jobs::enqueue(tx, &job).await?;
             Ok(Accepted(view(tx, *account).await?))
@@ -57,39 +57,39 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
     .await
 }
 
-/// Takes a paper in: looked at, stored for good, and only then a row.
-pub async fn upload_proof(
+/// Stores a document of VAT evidence: the file first, then its row.
+pub async fn upload_evidence(
     ctx: RequestCtx,
-    upload: Upload<ProofForm>,
+    upload: Upload<EvidenceForm>,
 ) -> Result<Committed<Created<VatStanding>>, Problem> {
-    let proof = examine(&ctx, &upload).await?;
-    // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
-    admit(&mut *ctx.app.db.read().await?, proof.account_id).await?;
+    let document = inspect(&ctx, &upload).await?;
+    // Checked before the file is stored, so that a refused upload leaves no file; checked again in the transaction.
+    check_evidence_limit(&mut *ctx.app.db.read().await?, document.account_id).await?;
     upload.file.keep().await?;
-    ctx.note("document", proof.id.to_string());
-    ctx.commit(proof, |tx, proof| {
+    ctx.note("document", document.id.to_string());
+    ctx.commit(document, |tx, document| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            let standing = standing_of(tx, proof.account_id).await?;
-            let status = rules::proven(standing.vat_status);
-            // Moved even to where it is: the row is what uploads of one account queue for.
-            if !accounts::move_vat_status(tx, proof.account_id, &standing, status, now).await? {
+            let standing = standing_of(tx, document.account_id).await?;
+            let status = rules::after_evidence(standing.vat_status);
+            // Updated even if the status stays the same: the row lock makes uploads of one account run one by one.
+            if !accounts::move_vat_status(tx, document.account_id, &standing, status, now).await? {
                 return Err(tx.lose_race().into());
             }
-            admit(tx, proof.account_id).await?;
-            store::insert_proof(tx, proof).await?;
-            Ok(Created(view(tx, proof.account_id).await?))
+            check_evidence_limit(tx, document.account_id).await?;
+            store::insert_evidence(tx, document).await?;
+            Ok(Created(view(tx, document.account_id).await?))
         })
     })
     .await
 }
 
-async fn examine(ctx: &RequestCtx, upload: &Upload<ProofForm>) -> Result<ProofRow, Problem> {
+async fn inspect(ctx: &RequestCtx, upload: &Upload<EvidenceForm>) -> Result<EvidenceRow, Problem> {
     let content = upload.file.content().await?;
     let file_type = sniff(content).await.map_err(Problem::internal)?;
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();
-    Ok(ProofRow {
+    Ok(EvidenceRow {
         id: ctx.app.entropy.uuid(ctx.now),
         account_id: ctx.principal()?.account_id,
         file_name: plain_name(&upload.file_name),
@@ -100,9 +100,11 @@ async fn examine(ctx: &RequestCtx, upload: &Upload<ProofForm>) -> Result<ProofRo
     })
 }
 
-async fn admit(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    if store::proofs(conn, account).await?.len() >= PROOFS_AT_MOST {
-        return Err(Problem::state_conflict(format!("The account has handed in {PROOFS_AT_MOST} papers already.")));
+async fn check_evidence_limit(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    if store::list_evidence(conn, account).await?.len() >= MAX_EVIDENCE_DOCUMENTS {
+        return Err(Problem::state_conflict(format!(
+            "The account has uploaded {MAX_EVIDENCE_DOCUMENTS} documents of VAT evidence already."
+        )));
     }
     Ok(())
 }

@@ -1,24 +1,24 @@
-//! VAT: which of it a customer owes, and what is known of its VAT id.
+//! VAT: the category and rate that a customer is charged, and the status of its VAT id.
 //!
-//! `rules` is the table that decides by country, id and what the team has said. The id and its status belong to the
-//! account; here is how they are looked at (`checks`): a customer asks, VIES is asked, silence is asked again, and a
-//! valid id is asked about every month and before an invoice relies on it. What was heard is kept as proof. A customer
-//! whose case VIES does not know hands in papers (`customer`), which the team judges.
+//! `rules` decides by country, VAT id and the team's decisions. The id and its status belong to the account; `checks`
+//! verifies it: when the customer requests it, again while VIES does not answer, every month while it is valid, and
+//! before an invoice relies on it. Answers of VIES are stored. A customer whose case VIES cannot decide uploads VAT
+//! evidence, which the team reviews.
 //!
-//! - `/account/vat` · `team`: `/admin/customers/{id}/vat/proof-documents`
+//! - `customer`: `/account/vat` · `admin`: `/admin/customers/{id}/vat/proof-documents`
 
+mod admin;
 mod checks;
 mod customer;
 mod rules;
 mod store;
-mod team;
 mod types;
 
+pub use admin::{Ruling, list_evidence, rule};
 pub use checks::{CHECK, check_job, refresh};
-pub use customer::{check, show, upload_proof};
+pub use customer::{check, show, upload_evidence};
 pub use rules::{Category, Decision, Rate, VatTreatment};
 pub use store::{names_file, set_terms};
-pub use team::{Ruling, rule, show_proofs};
 
 use rules::{Buyer, Home};
 
@@ -32,7 +32,7 @@ async fn standing_of(conn: &mut Conn, account: AccountId) -> Result<TaxStanding,
     accounts::tax_standing(conn, account).await?.ok_or_else(Problem::not_found)
 }
 
-/// The VAT that an account owes as things stand, and the standing it follows from.
+/// The VAT decision for an account now, and the tax data it is based on.
 pub async fn assess(
     conn: &mut Conn,
     tax: &TaxSettings,

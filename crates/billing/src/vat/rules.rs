@@ -1,4 +1,4 @@
-//! Which VAT a customer owes us, as one table, and how what we know of its VAT id changes.
+//! The table that decides the VAT of a customer, and the changes of its VAT status.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use platform::outside::vies::Verdict;
 use values::{Country, Money, MoneyError, Time, VatId, is_in_union, text_enum};
 
 text_enum! {
-    /// What the team has decided about a customer, whatever the rules would say.
+    /// VAT treatment set by the team, which overrides the rules; `reverse_charge` applies only with a VAT id.
     pub enum VatTreatment {
         Standard = "standard",
         ReverseCharge = "reverse_charge",
@@ -18,7 +18,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// The VAT category of what we sell somebody, by its code in an electronic invoice (EN 16931).
+    /// VAT category of a supply, by its EN 16931 code.
     pub enum Category {
         Standard = "S",
         ReverseCharge = "AE",
@@ -34,7 +34,7 @@ pub struct Rate(pub i64);
 impl Rate {
     pub const ZERO: Rate = Rate(0);
 
-    /// The VAT on an amount that is stated in minor units: worked out from those, and rounded once.
+    /// The VAT on an amount in minor units, rounded once.
     pub fn on(self, net: Money) -> Result<Money, MoneyError> {
         let exact = i128::from(net.minor()) * i128::from(self.0);
         let rounded = (exact.abs() * 2 + 10_000) / 20_000 * exact.signum();
@@ -43,20 +43,20 @@ impl Rate {
     }
 }
 
-/// Where we are established.
+/// The country and rate of the seller.
 #[derive(Clone, Copy, Debug)]
 pub struct Home {
     pub country: Country,
     pub rate: Rate,
 }
 
-/// What decides about a customer's VAT.
+/// The data that decides a customer's VAT.
 #[derive(Clone, Debug)]
 pub struct Buyer {
-    /// May be unknown.
+    /// May be `Country::UNKNOWN`.
     pub country: Country,
     pub status: VatStatus,
-    /// Present only if some member state could have given it.
+    /// None unless the format is that of a member state.
     pub vat_id: Option<VatId>,
     pub is_reseller: bool,
     pub treatment: Option<VatTreatment>,
@@ -68,13 +68,13 @@ pub struct Decision {
     pub rate: Rate,
 }
 
-/// The table. Rules of the place of supply between businesses: at home our rate, elsewhere in the Union the customer
-/// accounts for the VAT if it is a business, beyond the Union there is none.
+/// Decides by the place of supply between businesses: at home the home rate; elsewhere in the European Union reverse
+/// charge if the customer is a business; outside the Union no VAT.
 pub fn decide(home: Home, buyer: &Buyer) -> Decision {
     let category = match buyer.treatment {
         Some(VatTreatment::Standard) => Category::Standard,
         Some(VatTreatment::OutsideScope) => Category::OutsideScope,
-        // An invoice that names no id to charge in reverse is none.
+        // A reverse-charge invoice must name the VAT id of the customer.
         Some(VatTreatment::ReverseCharge) if buyer.vat_id.is_some() => Category::ReverseCharge,
         Some(VatTreatment::ReverseCharge) => Category::Standard,
         None if buyer.status == VatStatus::Exempt => Category::Exempt,
@@ -87,19 +87,19 @@ pub fn decide(home: Home, buyer: &Buyer) -> Decision {
 fn by_place(home: Home, buyer: &Buyer) -> Category {
     let valid_id = buyer.vat_id.as_ref().filter(|_| buyer.status == VatStatus::Valid);
     match valid_id {
-        // Who is nowhere we know of is taken to be here.
+        // A customer of unknown country is treated as domestic.
         _ if buyer.country == Country::UNKNOWN => Category::Standard,
         Some(_) if buyer.country == home.country && buyer.is_reseller => Category::ReverseCharge,
         _ if buyer.country == home.country => Category::Standard,
         _ if !is_in_union(buyer.country) => Category::OutsideScope,
-        // Who shows an id of ours buys through an establishment here.
+        // A customer with a VAT id of the home country buys through an establishment there.
         Some(id) if id.country() != home.country => Category::ReverseCharge,
         _ => Category::Standard,
     }
 }
 
-/// The customer asks for a check. What is valid stays so until somebody says otherwise; what is exempt needs none.
-pub fn asked(status: VatStatus) -> Option<VatStatus> {
+/// The status after the customer requests a check. A valid id stays valid meanwhile; an exempt customer needs no check.
+pub fn after_request(status: VatStatus) -> Option<VatStatus> {
     match status {
         VatStatus::NotVerified | VatStatus::Pending | VatStatus::Invalid => Some(VatStatus::Pending),
         VatStatus::Valid => Some(VatStatus::Valid),
@@ -107,16 +107,16 @@ pub fn asked(status: VatStatus) -> Option<VatStatus> {
     }
 }
 
-/// The customer hands in a paper, which somebody has to look at.
-pub fn proven(status: VatStatus) -> VatStatus {
+/// The status after the customer uploads VAT evidence, which the team has to review.
+pub fn after_evidence(status: VatStatus) -> VatStatus {
     match status {
         VatStatus::NotVerified | VatStatus::Invalid => VatStatus::Pending,
         status => status,
     }
 }
 
-/// Somebody was asked. Silence changes nothing, and nothing changes what the team has exempted.
-pub fn heard(status: VatStatus, verdict: &Verdict) -> VatStatus {
+/// The status after a check. No answer changes nothing, and no check changes an exemption by the team.
+pub fn after_verdict(status: VatStatus, verdict: &Verdict) -> VatStatus {
     match (status, verdict) {
         (VatStatus::Exempt, _) => VatStatus::Exempt,
         (_, Verdict::Valid(_)) => VatStatus::Valid,
@@ -127,12 +127,12 @@ pub fn heard(status: VatStatus, verdict: &Verdict) -> VatStatus {
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// A valid id is looked at again after this long.
+/// A valid id is checked again after this time.
 const MONTH: Duration = DAY.saturating_mul(30);
-const SOONEST: Duration = Duration::from_secs(60);
-const LATEST: Duration = Duration::from_secs(6 * 3600);
+const MIN_RETRY_PAUSE: Duration = Duration::from_secs(60);
+const MAX_RETRY_PAUSE: Duration = Duration::from_secs(6 * 3600);
 
-/// When to look at an id again after so many looks that nobody answered.
+/// When to check again; `failures` counts the checks in a row that were not answered.
 pub fn next_check(verdict: &Verdict, failures: i64, now: Time) -> Option<Time> {
     match verdict {
         Verdict::Valid(_) => Some(now.plus(MONTH)),
@@ -140,7 +140,7 @@ pub fn next_check(verdict: &Verdict, failures: i64, now: Time) -> Option<Time> {
         Verdict::Plausible => Some(now.plus(DAY)),
         Verdict::Unknown(_) => {
             let doublings = u32::try_from(failures.clamp(0, 20)).unwrap_or(20);
-            Some(now.plus(SOONEST.saturating_mul(1 << doublings).min(LATEST)))
+            Some(now.plus(MIN_RETRY_PAUSE.saturating_mul(1 << doublings).min(MAX_RETRY_PAUSE)))
         }
     }
 }

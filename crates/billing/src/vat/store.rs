@@ -1,4 +1,4 @@
-//! The tables of VAT profiles, of what was heard about ids, and of papers.
+//! SQL of VAT profiles, VAT id checks and VAT evidence.
 
 use uuid::Uuid;
 
@@ -7,8 +7,8 @@ use db::{Conn, DbError, params, row, sql};
 use platform::outside::files::ContentHash;
 use values::{AccountId, Time};
 
-/// How many papers an account may hand in.
-pub const PROOFS_AT_MOST: usize = 20;
+/// Documents of VAT evidence per account.
+pub const MAX_EVIDENCE_DOCUMENTS: usize = 20;
 
 row! {
     #[derive(Clone, Default)]
@@ -21,13 +21,13 @@ row! {
     }
 }
 
-/// An account without a row has said and been asked nothing.
+/// The VAT profile of an account; the default if it has no row.
 pub async fn profile(conn: &mut Conn, account: AccountId) -> Result<Profile, DbError> {
     let sql = sql!("SELECT ", Profile::COLS, " FROM vat_profiles WHERE account_id = $1");
     Ok(conn.opt(sql, params![account]).await?.unwrap_or_default())
 }
 
-/// What the team knows better than the rules.
+/// Stores the team's decisions.
 pub async fn set_terms(
     conn: &mut Conn,
     account: AccountId,
@@ -46,8 +46,8 @@ pub async fn set_terms(
     Ok(())
 }
 
-/// Has the account's id looked at from now on.
-pub async fn look_at(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+/// Schedules a check of the account's VAT id.
+pub async fn request_check(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO vat_profiles (account_id, is_reseller, next_check_at, failures) VALUES ($1, FALSE, $2, 0)
@@ -59,8 +59,8 @@ pub async fn look_at(conn: &mut Conn, account: AccountId, now: Time) -> Result<(
     Ok(())
 }
 
-/// Accounts whose id is to be looked at, longest due first.
-pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
+/// Accounts whose check is due, longest due first.
+pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
     conn.all(
         sql!("SELECT account_id FROM vat_profiles WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2"),
         params![now, limit],
@@ -68,8 +68,8 @@ pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(AccountI
     .await
 }
 
-/// A look that ended with an answer.
-pub async fn looked(
+/// Stores that a check was answered.
+pub async fn record_answer(
     conn: &mut Conn,
     account: AccountId,
     vat_id: &str,
@@ -90,8 +90,8 @@ pub async fn looked(
     Ok(())
 }
 
-/// A look that nobody answered, or that there was no reason for.
-pub async fn look_later(conn: &mut Conn, account: AccountId, next: Option<Time>) -> Result<(), DbError> {
+/// Stores that a check was not answered, or that there was nothing to check.
+pub async fn reschedule(conn: &mut Conn, account: AccountId, next: Option<Time>) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE vat_profiles SET next_check_at = $2, failures = failures + 1 WHERE account_id = $1"),
         params![account, next],
@@ -100,8 +100,8 @@ pub async fn look_later(conn: &mut Conn, account: AccountId, next: Option<Time>)
     Ok(())
 }
 
-/// What somebody said about an id.
-pub struct Heard<'h> {
+/// An answer of VIES about a VAT id.
+pub struct NewCheck<'h> {
     pub id: Uuid,
     pub account: AccountId,
     pub vat_id: &'h str,
@@ -111,20 +111,20 @@ pub struct Heard<'h> {
     pub address: Option<&'h str>,
 }
 
-pub async fn keep(conn: &mut Conn, heard: &Heard<'_>, now: Time) -> Result<(), DbError> {
+pub async fn insert_check(conn: &mut Conn, check: &NewCheck<'_>, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO vat_checks (id, account_id, vat_id, is_valid, request_identifier, name, address, checked_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
         ),
         params![
-            heard.id,
-            heard.account,
-            heard.vat_id,
-            heard.is_valid,
-            heard.request_identifier,
-            heard.name,
-            heard.address,
+            check.id,
+            check.account,
+            check.vat_id,
+            check.is_valid,
+            check.request_identifier,
+            check.name,
+            check.address,
             now
         ],
     )
@@ -134,7 +134,7 @@ pub async fn keep(conn: &mut Conn, heard: &Heard<'_>, now: Time) -> Result<(), D
 
 row! {
     #[derive(Clone)]
-    pub struct ProofRow {
+    pub struct EvidenceRow {
         pub id: Uuid,
         pub account_id: AccountId,
         pub file_name: String,
@@ -145,36 +145,36 @@ row! {
     }
 }
 
-/// The account's papers, oldest first.
-pub async fn proofs(conn: &mut Conn, account: AccountId) -> Result<Vec<ProofRow>, DbError> {
+/// The account's VAT evidence, oldest first.
+pub async fn list_evidence(conn: &mut Conn, account: AccountId) -> Result<Vec<EvidenceRow>, DbError> {
     conn.all(
-        sql!("SELECT ", ProofRow::COLS, " FROM vat_proofs WHERE account_id = $1 ORDER BY uploaded_at, id LIMIT 100"),
+        sql!("SELECT ", EvidenceRow::COLS, " FROM vat_proofs WHERE account_id = $1 ORDER BY uploaded_at, id LIMIT 100"),
         params![account],
     )
     .await
 }
 
-pub async fn insert_proof(conn: &mut Conn, proof: &ProofRow) -> Result<(), DbError> {
+pub async fn insert_evidence(conn: &mut Conn, document: &EvidenceRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO vat_proofs (id, account_id, file_name, content_type, size_bytes, content_hash, uploaded_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7)"
         ),
         params![
-            proof.id,
-            proof.account_id,
-            proof.file_name,
-            proof.content_type,
-            proof.size_bytes,
-            proof.content_hash,
-            proof.uploaded_at
+            document.id,
+            document.account_id,
+            document.file_name,
+            document.content_type,
+            document.size_bytes,
+            document.content_hash,
+            document.uploaded_at
         ],
     )
     .await?;
     Ok(())
 }
 
-/// Whether any paper has this content.
+/// Whether a document of VAT evidence has this content.
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
     let (named,) =
         conn.one(sql!("SELECT EXISTS (SELECT 1 FROM vat_proofs WHERE content_hash = $1)"), params![*hash]).await?;

@@ -1,4 +1,4 @@
-//! VAT over the wire.
+//! Response types of VAT.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,37 +7,45 @@ use uuid::Uuid;
 use identity::accounts::VatStatus;
 use values::Rfc3339;
 
-/// What is known of an account's VAT id.
+/// VAT id of an account and its status.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "VatStatus")]
 pub struct VatStanding {
+    /// Status of the VAT id.
     pub status: VatStatus,
+    /// VAT id of the account; null when it has none.
     pub vat_id: Option<String>,
-    /// When this id was last looked at, by whoever knows.
+    /// When the last check of this id was answered (RFC 3339, UTC); null until then.
     pub last_checked_at: Option<Rfc3339>,
-    /// The papers that were handed in, oldest first.
+    /// Ids of the uploaded documents of VAT evidence, oldest first.
     pub proof_documents: Vec<Uuid>,
 }
 
-/// A paper that a customer handed in, and where the team finds its file.
+/// A document of VAT evidence that a customer uploaded.
 #[derive(Serialize, JsonSchema)]
 pub struct VatProofDocument {
+    /// Id of the document.
     pub id: Uuid,
+    /// Name of the uploaded file.
     pub filename: String,
+    /// Media type of the file, detected from its content.
     pub content_type: String,
+    /// Size of the file, in bytes.
     pub size_bytes: i64,
+    /// When the file was uploaded (RFC 3339, UTC).
     pub uploaded_at: Rfc3339,
-    /// Good for five minutes.
+    /// Signed URL of the file; it expires after five minutes.
     pub download_url: String,
 }
 
+/// VAT evidence of a customer.
 #[derive(Serialize, JsonSchema)]
 pub struct VatProofDocuments {
-    /// Oldest first.
+    /// Uploaded documents, oldest first.
     pub data: Vec<VatProofDocument>,
 }
 
-/// A paper needs nothing beside its file.
+/// Form fields of an upload of VAT evidence; there are none besides the file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ProofForm {}
+pub struct EvidenceForm {}

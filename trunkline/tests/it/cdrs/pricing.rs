@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use billing::invoices::{self, Month, Order};
+use billing::invoices::{self, IssueRequest, Month};
 use reqwest::Method;
 use serde_json::{Value, json};
 use values::{AccountId, Currency, Role};
@@ -95,7 +95,7 @@ both! {
         scene.send_events(json!([scene.event("ended", &token, 0, ended)])).await;
         let (app, now) = (scene.world.node.app.clone(), scene.world.node.app.clock.now());
         let account: AccountId = scene.customer.account_id.parse().unwrap();
-        let order = Order { app: app.clone(), account, currency: Currency::EUR, month: Month::of(now), now };
+        let order = IssueRequest { app: app.clone(), account, currency: Currency::EUR, month: Month::of(now), now };
         let id = invoices::issue(order).await.unwrap().unwrap();
         let sql = "SELECT subtotal, facts FROM invoices WHERE id = $1";
         let (subtotal, facts): (i64, String) =

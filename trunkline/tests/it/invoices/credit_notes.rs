@@ -49,7 +49,7 @@ both! {
         let credit = format!("/admin/invoices/{invoice}/credit");
         let refused = admin.with_key(key()).post(&credit, json!({"reason": "once more"})).await;
         let problem = refused.problem(409, "state.conflict");
-        assert_eq!(problem["detail"], "The invoice is void; this is allowed only while it is issued or paid.");
+        assert_eq!(problem["detail"], "The invoice is void. This is allowed only while it is issued or paid.");
         world.end().await;
     }
 

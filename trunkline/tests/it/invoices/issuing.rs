@@ -1,6 +1,6 @@
 //! Issuing invoices for a month, once each.
 
-use billing::invoices::{self, Month, Order};
+use billing::invoices::{self, IssueRequest, Month};
 use db::params;
 use platform::jobs::{self, NewJob};
 use serde_json::{Value, json};
@@ -158,7 +158,7 @@ both! {
         let mut tasks = JoinSet::new();
         for account in accounts.iter().chain(&accounts) {
             let (app, moment) = (world.node.app.clone(), now(&world));
-            let order = Order { app, account: *account, currency: Currency::EUR, month, now: moment };
+            let order = IssueRequest { app, account: *account, currency: Currency::EUR, month, now: moment };
             tasks.spawn(async move { invoices::issue(order).await.unwrap().unwrap() });
         }
         let mut issued = tasks.join_all().await;
@@ -180,7 +180,8 @@ both! {
         post_entry(&world, call_charge(account, euros(10)), last_month(&world)).await;
         let month = Month::of(last_month(&world));
         for _ in 0..5 {
-            let order = Order { app: world.node.app.clone(), account, currency: Currency::EUR, month, now: now(&world) };
+            let (app, now) = (world.node.app.clone(), now(&world));
+            let order = IssueRequest { app, account, currency: Currency::EUR, month, now };
             let cut_off = tokio::spawn(invoices::issue(order));
             tokio::task::yield_now().await;
             cut_off.abort();
@@ -204,7 +205,8 @@ both! {
         let before = balance(&world, account).await;
         post_entry(&world, refund, now(&world)).await;
         let month = Month::of(now(&world));
-        let order = Order { app: world.node.app.clone(), account, currency: Currency::EUR, month, now: now(&world) };
+        let app = world.node.app.clone();
+        let order = IssueRequest { app, account, currency: Currency::EUR, month, now: now(&world) };
         let invoice = invoices::issue(order).await.unwrap().unwrap();
         let shown = customer.get(&format!("/invoices/{invoice}")).await.ok();
         assert_eq!((exact_amount(&shown["total"]), &shown["status"]), (eur(-12_100_000_000), &json!("paid")));

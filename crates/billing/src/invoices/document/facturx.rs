@@ -1,4 +1,4 @@
-//! The document as `einvoice` writes it: a PDF for people with the data for machines inside.
+//! Renders a document as Factur-X: a PDF with the invoice as EN 16931 XML inside.
 
 use einvoice::{
     Address, Branding, Buyer, Currency, Date, Decimal, Invoice, Kind, Line, Period, Seller, TooLarge, Totals, Unit,
@@ -9,17 +9,17 @@ use super::{FactLine, Facts, Party};
 use crate::vat::{Category, Rate};
 use values::{Country, Date as Day};
 
-/// The colour of the letterhead.
+/// Colour of the letterhead.
 const ACCENT: [u8; 3] = [23, 92, 150];
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// The same facts are the same bytes.
+/// Deterministic: the same content gives the same bytes.
 pub fn pdf(facts: &Facts) -> Result<Vec<u8>, Fault> {
     let invoice = invoice(facts)?;
     if let Err(violations) = invoice.check() {
         let rules: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        tracing::warn!(number = facts.number, rules = rules.join("; "), "an invoice breaks rules of EN 16931");
+        tracing::warn!(number = facts.number, rules = rules.join("; "), "invoice violates EN 16931 rules");
     }
     let branding = Branding { brand: facts.seller.name.clone(), tagline: None, accent: ACCENT, footer: Vec::new() };
     Ok(einvoice::pdf(&invoice, &branding)?)
@@ -59,7 +59,7 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
             reference: None,
         },
         lines,
-        exemption_reason: facts.why_no_vat().map(str::to_owned),
+        exemption_reason: facts.exemption_reason().map(str::to_owned),
         totals: Totals::of(&groups, facts.paid)?,
         vat_groups: groups,
         vat_in_accounting_currency: None,
@@ -69,7 +69,7 @@ fn invoice(facts: &Facts) -> Result<Invoice, Fault> {
     })
 }
 
-/// One at its price. What is given back is a negative quantity, since no price is negative.
+/// A line of quantity one. A refund has the quantity minus one, since EN 16931 allows no negative price.
 fn line(stated: &FactLine, number: usize, vat: Vat, currency: &Currency) -> Result<Line, Fault> {
     let vat = match stated.vat {
         Some(own) => vat_of(own.category, own.rate)?,
@@ -116,5 +116,5 @@ fn address(party: &Party) -> Address {
 fn date(day: Day) -> Result<Date, Fault> {
     let day = day.civil();
     let (year, month, date) = (u16::try_from(day.year())?, u8::try_from(day.month())?, u8::try_from(day.day())?);
-    Date::new(year, month, date).ok_or_else(|| "the calendar has no such day".into())
+    Date::new(year, month, date).ok_or_else(|| "not a calendar date".into())
 }

@@ -1,12 +1,12 @@
-//! Saved cards: shown at a checkout, kept by the provider, charged by auto-recharge.
+//! Saved cards: entered at a checkout, stored at the provider, charged by auto-recharge.
 //!
-//! An account's first card is its default, and from then on it has exactly one. Changes of an account's cards wait for
-//! each other.
+//! The first card of an account becomes its default, and from then on exactly one card is the default. Changes take a
+//! lock on the account, so they are made one after the other.
 
 mod store;
 mod types;
 
-pub use store::{MethodRow, customer_of, find, lock};
+pub use store::{MethodRow, find, lock, provider_customer_of};
 
 use uuid::Uuid;
 
@@ -24,8 +24,8 @@ use platform::outside::payments::{Order, Provider};
 use types::{PaymentMethod, PaymentMethodCreateRequest, PaymentMethodCreateResponse, PaymentMethodUpdate};
 use values::{AccountId, Change, PaymentMethodId, Time};
 
-/// How many cards an account may keep.
-const AT_MOST: i64 = 20;
+/// Saved cards per account.
+const MAX_CARDS: i64 = 20;
 
 pub async fn list(
     mut ctx: ReadCtx,
@@ -37,7 +37,7 @@ pub async fn list(
     listing.page(rows, |row| (row.created_at.millis(), row.id), PaymentMethod::from)
 }
 
-/// Begins to save a card, in the steps of a top-up.
+/// Opens a checkout to save a card, in the steps of a top-up.
 pub async fn create(
     ctx: RequestCtx,
     Body(request): Body<PaymentMethodCreateRequest>,
@@ -46,14 +46,14 @@ pub async fn create(
         .app
         .settings
         .return_address(&request.return_url)
-        .ok_or_else(|| Problem::invalid("return_url", "must lead to an origin that payers may be sent back to"))?;
+        .ok_or_else(|| Problem::invalid("return_url", "must be a URL of an allowed return origin"))?;
     let new = new_payment(&ctx, Purpose::Card, None)?;
-    let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(admit(conn, account)));
+    let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(check_can_add_card(conn, account)));
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout), |tx, (id, checkout)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            super::store::keep_order(tx, *id, &checkout.order_id, now).await?;
+            super::store::set_order_id(tx, *id, &checkout.order_id, now).await?;
             Ok(Created(PaymentMethodCreateResponse {
                 checkout_url: checkout.checkout_url.clone(),
                 order_id: checkout.order_id.clone(),
@@ -63,15 +63,17 @@ pub async fn create(
     .await
 }
 
-async fn admit(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+async fn check_can_add_card(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
     onboarding::must_be_active(conn, account).await?;
-    if store::count(conn, account).await? >= AT_MOST {
-        return Err(Problem::state_conflict(format!("{AT_MOST} cards are saved already; remove one first.")));
+    if store::count(conn, account).await? >= MAX_CARDS {
+        return Err(Problem::state_conflict(format!(
+            "The account has {MAX_CARDS} saved cards already. Delete one first."
+        )));
     }
     Ok(())
 }
 
-/// Saves the card that an order was paid with, if the provider keeps it. The first one becomes the default.
+/// Saves the card of an order, if the provider stored it. The first one becomes the default.
 pub async fn save(
     conn: &mut Conn,
     entropy: Entropy,
@@ -81,7 +83,7 @@ pub async fn save(
     now: Time,
 ) -> Result<(), DbError> {
     let Some(saved) = &order.card else {
-        tracing::warn!(order_id = order.id, %account, "the payment provider kept no card");
+        tracing::warn!(order_id = order.id, %account, "payment provider did not save the card");
         return Ok(());
     };
     accounts::lock(conn, account).await?;
@@ -110,7 +112,7 @@ pub async fn update(
     ctx.note("payment_method_id", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
-            let mut method = own(tx, *id).await?;
+            let mut method = lock_own(tx, *id).await?;
             tx.expect_version(&PaymentMethod::from(method.clone()))?;
             match request.is_default {
                 Change::Set(true) if !method.is_default => {
@@ -118,7 +120,9 @@ pub async fn update(
                     method.is_default = true;
                 }
                 Change::Set(false) if method.is_default => {
-                    return Err(Problem::state_conflict("This card is the default; make another one the default."));
+                    return Err(Problem::state_conflict(
+                        "This card is the default. Make another card the default instead.",
+                    ));
                 }
                 _ => {}
             }
@@ -128,32 +132,32 @@ pub async fn update(
     .await
 }
 
-pub async fn remove(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<Committed<NoContent>, Problem> {
+pub async fn delete(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<Committed<NoContent>, Problem> {
     ctx.note("payment_method_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (method, now) = (own(tx, *id).await?, tx.ctx.now);
+            let (method, now) = (lock_own(tx, *id).await?, tx.ctx.now);
             if method.is_default && store::count(tx, method.account_id).await? > 1 {
-                return Err(Problem::resource_in_use("This card is the default; make another one the default first."));
+                return Err(Problem::resource_in_use("This card is the default. Make another card the default first."));
             }
-            if store::refills(tx, &method).await? {
+            if store::is_auto_recharge_card(tx, &method).await? {
                 return Err(Problem::resource_in_use(
-                    "Auto-recharge takes its money from this card; choose another one there, or switch it off, first.",
+                    "Auto-recharge charges this card. Choose another card for it, or switch it off, first.",
                 ));
             }
             if store::is_being_charged(tx, *id).await? {
-                return Err(Problem::resource_in_use("This card is being charged; try again in a few minutes."));
+                return Err(Problem::resource_in_use("This card is being charged. Try again in a few minutes."));
             }
-            store::forget_in_recharge(tx, &method, now).await?;
-            store::remove(tx, *id).await?;
+            store::clear_from_auto_recharge(tx, &method, now).await?;
+            store::delete(tx, *id).await?;
             Ok(NoContent)
         })
     })
     .await
 }
 
-/// The caller's card, held until the commit together with its others.
-async fn own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
+/// The caller's card, locked until the commit together with the account's other cards.
+async fn lock_own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
     onboarding::must_be_active(tx, account).await?;
     accounts::lock(tx, account).await?;

@@ -1,4 +1,4 @@
-//! The saved cards.
+//! SQL of saved cards.
 
 use db::{Conn, DbError, params, row, sql};
 use platform::outside::payments::{Brand, Provider};
@@ -25,7 +25,7 @@ pub async fn find(conn: &mut Conn, id: PaymentMethodId) -> Result<Option<MethodR
     conn.opt(sql!("SELECT ", MethodRow::COLS, " FROM payment_methods WHERE id = $1"), params![id]).await
 }
 
-/// The card, which nobody else can change or remove before we commit.
+/// The card, locked until the transaction ends.
 pub async fn lock(conn: &mut Conn, id: PaymentMethodId) -> Result<Option<MethodRow>, DbError> {
     conn.opt(sql!("SELECT ", MethodRow::COLS, " FROM payment_methods WHERE id = $1 /*pg FOR UPDATE */"), params![id])
         .await
@@ -61,8 +61,12 @@ pub async fn has_default(conn: &mut Conn, account: AccountId) -> Result<bool, Db
     Ok(defaults > 0)
 }
 
-/// What the provider calls this account, by the newest card it keeps of it.
-pub async fn customer_of(conn: &mut Conn, account: AccountId, provider: Provider) -> Result<Option<String>, DbError> {
+/// The provider's customer id of this account, from its newest saved card.
+pub async fn provider_customer_of(
+    conn: &mut Conn,
+    account: AccountId,
+    provider: Provider,
+) -> Result<Option<String>, DbError> {
     let found: Option<(Option<String>,)> = conn
         .opt(
             sql!(
@@ -103,7 +107,7 @@ pub async fn insert(conn: &mut Conn, method: &MethodRow) -> Result<(), DbError> 
     Ok(())
 }
 
-/// Two statements, since an index that allows one default looks at every row on its way.
+/// Two statements, since the unique index on the default card is checked row by row.
 pub async fn make_default(conn: &mut Conn, account: AccountId, id: PaymentMethodId) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE payment_methods SET is_default = FALSE WHERE account_id = $1 AND is_default"),
@@ -118,24 +122,24 @@ pub async fn make_default(conn: &mut Conn, account: AccountId, id: PaymentMethod
     Ok(())
 }
 
-/// Whether a charge of this card is under way.
+/// Whether a charge of this card is pending.
 pub async fn is_being_charged(conn: &mut Conn, id: PaymentMethodId) -> Result<bool, DbError> {
     let sql = sql!("SELECT COUNT(*) FROM payments WHERE method_id = $1 AND status = 'pending'");
     let (pending,): (i64,) = conn.one(sql, params![id]).await?;
     Ok(pending > 0)
 }
 
-/// Whether a balance refills itself from this card.
-pub async fn refills(conn: &mut Conn, method: &MethodRow) -> Result<bool, DbError> {
+/// Whether enabled auto-recharge charges this card.
+pub async fn is_auto_recharge_card(conn: &mut Conn, method: &MethodRow) -> Result<bool, DbError> {
     let sql = sql!(
         "SELECT EXISTS (SELECT 1 FROM auto_recharges WHERE account_id = $1 AND payment_method_id = $2 AND enabled)"
     );
-    let (refills,) = conn.one(sql, params![method.account_id, method.id]).await?;
-    Ok(refills)
+    let (found,) = conn.one(sql, params![method.account_id, method.id]).await?;
+    Ok(found)
 }
 
-/// Takes the card out of settings of auto-recharge that are switched off, so that nobody is shown it there.
-pub async fn forget_in_recharge(conn: &mut Conn, method: &MethodRow, now: Time) -> Result<(), DbError> {
+/// Removes the card from auto-recharge settings that are switched off.
+pub async fn clear_from_auto_recharge(conn: &mut Conn, method: &MethodRow, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE auto_recharges SET payment_method_id = NULL, updated_at = $3
@@ -147,7 +151,7 @@ pub async fn forget_in_recharge(conn: &mut Conn, method: &MethodRow, now: Time) 
     Ok(())
 }
 
-pub async fn remove(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
+pub async fn delete(conn: &mut Conn, id: PaymentMethodId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM payment_methods WHERE id = $1"), params![id]).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Saved cards over the wire.
+//! Request and response types of saved cards.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,16 +7,24 @@ use super::store::MethodRow;
 use platform::outside::payments::Brand;
 use values::{Change, PaymentMethodId, Rfc3339, Text};
 
+/// A saved card, stored at the payment provider.
 #[derive(Serialize, JsonSchema)]
 pub struct PaymentMethod {
+    /// Id of the saved card.
     pub id: PaymentMethodId,
+    /// Card brand.
     pub brand: Brand,
+    /// Last four digits of the card number.
     #[schemars(length(equal = 4))]
     pub last4: String,
+    /// Month in which the card expires, from 1 to 12.
     #[schemars(range(min = 1, max = 12))]
     pub exp_month: i64,
+    /// Year in which the card expires, with four digits.
     pub exp_year: i64,
+    /// Whether this is the default card of the account.
     pub is_default: bool,
+    /// When the card was saved (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -27,26 +35,29 @@ impl From<MethodRow> for PaymentMethod {
     }
 }
 
+/// A card to save at the provider's checkout.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaymentMethodCreateRequest {
-    /// Where the payer goes after the checkout: an address of an origin that the carrier allows.
+    /// URL to send the payer to after the checkout; its origin must be one that the operator allows.
     pub return_url: Text<1, 2000>,
 }
 
+/// A checkout at which a card is entered; nothing is charged.
 #[derive(Serialize, JsonSchema)]
 pub struct PaymentMethodCreateResponse {
-    /// Where the card is shown; open it in a browser. Open for a day.
+    /// Checkout page to open in a browser; it expires after 24 hours.
     #[schemars(url)]
     pub checkout_url: String,
-    /// The provider's name for the checkout.
+    /// The payment provider's order id of the checkout.
     pub order_id: String,
 }
 
+/// Changes to a saved card; omitted fields stay as they are.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaymentMethodUpdate {
-    /// True takes the place of the default before; the default itself cannot be unset.
+    /// True makes this card the default instead of the current one; false is refused for the default card.
     #[serde(default)]
     pub is_default: Change<bool>,
 }

@@ -1,9 +1,9 @@
-//! Payments as the team sees them, and sending them back.
+//! Payments as the team sees them (`/admin/payments`), and their refunds.
 //!
-//! A refund goes claim, call, finish. Claiming counts it against the payment and holds its money, in one transaction
-//! under the payment's lock, so that ten at once cannot return more than was paid or than the customer still has. Then
-//! the provider is asked, under the refund's id. What it says finishes the refund: the hold becomes a charge, or is let
-//! go and counts no more. A crash in between leaves a claimed refund, which the poller finishes.
+//! A refund is claimed, sent, then finished. Claiming counts it against the payment and holds its money in the ledger,
+//! in one transaction under the payment's lock, so that concurrent refunds cannot return more than was paid or than the
+//! customer still has. Then the provider is called under the refund's id. Its answer finishes the refund: the hold is
+//! captured, or released and no longer counted. After a crash in between, the poll job finishes the claimed refund.
 
 mod store;
 mod types;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentRow};
-use super::topups::{Position, position, resume};
+use super::topups::{PaymentCursor, cursor, start_after};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::idempotency::Mark;
@@ -31,12 +31,15 @@ use store::{RefundRow, RefundStatus};
 use types::{AdminPayment, AdminRefundCreate};
 use values::{Money, PaymentId, RefundId, Time, UserId};
 
-/// How long money is held for a refund that the provider does not decide on.
-const HELD_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long money is held for a refund that the provider has not decided on.
+const HOLD_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<AdminPayment>, Problem> {
-    let rows = payments::list(&mut ctx, resume(listing.after), listing.fetch()).await?;
-    listing.page(rows, position, AdminPayment::from)
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, PaymentCursor>,
+) -> Result<Page<AdminPayment>, Problem> {
+    let rows = payments::list_all(&mut ctx, start_after(listing.after), listing.fetch()).await?;
+    listing.page(rows, cursor, AdminPayment::from)
 }
 
 pub async fn create(
@@ -60,29 +63,29 @@ pub async fn create(
     ctx.note("refund_id", refund.id.to_string());
     let state = match refund.status {
         RefundStatus::Pending => send(app, &refund, &payment).await.map_err(|error| {
-            tracing::warn!(%error, request_id = ctx.request_id, "the payment provider sent nothing back");
-            Problem::unavailable("The payment provider does not answer; try again with the same Idempotency-Key.")
+            tracing::warn!(%error, request_id = ctx.request_id, "payment provider did not accept the refund request");
+            Problem::unavailable("The payment provider does not respond. Try again with the same Idempotency-Key.")
         })?,
-        // It has ended, and the provider is asked no more: it might send now what counts as refused.
+        // Do not call the provider again: it might now make a refund that we have recorded as failed.
         RefundStatus::Completed => RefundState::Completed,
         RefundStatus::Failed => RefundState::Failed,
     };
-    let verdict = Verdict { app: app.clone(), id: refund.id, payment_id, state, now };
+    let result = RefundResult { app: app.clone(), id: refund.id, payment_id, state, now };
     if state == RefundState::Failed {
-        app.db.tx(verdict, |conn, verdict| Box::pin(finish(conn, verdict))).await?;
-        return Err(Problem::state_conflict("The payment provider refuses this refund; the money stays with us."));
+        app.db.tx(result, |conn, result| Box::pin(finish(conn, result))).await?;
+        return Err(Problem::state_conflict("The payment provider rejected this refund. No money was moved."));
     }
-    ctx.commit(verdict, |tx, verdict| {
+    ctx.commit(result, |tx, result| {
         Box::pin(async move {
-            finish(tx, verdict).await?;
-            let payment = payments::find(tx, verdict.payment_id).await?.ok_or_else(Problem::not_found)?;
+            finish(tx, result).await?;
+            let payment = payments::find(tx, result.payment_id).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(payment.into()))
         })
     })
     .await
 }
 
-/// A refund to be.
+/// A refund to claim.
 struct Claim {
     ctx: RequestCtx,
     id: RefundId,
@@ -94,21 +97,24 @@ struct Claim {
     now: Time,
 }
 
-/// Counts a refund against its payment and holds its money, or finds what the same request claimed before.
+/// Counts a refund against its payment and holds its money, or finds the one that the same request claimed before.
 async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, PaymentRow), Problem> {
     let payment = payments::lock(conn, claim.payment_id).await?;
     let payment = payment.filter(|payment| payment.amount.is_some()).ok_or_else(Problem::not_found)?;
     claim.ctx.about(payment.account_id);
-    if let Some(known) = store::claimed(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
+    if let Some(known) = store::find_by_key(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
         claim.mark.expect_same(&known.request_digest)?;
         return Ok((known, payment));
     }
     if payment.provider != claim.provider {
-        return Err(Problem::state_conflict(format!("The payment went through {}.", payment.provider)));
+        return Err(Problem::state_conflict(format!(
+            "The payment was made through {}, which is not the configured provider. Refund it there.",
+            payment.provider
+        )));
     }
-    let amount = refundable(&payment, claim.request.amount)?;
+    let amount = refund_amount(&payment, claim.request.amount)?;
     if !payments::add_refunded(conn, payment.id, amount.nanos(), claim.now).await? {
-        return Err(Problem::internal("a refund that fits its payment was not counted"));
+        return Err(Problem::internal("a refund within the paid amount was not counted"));
     }
     let refund = RefundRow {
         id: claim.id,
@@ -124,18 +130,18 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
     };
     store::insert(conn, &refund).await?;
     if !claim.request.allow_negative {
-        let (reference, until) = (refund.id.to_string(), claim.now.plus(HELD_FOR));
+        let (reference, until) = (refund.id.to_string(), claim.now.plus(HOLD_TTL));
         let (account, kind) = (payment.account_id, Kind::Refund);
         let hold = NewHold { account, kind, reference: &reference, amount, until };
-        set_aside(conn, &hold, claim.now).await?;
+        hold_amount(conn, &hold, claim.now).await?;
     }
     Ok((refund, payment))
 }
 
-/// Holds the money of a refund, if the customer has as much. Credit that it has with us is none that could be sent back.
-async fn set_aside(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(), Problem> {
+/// Holds the money of a refund, if the customer has it. A credit line does not count: it is not money to send back.
+async fn hold_amount(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(), Problem> {
     let (required, none) = (hold.amount, Money::zero(hold.amount.currency()));
-    let taken = match ledger::hold(conn, hold, now).await {
+    let held = match ledger::hold(conn, hold, now).await {
         Ok(_) => required,
         Err(LedgerError::Insufficient { .. }) => none,
         Err(error) => return Err(error.into()),
@@ -143,50 +149,57 @@ async fn set_aside(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(),
     let balance = ledger::balance(conn, hold.account, required.currency()).await?;
     let minimum = balance.minimum.nanos().max(0);
     let left = balance.current.nanos().saturating_sub(balance.held.nanos()).saturating_sub(minimum);
-    if taken == required && left >= 0 {
+    if held == required && left >= 0 {
         return Ok(());
     }
-    let available = Money::from_nanos(left.saturating_add(taken.nanos()), required.currency());
+    let available = Money::from_nanos(left.saturating_add(held.nanos()), required.currency());
     let detail = format!(
-        "The refund takes {required}, and the customer has {available} left. \
+        "The refund needs {required}, but the customer has {available} available. \
          Refund no more than that, or send allow_negative: true."
     );
     Err(Problem::balance_short(required, available, detail))
 }
 
-/// What is to go back: what was asked for, or all that is left, if as much is left.
-fn refundable(payment: &PaymentRow, asked: Option<Money>) -> Result<Money, Problem> {
+/// The amount to refund: the requested one, or all that was not refunded yet.
+fn refund_amount(payment: &PaymentRow, requested: Option<Money>) -> Result<Money, Problem> {
     let paid = payment.money().ok_or_else(Problem::not_found)?;
     if payment.status != PaymentStatus::Completed {
         let status = payment.status;
-        return Err(Problem::state_conflict(format!("The payment is {status}; only a completed one can be refunded.")));
+        return Err(Problem::state_conflict(format!(
+            "The payment is {status}. Only a completed payment can be refunded."
+        )));
     }
     let left = Money::from_nanos(paid.nanos() - payment.refunded, paid.currency());
-    let amount = asked.unwrap_or(left);
+    let amount = requested.unwrap_or(left);
     if amount.currency() != paid.currency() {
-        return Err(Problem::invalid("amount.currency", format!("must be the payment's, {}", paid.currency())));
+        return Err(Problem::invalid(
+            "amount.currency",
+            format!("must be the currency of the payment, {}", paid.currency()),
+        ));
     }
-    if asked.is_some() && (!amount.is_positive() || Money::from_minor(amount.minor(), amount.currency()) != Ok(amount))
+    if requested.is_some()
+        && (!amount.is_positive() || Money::from_minor(amount.minor(), amount.currency()) != Ok(amount))
     {
         return Err(Problem::invalid("amount", "must be a positive amount without fractions of the minor unit"));
     }
     if !left.is_positive() || amount.nanos() > left.nanos() {
-        return Err(Problem::state_conflict(format!("Only {left} of this payment is left to be refunded.")));
+        return Err(Problem::state_conflict(format!("Only {left} of this payment is left to refund.")));
     }
     Ok(amount)
 }
 
-/// Asks the provider, which sends the money back once however often it is asked.
+/// Has the provider make the refund. It is identified by the refund's id, so repeating the request has no second
+/// effect.
 async fn send(app: &App, refund: &RefundRow, payment: &PaymentRow) -> Result<RefundState, ProviderError> {
     let (Some(order_id), Some(paid)) = (&payment.provider_order_id, payment.money()) else {
-        return Err(ProviderError(format!("{} has no order", payment.id)));
+        return Err(ProviderError(format!("payment {} has no order", payment.id)));
     };
     let amount = Money::from_nanos(refund.amount, paid.currency());
     Ok(app.payments.refund(order_id, amount, &refund.id.to_string()).await?.state)
 }
 
-/// What the provider said of a refund.
-struct Verdict {
+/// The provider's answer to a refund.
+struct RefundResult {
     app: App,
     id: RefundId,
     payment_id: PaymentId,
@@ -194,23 +207,23 @@ struct Verdict {
     now: Time,
 }
 
-/// Ends a refund once; answers whether this did.
-async fn finish(conn: &mut Conn, verdict: &Verdict) -> Result<bool, Problem> {
-    let now = verdict.now;
-    // In the order of claiming, so that nobody waits for each other.
-    let payment = payments::lock(conn, verdict.payment_id).await?.ok_or_else(Problem::not_found)?;
-    let refund = store::lock(conn, verdict.id).await?.ok_or_else(Problem::not_found)?;
+/// Finishes a refund; false when it is not decided yet or was finished before.
+async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem> {
+    let now = result.now;
+    // The same lock order as in claiming, to avoid deadlocks.
+    let payment = payments::lock(conn, result.payment_id).await?.ok_or_else(Problem::not_found)?;
+    let refund = store::lock(conn, result.id).await?.ok_or_else(Problem::not_found)?;
     let paid = payment.money().ok_or_else(Problem::not_found)?;
     if refund.status != RefundStatus::Pending {
         return Ok(false);
     }
     let (amount, reference) = (Money::from_nanos(refund.amount, paid.currency()), refund.id.to_string());
-    let status = match verdict.state {
+    let status = match result.state {
         RefundState::Pending => return Ok(false),
         RefundState::Completed => {
             let entry = Entry::charge(payment.account_id, Kind::Refund, reference, &[(Book::Clearing, amount)])?;
             let entry = entry.noting(&refund.reason).by(refund.requested_by);
-            ledger::capture(conn, verdict.app.entropy, &entry, now).await?;
+            ledger::capture(conn, result.app.entropy, &entry, now).await?;
             RefundStatus::Completed
         }
         RefundState::Failed => {
@@ -219,35 +232,35 @@ async fn finish(conn: &mut Conn, verdict: &Verdict) -> Result<bool, Problem> {
             RefundStatus::Failed
         }
     };
-    store::end(conn, refund.id, status, now).await?;
+    store::finish(conn, refund.id, status, now).await?;
     Ok(true)
 }
 
-/// Finishes the refunds that a crash or a slow provider left.
+/// Finishes pending refunds that a crash or a slow provider left.
 pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError> {
-    let due = store::due(&mut *app.db.read().await?, now, batch).await?;
+    let due = store::list_due(&mut *app.db.read().await?, now, batch).await?;
     for refund in due {
-        if let Err(reason) = finish_later(app, &refund, now).await {
-            tracing::warn!(refund = %refund.id, reason, "could not finish a refund");
+        if let Err(reason) = finish_one(app, &refund, now).await {
+            tracing::warn!(refund = %refund.id, reason, "refund poll failed");
         }
         let again = next_poll(refund.created_at, now);
-        let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::poll_later(conn, *id, *again)));
+        let later = app.db.tx((refund.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
         later.await?;
     }
     Ok(())
 }
 
-async fn finish_later(app: &App, refund: &RefundRow, now: Time) -> Result<(), String> {
+async fn finish_one(app: &App, refund: &RefundRow, now: Time) -> Result<(), String> {
     let payment = payments::find(&mut *app.db.read().await.map_err(text)?, refund.payment_id).await.map_err(text)?;
     let payment = payment.filter(|payment| payment.provider == app.payments.provider());
-    let payment = payment.ok_or("it belongs to another provider")?;
+    let payment = payment.ok_or("the payment belongs to another provider")?;
     let state = send(app, refund, &payment).await.map_err(text)?;
-    let verdict = Verdict { app: app.clone(), id: refund.id, payment_id: payment.id, state, now };
-    let work = (verdict, audit_entry(refund, &payment, state));
-    let finished = app.db.tx(work, |conn, (verdict, entry)| {
+    let result = RefundResult { app: app.clone(), id: refund.id, payment_id: payment.id, state, now };
+    let work = (result, audit_entry(refund, &payment, state));
+    let finished = app.db.tx(work, |conn, (result, entry)| {
         Box::pin(async move {
-            if finish(conn, verdict).await? {
-                audit::append(conn, &verdict.app.keys, verdict.app.entropy, verdict.now, entry).await?;
+            if finish(conn, result).await? {
+                audit::append(conn, &result.app.keys, result.app.entropy, result.now, entry).await?;
             }
             Ok::<_, Problem>(())
         })

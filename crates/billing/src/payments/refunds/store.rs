@@ -1,4 +1,4 @@
-//! The refunds.
+//! SQL of refunds.
 
 use uuid::Uuid;
 
@@ -6,9 +6,9 @@ use db::{Conn, DbError, params, row, sql};
 use values::{PaymentId, RefundId, Time, UserId, text_enum};
 
 text_enum! {
-    /// Where a refund stands.
+    /// Status of a refund.
     pub enum RefundStatus {
-        /// Claimed; the provider has not decided.
+        /// Claimed, but not decided by the provider.
         Pending = "pending",
         Completed = "completed",
         Failed = "failed",
@@ -55,8 +55,8 @@ pub async fn insert(conn: &mut Conn, refund: &RefundRow) -> Result<(), DbError> 
     Ok(())
 }
 
-/// The refund that this request of this user claimed.
-pub async fn claimed(
+/// The refund that a request of this user with this key claimed.
+pub async fn find_by_key(
     conn: &mut Conn,
     payment: PaymentId,
     user: UserId,
@@ -73,13 +73,13 @@ pub async fn claimed(
     .await
 }
 
-/// The refund, which nobody else can change before we commit.
+/// The refund, locked until the transaction ends.
 pub async fn lock(conn: &mut Conn, id: RefundId) -> Result<Option<RefundRow>, DbError> {
     conn.opt(sql!("SELECT ", RefundRow::COLS, " FROM refunds WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
-/// Ends a refund: the provider is asked no more.
-pub async fn end(conn: &mut Conn, id: RefundId, status: RefundStatus, now: Time) -> Result<(), DbError> {
+/// Sets the final status and stops polling.
+pub async fn finish(conn: &mut Conn, id: RefundId, status: RefundStatus, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE refunds SET status = $2, poll_at = NULL, updated_at = $3 WHERE id = $1"),
         params![id, status, now],
@@ -88,8 +88,8 @@ pub async fn end(conn: &mut Conn, id: RefundId, status: RefundStatus, now: Time)
     Ok(())
 }
 
-/// The refunds to ask the provider for.
-pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<RefundRow>, DbError> {
+/// Refunds whose next poll is due.
+pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<RefundRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -101,7 +101,7 @@ pub async fn due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<RefundRow
     .await
 }
 
-pub async fn poll_later(conn: &mut Conn, id: RefundId, at: Time) -> Result<(), DbError> {
+pub async fn set_poll_at(conn: &mut Conn, id: RefundId, at: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE refunds SET poll_at = $2 WHERE id = $1 AND poll_at IS NOT NULL"), params![id, at]).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Payments and refunds as the team sends and sees them.
+//! Request and response types of `/admin/payments`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,27 +9,33 @@ use super::super::store::PaymentRow;
 use values::{Currency, Money, PaymentId, Rfc3339, Text, text_enum};
 
 text_enum! {
-    /// Where a payment stands for the team.
+    /// Status of a payment; `refunded` means in full, `failed` that it was declined, cancelled or expired.
     pub enum AdminPaymentStatus {
         Pending = "pending",
         Completed = "completed",
-        /// Nothing of it is left.
+        /// Refunded in full.
         Refunded = "refunded",
-        /// Declined, given up or expired.
+        /// Declined, cancelled or expired.
         Failed = "failed",
     }
 }
 
+/// A payment of a customer, as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminPayment {
+    /// Id of the payment.
     pub id: PaymentId,
+    /// Account that pays.
     pub customer_id: Uuid,
+    /// Amount of the payment.
     pub amount: Money,
-    /// What went back to the customer, or is on its way.
+    /// Amount refunded so far, including refunds that the provider has not completed.
     pub refunded: Money,
+    /// Status of the payment.
     pub status: AdminPaymentStatus,
-    /// Null until the provider has answered.
+    /// The payment provider's order id; null until the provider has opened an order.
     pub provider_order_id: Option<String>,
+    /// When the payment was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -54,14 +60,16 @@ impl From<PaymentRow> for AdminPayment {
     }
 }
 
+/// A refund of a completed payment.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRefundCreate {
+    /// Why the payment is refunded; stored as the note of the ledger transaction.
     pub reason: Text<1, 300>,
-    /// Left out, all that is left goes back.
+    /// Amount to refund, in the currency of the payment; if omitted, all that was not refunded yet.
     #[serde(default)]
     pub amount: Option<Money>,
-    /// Whether the customer's balance may fall below what it must keep.
+    /// Whether the refund may take the customer's balance below its minimum.
     #[serde(default)]
     pub allow_negative: bool,
 }

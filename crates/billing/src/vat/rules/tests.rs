@@ -24,13 +24,13 @@ fn owes(buyer: &Buyer, category: Category) {
 }
 
 #[test]
-fn an_end_user_at_home_pays_the_home_rate() {
+fn a_domestic_customer_pays_the_home_rate() {
     owes(&buyer("NL", "", VatStatus::NotVerified), Category::Standard);
     owes(&buyer("NL", "NL123456782B90", VatStatus::Valid), Category::Standard);
 }
 
 #[test]
-fn a_telecom_reseller_at_home_is_charged_in_reverse_once_its_id_is_valid() {
+fn a_domestic_reseller_with_a_valid_id_gets_reverse_charge() {
     for (status, category) in [(VatStatus::Valid, Category::ReverseCharge), (VatStatus::Pending, Category::Standard)] {
         owes(&Buyer { is_reseller: true, ..buyer("NL", "NL123456782B90", status) }, category);
     }
@@ -38,14 +38,14 @@ fn a_telecom_reseller_at_home_is_charged_in_reverse_once_its_id_is_valid() {
 }
 
 #[test]
-fn a_business_elsewhere_in_the_union_is_charged_in_reverse() {
+fn an_eu_business_with_a_valid_id_gets_reverse_charge() {
     owes(&buyer("DE", "DE136695976", VatStatus::Valid), Category::ReverseCharge);
     owes(&buyer("GR", "EL094259216", VatStatus::Valid), Category::ReverseCharge);
     owes(&buyer("MC", "FR40303265045", VatStatus::Valid), Category::ReverseCharge);
 }
 
 #[test]
-fn whoever_elsewhere_in_the_union_has_no_valid_id_pays_the_home_rate() {
+fn an_eu_customer_without_a_valid_id_pays_the_home_rate() {
     for &status in VatStatus::ALL {
         if !matches!(status, VatStatus::Valid | VatStatus::Exempt) {
             owes(&buyer("DE", "DE136695976", status), Category::Standard);
@@ -55,12 +55,12 @@ fn whoever_elsewhere_in_the_union_has_no_valid_id_pays_the_home_rate() {
 }
 
 #[test]
-fn an_id_of_the_home_country_is_an_establishment_there() {
+fn a_home_country_vat_id_means_an_establishment_there() {
     owes(&buyer("DE", "NL123456782B90", VatStatus::Valid), Category::Standard);
 }
 
 #[test]
-fn beyond_the_union_there_is_no_vat() {
+fn customers_outside_the_eu_pay_no_vat() {
     for country in ["US", "GB", "CH", "NO"] {
         owes(&buyer(country, "", VatStatus::NotVerified), Category::OutsideScope);
     }
@@ -68,18 +68,18 @@ fn beyond_the_union_there_is_no_vat() {
 }
 
 #[test]
-fn whose_country_is_unknown_pays_the_home_rate() {
+fn a_customer_of_unknown_country_pays_the_home_rate() {
     owes(&buyer("?", "DE136695976", VatStatus::Valid), Category::Standard);
 }
 
 #[test]
-fn whom_the_team_has_exempted_pays_none() {
+fn an_exempt_customer_pays_no_vat() {
     owes(&buyer("NL", "", VatStatus::Exempt), Category::Exempt);
     owes(&buyer("DE", "", VatStatus::Exempt), Category::Exempt);
 }
 
 #[test]
-fn what_the_team_has_decided_goes_before_every_rule() {
+fn the_treatment_set_by_the_team_overrides_the_rules() {
     let decided = |treatment, buyer: Buyer| Buyer { treatment: Some(treatment), ..buyer };
     for country in ["NL", "DE", "US"] {
         for status in [VatStatus::Valid, VatStatus::Exempt, VatStatus::NotVerified] {
@@ -107,7 +107,7 @@ fn verdict() -> impl Strategy<Value = Verdict> {
 
 proptest! {
     #[test]
-    fn vat_is_that_of_wide_integers_rounded_half_away_from_zero(minor in -9_000_000_000i64..9_000_000_000, rate in 0i64..5000) {
+    fn vat_is_rounded_half_away_from_zero(minor in -9_000_000_000i64..9_000_000_000, rate in 0i64..5000) {
         let net = Money::from_minor(minor, Currency::EUR).unwrap();
         let vat = Rate(rate).on(net).unwrap();
         let (twice, exact) = (i128::from(vat.minor()) * 20_000, i128::from(minor) * i128::from(rate) * 2);
@@ -117,14 +117,14 @@ proptest! {
     }
 
     #[test]
-    fn silence_never_makes_an_id_invalid_and_only_an_answer_makes_it_valid(
-        first in status(), words in proptest::collection::vec(verdict(), 1..20),
+    fn only_an_answer_makes_an_id_valid_or_invalid(
+        first in status(), verdicts in proptest::collection::vec(verdict(), 1..20),
     ) {
         let mut current = first;
-        for word in words {
-            let next = heard(current, &word);
-            prop_assert!(current == next || next != VatStatus::Invalid || word == Verdict::Invalid);
-            prop_assert!(current == next || next != VatStatus::Valid || matches!(word, Verdict::Valid(_)));
+        for result in verdicts {
+            let next = after_verdict(current, &result);
+            prop_assert!(current == next || next != VatStatus::Invalid || result == Verdict::Invalid);
+            prop_assert!(current == next || next != VatStatus::Valid || matches!(result, Verdict::Valid(_)));
             prop_assert!(current != VatStatus::Exempt || next == VatStatus::Exempt);
             prop_assert!(next != VatStatus::Exempt || current == VatStatus::Exempt);
             current = next;
@@ -132,29 +132,32 @@ proptest! {
     }
 
     #[test]
-    fn the_next_look_is_in_a_minute_at_the_soonest_and_within_a_month(word in verdict(), failures: i64) {
+    fn the_next_check_is_after_a_minute_and_within_a_month(result in verdict(), failures: i64) {
         let now = Time::from_millis(1_900_000_000_000);
-        match next_check(&word, failures, now) {
-            Some(next) => prop_assert!(next >= now.plus(SOONEST) && next <= now.plus(MONTH)),
-            None => prop_assert_eq!(word, Verdict::Invalid),
+        match next_check(&result, failures, now) {
+            Some(next) => prop_assert!(next >= now.plus(MIN_RETRY_PAUSE) && next <= now.plus(MONTH)),
+            None => prop_assert_eq!(result, Verdict::Invalid),
         }
     }
 }
 
 #[test]
-fn half_a_cent_of_vat_is_a_cent() {
+fn half_a_cent_of_vat_rounds_to_a_cent() {
     let vat = |minor| Rate(2100).on(Money::from_minor(minor, Currency::EUR).unwrap()).unwrap().minor();
     // 21 % of 50 cents is 10.5.
     assert_eq!((vat(50), vat(-50), vat(2), vat(3)), (11, -11, 0, 1));
 }
 
 #[test]
-fn asking_and_proving_make_an_id_pending_unless_it_needs_neither() {
+fn a_check_request_or_evidence_makes_an_id_pending() {
     for &status in VatStatus::ALL {
         match status {
-            VatStatus::Valid => assert_eq!((asked(status), proven(status)), (Some(status), status)),
-            VatStatus::Exempt => assert_eq!((asked(status), proven(status)), (None, status)),
-            _ => assert_eq!((asked(status), proven(status)), (Some(VatStatus::Pending), VatStatus::Pending)),
+            VatStatus::Valid => assert_eq!((after_request(status), after_evidence(status)), (Some(status), status)),
+            VatStatus::Exempt => assert_eq!((after_request(status), after_evidence(status)), (None, status)),
+            _ => assert_eq!(
+                (after_request(status), after_evidence(status)),
+                (Some(VatStatus::Pending), VatStatus::Pending)
+            ),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What the team sees of a customer's papers, and decides about its VAT in place of the rules and of whoever was asked.
+//! The team's side of VAT: read a customer's VAT evidence, and override its VAT status and treatment.
 
 use super::rules::VatTreatment;
-use super::store::ProofRow;
+use super::store::EvidenceRow;
 use super::types::{VatProofDocument, VatProofDocuments};
 use super::{standing_of, store};
 use api::answer::Json;
@@ -15,25 +15,28 @@ use identity::{downloads, onboarding};
 use platform::app::App;
 use values::{AccountId, Change, Time};
 
-/// The papers that a customer handed in, with links to them.
-pub async fn show_proofs(mut ctx: ReadCtx, Path(account): Path<AccountId>) -> Result<Json<VatProofDocuments>, Problem> {
+/// The customer's VAT evidence, with download links.
+pub async fn list_evidence(
+    mut ctx: ReadCtx,
+    Path(account): Path<AccountId>,
+) -> Result<Json<VatProofDocuments>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     ctx.request.about(account);
     let customer = onboarding::prospect(&mut ctx, account).await?.filter(|customer| !customer.is_carrier);
     customer.ok_or_else(Problem::not_found)?;
-    let proofs = store::proofs(&mut ctx, account).await?.into_iter();
-    let linked = |proof: ProofRow| VatProofDocument {
-        id: proof.id,
-        download_url: downloads::link(&app, proof.content_hash, &proof.file_name, &proof.content_type, now),
-        filename: proof.file_name,
-        content_type: proof.content_type,
-        size_bytes: proof.size_bytes,
-        uploaded_at: proof.uploaded_at.into(),
+    let evidence = store::list_evidence(&mut ctx, account).await?.into_iter();
+    let linked = |document: EvidenceRow| VatProofDocument {
+        id: document.id,
+        download_url: downloads::link(&app, document.content_hash, &document.file_name, &document.content_type, now),
+        filename: document.file_name,
+        content_type: document.content_type,
+        size_bytes: document.size_bytes,
+        uploaded_at: document.uploaded_at.into(),
     };
-    Ok(Json(VatProofDocuments { data: proofs.map(linked).collect() }))
+    Ok(Json(VatProofDocuments { data: evidence.map(linked).collect() }))
 }
 
-/// What is decided, and what is left as it is.
+/// The team's decision about a customer's VAT; absent parts stay as they are.
 #[derive(Clone, Default)]
 pub struct Ruling {
     pub status: Change<VatStatus>,
@@ -68,7 +71,7 @@ async fn set_status(
     }
     let is_about_an_id = !matches!(status, VatStatus::NotVerified | VatStatus::Exempt);
     if is_about_an_id && standing.vat_id.is_none() {
-        let detail = format!("The customer has given no VAT id that could be {status}.");
+        let detail = format!("The customer has no VAT id, so the VAT status cannot be {status}.");
         return Err(Problem::state_conflict(detail));
     }
     if !accounts::move_vat_status(conn, account, &standing, status, now).await? {

@@ -1,4 +1,4 @@
-//! The settings and the attempts.
+//! SQL of auto-recharge settings and attempts.
 
 use uuid::Uuid;
 
@@ -6,14 +6,14 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Time, text_enum};
 
 row! {
-    /// Amounts are nanos of the house currency.
+    /// Amounts are nanos of EUR.
     #[derive(Clone, Debug)]
     pub struct Settings {
         pub enabled: bool,
         pub threshold: i64,
         pub recharge_amount: i64,
         pub payment_method_id: Option<Uuid>,
-        /// In a row.
+        /// Declines in a row.
         pub declines: i64,
         pub declined_at: Option<Time>,
     }
@@ -23,7 +23,7 @@ pub async fn settings(conn: &mut Conn, account: AccountId) -> Result<Option<Sett
     conn.opt(sql!("SELECT ", Settings::COLS, " FROM auto_recharges WHERE account_id = $1"), params![account]).await
 }
 
-/// The settings, which nobody changes before we commit; whoever begins or ends an attempt waits here.
+/// The settings, locked until the transaction ends. Starting and ending an attempt takes this lock.
 pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<Option<Settings>, DbError> {
     conn.opt(
         sql!("SELECT ", Settings::COLS, " FROM auto_recharges WHERE account_id = $1 /*pg FOR UPDATE */"),
@@ -68,8 +68,8 @@ row! {
     }
 }
 
-/// The attempt that is under way.
-pub async fn open(conn: &mut Conn, account: AccountId) -> Result<Option<Attempt>, DbError> {
+/// The open attempt of the account.
+pub async fn find_open(conn: &mut Conn, account: AccountId) -> Result<Option<Attempt>, DbError> {
     conn.opt(
         sql!("SELECT ", Attempt::COLS, " FROM recharge_attempts WHERE account_id = $1 AND status = 'open'"),
         params![account],
@@ -77,7 +77,7 @@ pub async fn open(conn: &mut Conn, account: AccountId) -> Result<Option<Attempt>
     .await
 }
 
-pub async fn begin(conn: &mut Conn, attempt: &Attempt) -> Result<(), DbError> {
+pub async fn insert_attempt(conn: &mut Conn, attempt: &Attempt) -> Result<(), DbError> {
     let Attempt { id, account_id, payment_method_id, amount, started_at } = attempt;
     conn.exec(
         sql!(
@@ -90,8 +90,8 @@ pub async fn begin(conn: &mut Conn, attempt: &Attempt) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Ends an attempt; false when it has ended before.
-pub async fn end(conn: &mut Conn, id: Uuid, status: AttemptStatus, now: Time) -> Result<bool, DbError> {
+/// Ends an attempt; false when it was ended before.
+pub async fn end_attempt(conn: &mut Conn, id: Uuid, status: AttemptStatus, now: Time) -> Result<bool, DbError> {
     let ended = conn
         .exec(
             sql!("UPDATE recharge_attempts SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'open'"),
@@ -101,7 +101,7 @@ pub async fn end(conn: &mut Conn, id: Uuid, status: AttemptStatus, now: Time) ->
     Ok(ended == 1)
 }
 
-pub async fn begun_since(conn: &mut Conn, account: AccountId, since: Time) -> Result<i64, DbError> {
+pub async fn count_attempts_since(conn: &mut Conn, account: AccountId, since: Time) -> Result<i64, DbError> {
     let (count,) = conn
         .one(
             sql!("SELECT COUNT(*) FROM recharge_attempts WHERE account_id = $1 AND started_at >= $2"),

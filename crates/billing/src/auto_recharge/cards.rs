@@ -1,20 +1,20 @@
-//! What recharging asks of saved cards, and nothing more.
+//! The part of saved cards that auto-recharge needs.
 
 use std::future::Future;
 
 use uuid::Uuid;
 
-use crate::payments::{self, Charged, NewCharge, PaymentStatus};
+use crate::payments::{self, ChargeOutcome, NewCharge, PaymentStatus};
 use api::problem::Code;
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::JobError;
 use values::{AccountId, Money, PaymentMethodId};
 
-/// A payment that nobody has to be there for.
+/// A charge of a saved card.
 #[derive(Clone, Debug)]
 pub struct Charge {
-    /// The same when we ask again: there is one payment under it.
+    /// Idempotency key: repeating a charge with the same id leads to the same payment.
     pub id: Uuid,
     pub account: AccountId,
     pub payment_method: Uuid,
@@ -23,17 +23,17 @@ pub struct Charge {
 
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// The money is on the balance.
+    /// The money was credited to the balance.
     Paid,
     Declined {
         reason: Option<String>,
     },
-    /// Nobody knows yet.
+    /// The provider has not decided.
     Pending,
 }
 
-impl From<Charged> for Outcome {
-    fn from(charged: Charged) -> Self {
+impl From<ChargeOutcome> for Outcome {
+    fn from(charged: ChargeOutcome) -> Self {
         match charged.status {
             PaymentStatus::Completed => Outcome::Paid,
             PaymentStatus::Pending => Outcome::Pending,
@@ -56,20 +56,20 @@ impl Cards for SavedCards {
         match payments::charge(app, new).await {
             Ok(charged) => Ok(charged.into()),
             Err(problem) if problem.code() == Code::NotFound => {
-                Ok(Outcome::Declined { reason: Some("the card was taken away".into()) })
+                Ok(Outcome::Declined { reason: Some("the card was deleted".into()) })
             }
             Err(problem) => Err(JobError::Failed(format!("{problem:?}"))),
         }
     }
 }
 
-/// What became of the charge of this id.
+/// The outcome of the charge with this id.
 pub async fn outcome(conn: &mut Conn, account: AccountId, id: Uuid) -> Result<Outcome, DbError> {
     Ok(payments::find_charge(conn, account, id).await?.map_or(Outcome::Pending, Outcome::from))
 }
 
 /// Whether the account has saved this card.
-pub async fn is_own(conn: &mut Conn, account: AccountId, card: Uuid) -> Result<bool, DbError> {
+pub async fn is_own_card(conn: &mut Conn, account: AccountId, card: Uuid) -> Result<bool, DbError> {
     let found = payments::find_method(conn, PaymentMethodId::new(card)).await?;
     Ok(found.is_some_and(|method| method.account_id == account))
 }

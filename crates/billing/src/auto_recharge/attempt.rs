@@ -1,8 +1,8 @@
-//! One attempt: decide and write it down, charge the card, write down what came of it.
+//! One auto-recharge attempt: decide and store it, charge the card, record the outcome.
 //!
-//! The card is charged under the attempt's id, outside of any transaction, so whoever finds an attempt that was never
-//! ended asks again and hears of the same payment. A payment that waits is the poller's to finish. Its end leaves a job,
-//! which ends the attempt with it and decides anew.
+//! The card is charged outside of any transaction, with the attempt's id as idempotency key, so a run that finds an
+//! open attempt charges again and gets the same payment. A pending payment is finished by the poll job of `payments`,
+//! which enqueues this job again to end the attempt.
 
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ use values::{AccountId, Money, Time};
 
 pub const ATTEMPT: Kind = Kind::new("recharge.attempt");
 
-/// Has it decided whether this balance refills itself, now or later.
-pub async fn begin(conn: &mut Conn, app: &App, account: AccountId, at: Time) -> Result<(), DbError> {
+/// Enqueues the job that decides whether to charge, to run at this time.
+pub async fn enqueue_attempt(conn: &mut Conn, app: &App, account: AccountId, at: Time) -> Result<(), DbError> {
     let (id, payload) = (app.entropy.uuid(app.clock.now()), json!({ "account_id": account }));
     enqueue(conn, &NewJob { id, kind: ATTEMPT, payload, run_at: at }).await
 }
@@ -34,7 +34,7 @@ pub async fn attempt_job(context: JobContext<App>, payload: Value) -> Result<(),
     attempt(&context.app, &SavedCards, account).await
 }
 
-/// Refills the balance, if that is what is to be done now.
+/// Charges the card if `rules` say so.
 pub async fn attempt(app: &App, cards: &impl Cards, account: AccountId) -> Result<(), JobError> {
     let started = app.db.tx((app.clone(), account, app.clock.now()), |conn, (app, account, now)| {
         Box::pin(start(conn, app, *account, *now))
@@ -51,21 +51,21 @@ pub async fn attempt(app: &App, cards: &impl Cards, account: AccountId) -> Resul
     app.db.tx(input, |conn, (app, attempt, outcome, now)| Box::pin(finish(conn, app, attempt, outcome, *now))).await
 }
 
-/// The attempt to go on with: a new one, or one that nobody has ended.
+/// The attempt to charge for: a new one, or an open one that is due to be resumed.
 async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<Option<Attempt>, JobError> {
-    if let Some(attempt) = store::open(conn, account).await? {
+    if let Some(attempt) = store::find_open(conn, account).await? {
         let outcome = cards::outcome(conn, account, attempt.id).await?;
         finish(conn, app, &attempt, &outcome, now).await?;
     }
     let Some(settings) = store::lock(conn, account).await? else { return Ok(None) };
-    let open = store::open(conn, account).await?;
+    let open = store::find_open(conn, account).await?;
     let situation = Situation {
         enabled: settings.enabled && onboarding::may_be_charged(conn, account).await?,
         balance: ledger::balance(conn, account, CURRENCY).await?.current.nanos(),
         threshold: settings.threshold,
         recharge_amount: settings.recharge_amount,
         open_since: open.as_ref().map(|attempt| attempt.started_at),
-        begun_today: store::begun_since(conn, account, rules::today(now)).await?,
+        attempts_today: store::count_attempts_since(conn, account, rules::day_start(now)).await?,
         declined_at: settings.declined_at.filter(|_| settings.declines > 0),
         now,
     };
@@ -73,15 +73,15 @@ async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Res
         (Decision::Charge(amount), Some(payment_method_id)) => {
             let id = app.entropy.uuid(now);
             let attempt = Attempt { id, account_id: account, payment_method_id, amount, started_at: now };
-            store::begin(conn, &attempt).await?;
+            store::insert_attempt(conn, &attempt).await?;
             Ok(Some(attempt))
         }
         (Decision::Resume, _) => Ok(open),
         (Decision::Wait(until), _) => {
-            begin(conn, app, account, until).await?;
+            enqueue_attempt(conn, app, account, until).await?;
             Ok(None)
         }
-        (Decision::Rest | Decision::Charge(_), _) => Ok(None),
+        (Decision::Nothing | Decision::Charge(_), _) => Ok(None),
     }
 }
 
@@ -91,22 +91,22 @@ async fn finish(conn: &mut Conn, app: &App, attempt: &Attempt, outcome: &Outcome
     match outcome {
         Outcome::Pending => {}
         Outcome::Paid => {
-            if store::end(conn, attempt.id, AttemptStatus::Paid, now).await? {
+            if store::end_attempt(conn, attempt.id, AttemptStatus::Paid, now).await? {
                 (settings.declines, settings.declined_at) = (0, None);
                 store::save(conn, account, &settings, now).await?;
-                dunning::settle(conn, account, dunning::Reason::FailedRecharge).await?;
+                dunning::clear(conn, account, dunning::Reason::FailedRecharge).await?;
             }
         }
         Outcome::Declined { reason } => {
-            if store::end(conn, attempt.id, AttemptStatus::Declined, now).await? {
-                declined(conn, app, attempt, settings, reason.clone(), now).await?;
+            if store::end_attempt(conn, attempt.id, AttemptStatus::Declined, now).await? {
+                record_decline(conn, app, attempt, settings, reason.clone(), now).await?;
             }
         }
     }
     Ok(())
 }
 
-async fn declined(
+async fn record_decline(
     conn: &mut Conn,
     app: &App,
     attempt: &Attempt,
@@ -117,13 +117,13 @@ async fn declined(
     let (account, amount) = (attempt.account_id, Money::from_nanos(attempt.amount, CURRENCY));
     settings.declines = settings.declines.saturating_add(1);
     settings.declined_at = Some(now);
-    let disabled = rules::gives_up(settings.declines);
+    let disabled = rules::switches_off(settings.declines);
     settings.enabled &= !disabled;
     store::save(conn, account, &settings, now).await?;
     dunning::raise(conn, account, dunning::Reason::FailedRecharge, now).await?;
     let payment_method_id = attempt.payment_method_id;
-    let news = RechargeFailed { payment_method_id, amount, reason, disabled };
-    notify(conn, app.entropy, account, &news, now).await?;
+    let notification = RechargeFailed { payment_method_id, amount, reason, disabled };
+    notify(conn, app.entropy, account, &notification, now).await?;
     if disabled && let Some(contact) = accounts::contact(conn, account).await? {
         let to = Addressee::new(&contact.contact_email, &contact.contact_name);
         letters::send(conn, app, &to, &letters::RechargeOff { amount }, now).await?;

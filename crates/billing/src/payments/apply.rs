@@ -1,0 +1,195 @@
+//! Applies the provider's order to a payment, after a webhook, a poll or a charge.
+//!
+//! The payment is locked, so it changes status once and its money is posted to the ledger once, however often the same
+//! order is applied.
+
+use serde_json::{Map, Value, json};
+
+use super::charge;
+use super::methods;
+use super::refunds;
+use super::rules::{PaymentStatus, Purpose, is_expired, needs_polling, next_poll, next_status};
+use super::store::{self, PaymentRow};
+use api::problem::Problem;
+use db::Conn;
+use identity::notifications::{TopupCompleted, TopupFailed, notify};
+use identity::onboarding::{Event, happened};
+use platform::app::App;
+use platform::audit::{self, Actor, Outcome};
+use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::ledger::{self, Book, Entry};
+use platform::outside::payments::{Order, OrderState, ProviderError};
+use values::{PaymentId, Time};
+
+/// Few attempts, since the schedule enqueues it again every minute.
+pub const POLL: Kind = Kind::new("payment.poll").attempts(3);
+
+/// Enqueued when a charge of a saved card has ended.
+pub const CHARGED: Kind = Kind::new("payment.charged");
+
+/// Payments polled in one run.
+const BATCH: i64 = 100;
+
+/// What the provider reports about a payment.
+struct ProviderUpdate {
+    app: App,
+    id: PaymentId,
+    order: Option<Order>,
+    actor: Actor,
+    now: Time,
+}
+
+/// Applies an order to its payment. Orders of other features are ignored.
+pub async fn apply_order(app: &App, order: Order, actor: Actor) -> Result<(), Problem> {
+    let Ok(id) = order.reference.parse() else { return Ok(()) };
+    apply_update(ProviderUpdate { app: app.clone(), id, order: Some(order), actor, now: app.clock.now() }).await
+}
+
+async fn apply_update(update: ProviderUpdate) -> Result<(), Problem> {
+    let app = update.app.clone();
+    app.db.tx(update, |conn, update| Box::pin(apply(conn, update))).await?;
+    app.jobs_waker.notify_one();
+    Ok(())
+}
+
+async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> {
+    let Some(payment) = store::lock(conn, update.id).await? else { return Ok(()) };
+    if let Some(order) = &update.order {
+        store::set_order_id(conn, update.id, &order.id, update.now).await?;
+    }
+    let state = update.order.as_ref().map(|order| order.state);
+    let status = next_status(payment.status, state, payment.created_at, update.now);
+    if !needs_polling(status, state, payment.created_at, update.now) {
+        store::stop_polling(conn, update.id).await?;
+    }
+    if status == payment.status {
+        return Ok(());
+    }
+    let decline = update.order.as_ref().and_then(|order| order.decline.as_deref());
+    store::set_status(conn, update.id, status, decline, update.now).await?;
+    match (status, &update.order) {
+        (PaymentStatus::Completed, Some(order)) => complete(conn, update, &payment, order).await?,
+        (PaymentStatus::Failed | PaymentStatus::Expired, _) => notify_failure(conn, update, &payment, decline).await?,
+        _ => {}
+    }
+    if payment.purpose == Purpose::Recharge {
+        let (id, payload) = (update.app.entropy.uuid(update.now), json!({ "account_id": payment.account_id }));
+        enqueue(conn, &NewJob { id, kind: CHARGED, payload, run_at: update.now }).await?;
+    }
+    let entry = audit_entry(update, &payment, status);
+    audit::append(conn, &update.app.keys, update.app.entropy, update.now, &entry).await?;
+    Ok(())
+}
+
+/// Credits the money to the customer, or saves the card that was entered.
+async fn complete(
+    conn: &mut Conn,
+    update: &ProviderUpdate,
+    payment: &PaymentRow,
+    order: &Order,
+) -> Result<(), Problem> {
+    if order.amount != payment.money() {
+        let (expected, paid) = (payment.money(), order.amount);
+        return Err(Problem::internal(format!("payment {}: expected {expected:?}, paid {paid:?}", payment.id)));
+    }
+    let (app, account, now) = (&update.app, payment.account_id, update.now);
+    let Some(amount) = payment.money() else {
+        return Ok(methods::save(conn, app.entropy, account, payment.provider, order, now).await?);
+    };
+    let note = if payment.purpose == Purpose::Recharge { "Automatic top-up" } else { "Top-up" };
+    let entry = Entry::credit(account, ledger::Kind::Topup, payment.id.to_string(), &[(Book::Clearing, amount)])?;
+    let posted = ledger::credit(conn, app.entropy, &entry.noting(note), now).await?;
+    store::set_balance_after(conn, payment.id, posted.balance_after).await?;
+    let notification =
+        TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };
+    notify(conn, app.entropy, account, &notification, now).await?;
+    happened(conn, account, Event::ToppedUp, now).await
+}
+
+/// Notifies of a failed top-up. Auto-recharge notifies of its own failed charges.
+async fn notify_failure(
+    conn: &mut Conn,
+    update: &ProviderUpdate,
+    payment: &PaymentRow,
+    decline: Option<&str>,
+) -> Result<(), Problem> {
+    if let (Purpose::Topup, Some(amount)) = (payment.purpose, payment.money()) {
+        let notification = TopupFailed { topup_id: payment.id.uuid(), amount, reason: decline.map(str::to_owned) };
+        notify(conn, update.app.entropy, payment.account_id, &notification, update.now).await?;
+    }
+    Ok(())
+}
+
+fn audit_entry(update: &ProviderUpdate, payment: &PaymentRow, status: PaymentStatus) -> audit::Entry {
+    let completed = status == PaymentStatus::Completed;
+    let mut meta = Map::from_iter([("payment_id".to_owned(), Value::from(update.id.to_string()))]);
+    if let Some(amount) = payment.money() {
+        meta.insert("amount".to_owned(), Value::from(amount.to_string()));
+    }
+    audit::Entry {
+        action: match payment.purpose {
+            Purpose::Topup => "topup.settle",
+            Purpose::Recharge => "recharge.settle",
+            Purpose::Card => "payment_method.settle",
+        },
+        account_id: Some(payment.account_id),
+        user_id: None,
+        actor: Some(update.actor),
+        ip: None,
+        user_agent: None,
+        outcome: if completed { Outcome::Success } else { Outcome::Failure },
+        reason: (!completed).then(|| status.as_str().to_owned()),
+        meta,
+    }
+}
+
+/// Polls the provider for payments and refunds whose webhook did not arrive or that a crash interrupted, and expires
+/// payments whose checkout was open for too long.
+pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let (app, now) = (&context.app, context.clock.now());
+    let due = store::list_due(&mut *app.db.read().await?, now, BATCH).await?;
+    for payment in due {
+        if let Err(reason) = poll(app, &payment, now).await {
+            tracing::warn!(payment = %payment.id, reason, "payment poll failed");
+        }
+        let again = next_poll(payment.created_at, now);
+        let later = app.db.tx((payment.id, again), |conn, (id, again)| Box::pin(store::set_poll_at(conn, *id, *again)));
+        later.await?;
+    }
+    refunds::finish_due(app, now, BATCH).await
+}
+
+async fn poll(app: &App, payment: &PaymentRow, now: Time) -> Result<(), String> {
+    // Orders of a provider that is no longer configured cannot be fetched; their payments expire.
+    let order = if payment.provider == app.payments.provider() {
+        fetch_order(app, payment, now).await.map_err(|error| error.to_string())?
+    } else {
+        None
+    };
+    let update = ProviderUpdate { app: app.clone(), id: payment.id, order, actor: Actor::System, now };
+    apply_update(update).await.map_err(|problem| format!("{problem:?}"))
+}
+
+async fn fetch_order(app: &App, payment: &PaymentRow, now: Time) -> Result<Option<Order>, ProviderError> {
+    let late = is_expired(payment.created_at, now);
+    let order = match &payment.provider_order_id {
+        Some(id) => app.payments.order(id).await?,
+        None => app.payments.find(&payment.id.to_string()).await?,
+    };
+    let is_open = order.as_ref().is_none_or(|order| !order.state.is_final());
+    match order {
+        // A charge that was interrupted is sent again, but not after the payment has expired.
+        order if is_open && payment.purpose == Purpose::Recharge && !late => {
+            if !charge::may_charge(app, payment).await? {
+                return Ok(order);
+            }
+            Ok(charge::send_charge(app, payment).await?.or(order))
+        }
+        // Close the checkout before the payment expires, so that a last-moment payer has either paid or cannot.
+        Some(order) if late && order.state == OrderState::Pending => {
+            app.payments.cancel(&order.id).await?;
+            app.payments.order(&order.id).await
+        }
+        order => Ok(order),
+    }
+}

@@ -29,12 +29,18 @@ row! {
     }
 }
 
+/// Internal note about a customer; customers never see it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminNote {
+    /// Id of the note.
     pub id: NoteId,
+    /// Text of the note.
     pub body: Text<1, 5000>,
+    /// Team member who wrote the note.
     pub author_id: UserId,
+    /// Name of that team member.
     pub author_name: String,
+    /// When the note was written (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -45,9 +51,11 @@ impl From<NoteRow> for AdminNote {
     }
 }
 
+/// New note about a customer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoteCreate {
+    /// Text of the note, up to 5000 characters.
     body: Text<1, 5000>,
 }
 

@@ -15,19 +15,28 @@ use db::{Conn, DbError, params, sql};
 use platform::app::App;
 use values::{AccountId, Country, Email, Role, Secret, Text, Time, UserId};
 
+/// The operator's account and its first admin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminBootstrapRequest {
+    /// Legal name of the operator.
     pub legal_name: Text<1, 200>,
+    /// Full name of the first admin.
     pub contact_name: Text<1, 200>,
+    /// Email address with which the first admin signs in.
     pub contact_email: Email,
+    /// Password of the first admin, 12 to 200 characters.
     pub password: Secret<12, 200>,
 }
 
+/// Ids of the account and the admin that were created.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminBootstrapResponse {
+    /// Id of the operator's account.
     pub account_id: AccountId,
+    /// Id of the first admin.
     pub user_id: UserId,
+    /// What to do next, as a sentence.
     pub message: String,
 }
 

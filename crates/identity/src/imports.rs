@@ -15,6 +15,7 @@ use platform::outside::files::Content;
 use values::text_enum;
 
 text_enum! {
+    /// Status of an import: `queued`, `running`, `completed`, or `failed` (nothing was imported).
     pub enum ImportStatus {
         Queued = "queued",
         Running = "running",
@@ -23,13 +24,14 @@ text_enum! {
     }
 }
 
-/// Something that is wrong with the file.
+/// Error in an imported file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ImportFault {
-    /// Counted from 1, header included.
+    /// Line number in the file, counted from 1 with the header included.
     pub line: u64,
-    /// Null when the whole line is at fault.
+    /// Name of the column; null when the error concerns the whole line.
     pub column: Option<String>,
+    /// What is wrong.
     pub reason: String,
 }
 

@@ -20,11 +20,16 @@ use db::DbError;
 use store::ManagerRow;
 use values::{Change, Email, Text, Time};
 
+/// Account manager: the operator's contact person for customers.
 #[derive(Serialize, JsonSchema)]
 pub struct AccountManager {
+    /// Id of the account manager.
     pub id: AccountManagerId,
+    /// Full name, as customers see it.
     pub name: Text<1, 100>,
+    /// Email address, as customers see it; unique among account managers.
     pub email: Email,
+    /// Whether customers can be assigned to this account manager and see it.
     pub is_active: bool,
 }
 
@@ -35,20 +40,27 @@ impl From<ManagerRow> for AccountManager {
     }
 }
 
+/// New account manager.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountManagerCreate {
+    /// Full name, as customers see it.
     name: Text<1, 100>,
+    /// Email address, as customers see it; unique among account managers.
     email: Email,
 }
 
+/// Changes to an account manager; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountManagerUpdate {
+    /// Full name, as customers see it.
     #[serde(default)]
     name: Change<Text<1, 100>>,
+    /// Email address, as customers see it; unique among account managers.
     #[serde(default)]
     email: Change<Email>,
+    /// False hides the account manager from its customers and prevents new assignments.
     #[serde(default)]
     is_active: Change<bool>,
 }

@@ -39,19 +39,30 @@ pub struct Filters {
     to: Option<Rfc3339>,
 }
 
+/// Entry of the audit log.
 #[derive(Serialize, JsonSchema)]
 pub struct AuditLogRow {
+    /// Id of the entry.
     pub id: Uuid,
+    /// When the action ended (Unix milliseconds).
     pub ts: UnixMillis,
+    /// Action, such as `account.update`.
     pub action: String,
+    /// Account that the action concerns; null when there is none.
     pub account_id: Option<AccountId>,
+    /// User who did it; null when nobody was signed in.
     pub user_id: Option<UserId>,
+    /// Kind of actor; null when nobody was signed in.
     pub actor: Option<Actor>,
+    /// IP address of the request; null when there was no request.
     pub ip: Option<String>,
+    /// `User-Agent` header of the request; null when there was none.
     pub user_agent: Option<String>,
+    /// Whether the action succeeded.
     pub outcome: Outcome,
+    /// Problem code of a failure; null after a success.
     pub reason: Option<String>,
-    /// JSON, as text.
+    /// Details of the action as JSON text; null when there are none.
     pub meta: Option<String>,
 }
 

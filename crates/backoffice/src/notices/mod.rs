@@ -15,13 +15,20 @@ use identity::notifications::Severity;
 use store::{NoticeId, NoticeRow, Position};
 use values::{Change, Rfc3339, Text, Time};
 
+/// Announcement to all customers.
 #[derive(Serialize, JsonSchema)]
 pub struct Notice {
+    /// Id of the notice.
     pub id: NoticeId,
+    /// Severity of the notice.
     pub severity: Severity,
+    /// Title, in plain text.
     pub title: Text<1, 200>,
+    /// Body, in plain text.
     pub body: Text<1, 5000>,
+    /// When customers begin to see the notice (RFC 3339, UTC).
     pub starts_at: Rfc3339,
+    /// When customers stop seeing the notice (RFC 3339, UTC); null when it stays until it is deleted.
     pub ends_at: Option<Rfc3339>,
 }
 
@@ -32,29 +39,41 @@ impl From<NoticeRow> for Notice {
     }
 }
 
+/// New announcement to all customers.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoticeCreate {
+    /// Severity of the notice.
     severity: Severity,
+    /// Title, in plain text, up to 200 characters.
     title: Text<1, 200>,
+    /// Body, in plain text, up to 5000 characters.
     body: Text<1, 5000>,
+    /// When customers begin to see the notice (RFC 3339).
     starts_at: Rfc3339,
-    /// After `starts_at`; without it the notice stays until it is taken down.
+    /// When customers stop seeing the notice (RFC 3339), after `starts_at`; without it the notice stays until it is
+    /// deleted.
     #[serde(default)]
     ends_at: Option<Rfc3339>,
 }
 
+/// Changes to a notice; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoticeUpdate {
+    /// Severity of the notice.
     #[serde(default)]
     severity: Change<Severity>,
+    /// Title, in plain text, up to 200 characters.
     #[serde(default)]
     title: Change<Text<1, 200>>,
+    /// Body, in plain text, up to 5000 characters.
     #[serde(default)]
     body: Change<Text<1, 5000>>,
+    /// When customers begin to see the notice (RFC 3339).
     #[serde(default)]
     starts_at: Change<Rfc3339>,
+    /// When customers stop seeing the notice (RFC 3339), after `starts_at`; null keeps it until it is deleted.
     #[serde(default)]
     ends_at: Change<Option<Rfc3339>>,
 }

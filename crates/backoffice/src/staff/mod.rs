@@ -24,16 +24,22 @@ use platform::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
-/// A member of the team, or a user of a customer.
+/// Team member, or user of a customer.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminUser {
+    /// Id of the user.
     pub id: UserId,
+    /// Email address with which the user signs in.
     pub email: Email,
+    /// Full name of the user.
     pub name: String,
+    /// Roles of the user.
     pub roles: Roles,
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Whether signing in takes a code.
+    /// Whether signing in needs a second factor.
     pub has_second_factor: bool,
+    /// When the user was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -44,23 +50,28 @@ impl From<MemberRow> for AdminUser {
     }
 }
 
+/// New team member.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminUserCreate {
+    /// Email address; a magic link is sent to it.
     email: Email,
+    /// Full name.
     name: Text<1, 100>,
-    /// `admin`, `support` or both.
+    /// Roles: `admin`, `support` or both.
     #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Roles,
 }
 
+/// Changes to a team member; any change ends all sessions of the user.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminUserUpdate {
-    /// `admin`, `support` or both.
+    /// Roles: `admin`, `support` or both.
     #[serde(default)]
     #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Change<Roles>,
+    /// Whether the user may sign in.
     #[serde(default)]
     is_active: Change<bool>,
 }

@@ -3,7 +3,8 @@
 use values::text_enum;
 
 text_enum! {
-    /// Whose turn it is.
+    /// Status of a ticket: `open` (the team has not replied yet), `pending_customer` or `pending_team` (whose reply is
+    /// next), `resolved` (a message from the customer reopens it) or `closed` (final).
     pub enum TicketStatus {
         /// Nobody has answered yet.
         Open = "open",
@@ -16,6 +17,7 @@ text_enum! {
 }
 
 text_enum! {
+    /// Priority of a ticket: `low`, `normal` or `high`.
     pub enum Priority {
         Low = "low",
         Normal = "normal",

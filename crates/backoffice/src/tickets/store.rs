@@ -12,7 +12,7 @@ id! {
 }
 
 text_enum! {
-    /// Which side wrote.
+    /// Which side wrote a message: `customer` or `team`.
     pub enum AuthorKind {
         Customer = "customer",
         Team = "team",

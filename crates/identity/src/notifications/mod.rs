@@ -27,15 +27,21 @@ use values::{AccountId, Rfc3339, Time};
 /// Counting further helps nobody.
 const UNREAD_COUNTED: i64 = 1000;
 
+/// Notification to an account; all its users see the same list.
 #[derive(Serialize, JsonSchema)]
 pub struct Notification {
+    /// Id of the notification.
     pub id: NotificationId,
+    /// Code of the notification; clients map it to a text.
     pub code: NotificationCode,
+    /// Severity of the notification.
     pub severity: Severity,
-    /// What there is to say; which fields it has depends on the code.
+    /// Details; the fields depend on `code`.
     #[schemars(schema_with = "codes::payload_schema")]
     pub payload: Value,
+    /// When a user of the account marked it as read (RFC 3339, UTC); null while it is unread.
     pub read_at: Option<Rfc3339>,
+    /// When it happened (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -89,9 +95,10 @@ pub async fn list(
     listing.page(rows, |row| (row.created_at.millis(), row.id), Notification::from)
 }
 
+/// Number of unread notifications.
 #[derive(Serialize, JsonSchema)]
 pub struct UnreadCount {
-    /// Counted up to 1000.
+    /// Unread notifications, counted up to 1000.
     unread: i64,
 }
 
@@ -116,8 +123,10 @@ pub async fn mark_read(
     .await
 }
 
+/// All notification codes.
 #[derive(Serialize, JsonSchema)]
 pub struct NotificationCodes {
+    /// Codes with severity, description and payload schema.
     data: Vec<NotificationKind>,
 }
 
@@ -126,9 +135,10 @@ pub async fn codes(_: ReadCtx) -> Result<Json<NotificationCodes>, Problem> {
     Ok(Json(NotificationCodes { data: catalogue() }))
 }
 
+/// Result of marking all notifications as read.
 #[derive(Serialize, JsonSchema)]
 pub struct ReadAll {
-    /// How many were unread.
+    /// Number of notifications that were unread before.
     read: u64,
 }
 

@@ -7,7 +7,9 @@ use crate::accounts::OnboardingStatus;
 use values::{Country, text_enum};
 
 text_enum! {
-    /// Where a prospect stands in the private beta.
+    /// Status of an account in the private beta: `beta_signup` (signed up), `beta_card_pending` (card verification has
+    /// started), `beta_waitlist` (waits for approval), `beta_approved` (may top up), `beta_declined`, or `live` (KYB is
+    /// approved and the account has topped up).
     pub enum AccountStatus {
         BetaSignup = "beta_signup",
         BetaCardPending = "beta_card_pending",

@@ -15,23 +15,29 @@ use api::problem::Problem;
 use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims, Scope};
 use values::{AccountId, Rfc3339, Role, Text, Time, text_enum};
 
+/// Request for an impersonation token.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminImpersonateRequest {
-    /// Why; the audit log keeps it.
+    /// Why the customer is impersonated; stored in the audit log.
     reason: Text<1, 500>,
 }
 
 text_enum! {
+    /// Scope of an impersonation token: `read_only`.
     pub enum ImpersonationScope {
         ReadOnly = "read_only",
     }
 }
 
+/// Impersonation token.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminImpersonateResponse {
+    /// Access token that reads as the customer; there is no refresh token.
     access_token: String,
+    /// When the token expires (RFC 3339, UTC), 15 minutes after it was issued.
     expires_at: Rfc3339,
+    /// What the token may do.
     scope: ImpersonationScope,
 }
 

@@ -1,4 +1,4 @@
-//! Notes: what the team writes down about a customer, for itself. They are added and never changed.
+//! Internal notes of the team about a customer. They cannot be changed or deleted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct AdminNoteCreate {
     body: Text<1, 5000>,
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list(
     mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
@@ -84,10 +84,10 @@ pub async fn list(
 pub async fn create(
     ctx: RequestCtx,
     Path(account): Path<AccountId>,
-    Body(wanted): Body<AdminNoteCreate>,
+    Body(request): Body<AdminNoteCreate>,
 ) -> Result<Committed<Created<AdminNote>>, Problem> {
     ctx.about(account);
-    ctx.commit((account, wanted.body), |tx, (account, body)| {
+    ctx.commit((account, request.body), |tx, (account, body)| {
         Box::pin(async move {
             let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
             customers::find(tx, *account).await?;

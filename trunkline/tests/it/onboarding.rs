@@ -33,7 +33,7 @@ pub async fn happens(world: &World, session: &Session, event: Event) {
     let account: AccountId = session.account_id.parse().unwrap();
     let app = &world.node.app;
     let moved = app.db.tx((account, event, app.clock.now()), |conn, (account, event, now)| {
-        Box::pin(onboarding::happened(conn, *account, *event, *now))
+        Box::pin(onboarding::apply_event(conn, *account, *event, *now))
     });
     moved.await.unwrap();
 }

@@ -1,13 +1,13 @@
-//! The beta queue over the wire. Times here are Unix seconds.
+//! Request and response types of the beta queue. Times are Unix seconds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::store::Listed;
+use super::store::SignupRow;
 use billing::card_check::{CardStatus, Shown};
 use identity::compliance::{DocumentRow, IntakeRow, IntakeStatus};
 use identity::kyb::KybStatus;
-use identity::onboarding::{AccountStatus, Prospect, TrafficType};
+use identity::onboarding::{AccountStatus, OnboardingAccount, TrafficType};
 use platform::outside::payments::Brand;
 use values::{AccountId, Country, DocKind, E164, Email, KybId, Text, UnixSeconds, text_enum};
 
@@ -84,9 +84,9 @@ pub struct AdminBetaListItem {
     pub created_at: UnixSeconds,
 }
 
-impl From<Listed> for AdminBetaListItem {
-    fn from(listed: Listed) -> Self {
-        let Listed {
+impl From<SignupRow> for AdminBetaListItem {
+    fn from(row: SignupRow) -> Self {
+        let SignupRow {
             id,
             legal_name,
             trading_name,
@@ -98,7 +98,7 @@ impl From<Listed> for AdminBetaListItem {
             card_status,
             traffic_profile_present,
             created_at,
-        } = listed;
+        } = row;
         AdminBetaListItem {
             id,
             legal_name,
@@ -164,23 +164,23 @@ pub struct AdminBetaAccount {
 }
 
 impl AdminBetaAccount {
-    pub fn new(prospect: Prospect, waitlist_position: Option<i64>) -> Self {
+    pub fn new(account: OnboardingAccount, waitlist_position: Option<i64>) -> Self {
         AdminBetaAccount {
-            id: prospect.account_id,
-            legal_name: prospect.company_name,
-            trading_name: prospect.trading_name,
-            country: prospect.country,
-            vat_id: prospect.vat_id,
-            contact_name: prospect.contact_name,
-            contact_email: prospect.contact_email,
-            contact_phone: prospect.contact_phone,
-            status: prospect.beta_status,
+            id: account.account_id,
+            legal_name: account.company_name,
+            trading_name: account.trading_name,
+            country: account.country,
+            vat_id: account.vat_id,
+            contact_name: account.contact_name,
+            contact_email: account.contact_email,
+            contact_phone: account.contact_phone,
+            status: account.beta_status,
             waitlist_position,
-            waitlist_joined_at: prospect.waitlist_joined_at.map(UnixSeconds),
-            reviewer_note: prospect.reviewer_note,
-            expected_volume: prospect.expected_volume,
-            created_at: prospect.created_at.into(),
-            updated_at: prospect.updated_at.into(),
+            waitlist_joined_at: account.waitlist_joined_at.map(UnixSeconds),
+            reviewer_note: account.reviewer_note,
+            expected_volume: account.expected_volume,
+            created_at: account.created_at.into(),
+            updated_at: account.updated_at.into(),
         }
     }
 }

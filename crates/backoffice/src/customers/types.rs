@@ -1,4 +1,4 @@
-//! Customers over the wire.
+//! Request and response types of customers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The dashboards as the team sees them.
+//! Request and response types of the dashboards.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Tickets over the wire.
+//! Request and response types of tickets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@ use api::context::{Committed, RequestCtx};
 use api::input::OptionalBody;
 use api::problem::Problem;
 use db::Conn;
-use identity::onboarding::{self, Event, happened};
+use identity::onboarding::{self, Event, apply_event};
 use platform::outside::payments::{OrderRequest, Payer};
 use values::CardVerificationId;
 
@@ -51,7 +51,7 @@ pub async fn set_up(
         Box::pin(async move {
             let now = tx.ctx.now;
             store::keep_checkout(tx, *id, checkout, now).await?;
-            happened(tx, *account, Event::CardStarted, now).await?;
+            apply_event(tx, *account, Event::CardStarted, now).await?;
             Ok(Created(CardSetupResponse { checkout_url: checkout.checkout_url.clone(), payment_method_id: *id }))
         })
     })
@@ -60,8 +60,8 @@ pub async fn set_up(
 
 /// An account that may not show a card is refused before the provider hears of it.
 async fn begin(conn: &mut Conn, beginning: &Beginning) -> Result<(CardVerificationId, Payer), Problem> {
-    onboarding::must_be_active(conn, beginning.account_id).await?;
-    onboarding::allows(conn, beginning.account_id, Event::CardStarted).await?;
+    onboarding::require_active(conn, beginning.account_id).await?;
+    onboarding::check_event(conn, beginning.account_id, Event::CardStarted).await?;
     let payer = payer(conn, beginning.account_id, beginning.provider).await?;
     let id = store::begin(conn, beginning).await?;
     // Who tries again has a place already, though others may have taken the last one at the same moment.

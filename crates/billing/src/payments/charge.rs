@@ -124,7 +124,7 @@ pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Resu
 /// Whether the card may be charged now. An account that was suspended since it was decided is left alone; a payment
 /// that waits for it expires as any other.
 pub(super) async fn may_be_sent(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
-    onboarding::may_be_charged(&mut *app.db.read().await?, payment.account_id).await
+    onboarding::can_be_charged(&mut *app.db.read().await?, payment.account_id).await
 }
 
 /// Asks the provider to charge the card of a payment, unless somebody else is at it. No provider promises that two who

@@ -11,7 +11,7 @@ use super::store::{self, PaymentRow};
 use api::problem::Problem;
 use db::Conn;
 use identity::notifications::{TopupCompleted, TopupFailed, notify};
-use identity::onboarding::{Event, happened};
+use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
@@ -95,7 +95,7 @@ async fn complete(conn: &mut Conn, word: &Word, payment: &PaymentRow, order: &Or
     store::keep_balance(conn, payment.id, posted.balance_after).await?;
     let news = TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };
     notify(conn, app.entropy, account, &news, now).await?;
-    happened(conn, account, Event::ToppedUp, now).await
+    apply_event(conn, account, Event::ToppedUp, now).await
 }
 
 /// A charge of a saved card is told of by who asked for it.

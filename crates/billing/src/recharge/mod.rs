@@ -133,7 +133,7 @@ pub async fn change(
 }
 
 async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) -> Result<Json<AutoRecharge>, Problem> {
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     // Who removes a card meanwhile waits, and then sees that it is needed here.
     accounts::lock(tx, account).await?;
     let before = store::lock(tx, account).await?.unwrap_or(UNTOUCHED);

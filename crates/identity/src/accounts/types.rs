@@ -1,4 +1,4 @@
-//! Accounts over the wire.
+//! Request and response types of accounts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub struct Account {
     pub id: Uuid,
     /// Legal name of the company.
     pub company_name: Text<1, 200>,
-    /// Language of mails and invoices.
+    /// Preferred locale of the account, such as `nl` or `nl-BE`.
     pub locale: Locale,
     /// Address of the company; null until it is set.
     pub postal_address: Option<Address>,
@@ -101,7 +101,7 @@ pub struct Account {
 
 impl From<AccountRow> for Account {
     fn from(row: AccountRow) -> Self {
-        // Named one by one, so that a new column cannot be forgotten here.
+        // Destructured, so that a new column does not compile until it is handled here.
         let AccountRow {
             id,
             company_name,
@@ -141,7 +141,7 @@ pub struct AccountUpdate {
     /// Legal name of the company.
     #[serde(default)]
     company_name: Change<Text<1, 200>>,
-    /// Language of mails and invoices.
+    /// Preferred locale of the account, such as `nl` or `nl-BE`.
     #[serde(default)]
     locale: Change<Locale>,
     /// Address of the company; null removes it.
@@ -163,7 +163,7 @@ impl AccountUpdate {
         postal_address.apply(&mut account.postal_address);
         invoice_address.apply(&mut account.invoice_address);
         if let Change::Set(vat_id) = vat_id {
-            // What was known of another id says nothing about this one.
+            // The status was of the old id.
             if account.vat_id != vat_id {
                 account.vat_status = VatStatus::NotVerified;
             }

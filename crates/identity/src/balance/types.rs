@@ -1,4 +1,4 @@
-//! The balance over the wire.
+//! Request and response types of the balance.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};

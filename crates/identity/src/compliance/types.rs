@@ -1,4 +1,4 @@
-//! Intakes over the wire. Times here are RFC 3339.
+//! Request and response types of intakes. Times are RFC 3339.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

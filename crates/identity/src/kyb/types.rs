@@ -1,4 +1,4 @@
-//! Business verification over the wire. Times here are Unix seconds.
+//! Request and response types of KYB. Times are Unix seconds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! Everything an account can be told of: each code with its severity and what its payload says.
+//! Notification codes, each with its severity and payload.
 //!
-//! A feature that has news adds an entry here and hands [`notify`](super::notify) the struct; code, severity and
-//! payload cannot get mixed up.
+//! To add a notification, add an entry here and pass its struct to [`notify`](super::notify); code and severity follow
+//! from the struct.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -22,47 +22,47 @@ text_enum! {
     }
 }
 
-/// What an account is told of: the payload of one code.
-pub trait News: Serialize {
+/// Payload of one notification code.
+pub trait NotificationPayload: Serialize {
     const CODE: NotificationCode;
     const SEVERITY: Severity;
 }
 
-macro_rules! news {
-    ($($(#[doc = $story:literal])* $name:ident = $code:literal, $severity:ident {
-        $($(#[doc = $about:literal])* $field:ident: $type:ty),* $(,)?
+macro_rules! notifications {
+    ($($(#[doc = $description:literal])* $name:ident = $code:literal, $severity:ident {
+        $($(#[doc = $field_description:literal])* $field:ident: $type:ty),* $(,)?
     })*) => {
         text_enum! {
-            /// What a notification is about.
+            /// Code of a notification; `GET /notifications/codes` describes each.
             pub enum NotificationCode {
-                $($(#[doc = $story])* $name = $code),*
+                $($(#[doc = $description])* $name = $code),*
             }
         }
 
         $(
-            $(#[doc = $story])*
+            $(#[doc = $description])*
             #[derive(Clone, Debug, Serialize, JsonSchema)]
             pub struct $name {
-                $($(#[doc = $about])* pub $field: $type),*
+                $($(#[doc = $field_description])* pub $field: $type),*
             }
 
-            impl News for $name {
+            impl NotificationPayload for $name {
                 const CODE: NotificationCode = NotificationCode::$name;
                 const SEVERITY: Severity = Severity::$severity;
             }
         )*
 
-        /// Every code with what it says, in the order of the declaration.
+        /// All codes, in the order of the declaration.
         pub fn catalogue() -> Vec<NotificationKind> {
             vec![$(NotificationKind {
                 code: NotificationCode::$name,
                 severity: Severity::$severity,
-                description: concat!($($story),*).trim(),
-                payload: stand_alone::<$name>(),
+                description: concat!($($description),*).trim(),
+                payload: inline_schema::<$name>(),
             }),*]
         }
 
-        /// The payload of each code, under the code as its title.
+        /// Schema of any payload: one alternative for each code, with the code as its title.
         pub fn payload_schema(generator: &mut SchemaGenerator) -> Schema {
             let forms: Vec<Value> = vec![$(titled($code, &generator.subschema_for::<$name>())),*];
             json_schema!({ "type": "object", "anyOf": forms })
@@ -84,8 +84,8 @@ pub struct NotificationKind {
     pub payload: Value,
 }
 
-/// A schema that refers to nothing outside of itself.
-fn stand_alone<T: JsonSchema>() -> Value {
+/// A schema without references to other schemas.
+fn inline_schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
@@ -97,7 +97,7 @@ fn titled(code: &str, schema: &Schema) -> Value {
     form
 }
 
-news! {
+notifications! {
     /// The balance fell below the low-balance threshold of the account.
     BalanceLow = "balance.low", Warning {
         /// Current balance.

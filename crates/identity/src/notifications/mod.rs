@@ -1,13 +1,13 @@
-//! Notifications: what an account is told of in the portal. A client finds the words by the code.
+//! Notifications to an account, shown in the portal. Clients map the code to a text.
 //!
-//! A feature that has news calls [`notify`] in the transaction of what happened, with the struct of one of the `codes`.
-//! Everybody of the account sees the same list, and what one has read the others have too. They are kept for 400 days.
+//! Features call [`notify`] in the transaction of what happened, with the struct of one of the `codes`. All users of an
+//! account share one list and its read marks. Notifications are purged after 400 days.
 
 mod codes;
 mod store;
 
 pub use codes::*;
-pub use store::forget;
+pub use store::purge;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ use platform::entropy::Entropy;
 use store::{NotificationId, NotificationRow, Payload};
 use values::{AccountId, Rfc3339, Time};
 
-/// Counting further helps nobody.
-const UNREAD_COUNTED: i64 = 1000;
+/// The unread count stops here.
+const MAX_UNREAD_COUNT: i64 = 1000;
 
 /// Notification to an account; all its users see the same list.
 #[derive(Serialize, JsonSchema)]
@@ -53,19 +53,19 @@ impl From<NotificationRow> for Notification {
     }
 }
 
-/// Tells an account of something, in the transaction it happens in.
-pub async fn notify<N: News + Sync>(
+/// Inserts a notification; call it in the transaction of what happened.
+pub async fn notify<N: NotificationPayload + Sync>(
     conn: &mut Conn,
     entropy: Entropy,
     account: AccountId,
-    news: &N,
+    payload: &N,
     now: Time,
 ) -> Result<(), DbError> {
     let notification = NotificationRow {
         id: NotificationId::new(entropy.uuid(now)),
         code: N::CODE,
         severity: N::SEVERITY,
-        payload: Payload(serde_json::to_value(news).map_err(DbError::other)?),
+        payload: Payload(serde_json::to_value(payload).map_err(DbError::other)?),
         read_at: None,
         created_at: now,
     };
@@ -104,7 +104,7 @@ pub struct UnreadCount {
 
 pub async fn unread_count(mut ctx: ReadCtx) -> Result<Json<UnreadCount>, Problem> {
     let account = ctx.principal()?.account_id;
-    let unread = store::unread(&mut ctx, account, UNREAD_COUNTED).await?;
+    let unread = store::count_unread(&mut ctx, account, MAX_UNREAD_COUNT).await?;
     Ok(Json(UnreadCount { unread }))
 }
 
@@ -116,7 +116,7 @@ pub async fn mark_read(
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            let row = store::read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
+            let row = store::mark_read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(row.into()))
         })
     })
@@ -130,7 +130,7 @@ pub struct NotificationCodes {
     data: Vec<NotificationKind>,
 }
 
-/// Every code there is, for whoever writes a client.
+/// All codes, for authors of clients.
 pub async fn codes(_: ReadCtx) -> Result<Json<NotificationCodes>, Problem> {
     Ok(Json(NotificationCodes { data: catalogue() }))
 }
@@ -147,7 +147,7 @@ pub async fn mark_all_read(ctx: RequestCtx) -> Result<Committed<Json<ReadAll>>, 
     ctx.commit(account, |tx, account| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            Ok(Json(ReadAll { read: store::read_all(tx, *account, now).await? }))
+            Ok(Json(ReadAll { read: store::mark_all_read(tx, *account, now).await? }))
         })
     })
     .await

@@ -1,10 +1,10 @@
-//! Onboarding over the wire. Times here are Unix seconds.
+//! Request and response types of onboarding. Times are Unix seconds.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::rules::AccountStatus;
-use super::store::{Prospect, TrafficProfileRow};
+use super::store::{OnboardingAccount, TrafficProfileRow};
 use values::{AccountId, Change, Country, E164, Email, Secret, Text, UnixSeconds, text_enum};
 
 /// Request for access to the private beta.
@@ -104,16 +104,16 @@ pub struct MyAccountUpdate {
 }
 
 impl MyAccountUpdate {
-    pub fn apply(&self, prospect: &mut Prospect) {
+    pub fn apply(&self, account: &mut OnboardingAccount) {
         let MyAccountUpdate { trading_name, country, contact_name, contact_phone } = self.clone();
         if let Change::Set(name) = trading_name {
-            prospect.trading_name = name.map(Text::into_string);
+            account.trading_name = name.map(Text::into_string);
         }
         if let Change::Set(name) = contact_name {
-            prospect.contact_name = name.into_string();
+            account.contact_name = name.into_string();
         }
-        country.apply(&mut prospect.country);
-        contact_phone.apply(&mut prospect.contact_phone);
+        country.apply(&mut account.country);
+        contact_phone.apply(&mut account.contact_phone);
     }
 }
 

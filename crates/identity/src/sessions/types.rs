@@ -1,4 +1,4 @@
-//! Sessions over the wire.
+//! Request and response types of sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ pub enum SignInResponse {
     TwoFactor(SignInTwoFaRequired),
 }
 
-/// A token as it was handed out. Whether it means anything is for the database to say.
+/// A token as the client sends it; not checked yet.
 pub type OpaqueToken = Text<1, 2048>;
 
 /// Second factor of a sign-in.

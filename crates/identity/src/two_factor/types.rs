@@ -1,4 +1,4 @@
-//! Two-factor over the wire.
+//! Request and response types of 2FA.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use values::Invalid;
 
-/// A code from the authenticator app or from the recovery set.
+/// A TOTP code or a recovery code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Code {
     OneTime(String),

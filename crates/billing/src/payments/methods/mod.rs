@@ -64,7 +64,7 @@ pub async fn create(
 }
 
 async fn admit(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    onboarding::must_be_active(conn, account).await?;
+    onboarding::require_active(conn, account).await?;
     if store::count(conn, account).await? >= AT_MOST {
         return Err(Problem::state_conflict(format!("{AT_MOST} cards are saved already; remove one first.")));
     }
@@ -155,7 +155,7 @@ pub async fn remove(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<
 /// The caller's card, held until the commit together with its others.
 async fn own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let method = store::lock(tx, id).await?;
     method.filter(|method| method.account_id == account).ok_or_else(Problem::not_found)

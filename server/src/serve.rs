@@ -142,7 +142,7 @@ async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            () = tokio::time::sleep(dashboards::EVERY) => {}
+            () = tokio::time::sleep(dashboards::FLUSH_INTERVAL) => {}
         }
         if let Err(error) = dashboards::flush_traffic(&app).await {
             tracing::warn!(%error, "what was answered could not be written down yet");

@@ -20,10 +20,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: sessions::FORGOT_PASSWORD,
             run: |context, payload| Box::pin(sessions::forgot_password_job(context, payload)),
         },
-        JobKind {
-            kind: retention::PURGE,
-            run: |context, payload| Box::pin(retention::purge_job(context, payload)),
-        },
+        JobKind { kind: retention::PURGE, run: |context, payload| Box::pin(retention::purge_job(context, payload)) },
         JobKind {
             kind: maintenance::EXPIRE_HOLDS,
             run: |context, payload| Box::pin(maintenance::expire_holds_job(context, payload)),
@@ -67,7 +64,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: inventory::IMPORT, run: |context, payload| Box::pin(inventory::import_job(context, payload)) },
         JobKind { kind: orders::PROVISION, run: |context, payload| Box::pin(orders::provision_job(context, payload)) },
         JobKind { kind: orders::EXPIRE, run: |context, payload| Box::pin(orders::expire_job(context, payload)) },
-        JobKind { kind: compliance::INTAKE_DECIDED, run: |context, payload| Box::pin(orders::decided_job(context, payload)) },
+        JobKind {
+            kind: compliance::INTAKE_DECIDED,
+            run: |context, payload| Box::pin(orders::decided_job(context, payload)),
+        },
         JobKind { kind: rented::HAND_BACK, run: |context, payload| Box::pin(rented::hand_back_job(context, payload)) },
         JobKind { kind: rented::RENEW, run: |context, payload| Box::pin(rented::renew_job(context, payload)) },
         JobKind {
@@ -90,7 +90,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         },
         JobKind { kind: cdrs::EXPORT, run: |context, payload| Box::pin(cdrs::export_job(context, payload)) },
         JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
-        JobKind { kind: orphaned_files::DELETE, run: |context, payload| Box::pin(orphaned_files::delete_job(context, payload)) },
+        JobKind {
+            kind: orphaned_files::DELETE,
+            run: |context, payload| Box::pin(orphaned_files::delete_job(context, payload)),
+        },
     ])
     .observed_by(|app: &App, run| {
         app.metrics.job(run.kind, run.ending.as_str(), run.took);

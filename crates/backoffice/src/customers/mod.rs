@@ -39,7 +39,8 @@ const SPEND_DAYS: i64 = 30;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
-    /// Search text: id of an account or user, email, number, IP address or network, or the beginnings of words of a name.
+    /// Search text: id of an account or user, email, number, IP address or network, or the beginnings of words of a
+    /// name.
     #[serde(default)]
     q: Option<Text<1, 100>>,
     /// Return customers in this onboarding status only.

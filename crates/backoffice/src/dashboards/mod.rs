@@ -1,8 +1,8 @@
 //! Dashboards of the team: operational (requests, errors, latency) and security (sign-ins, tokens, second factors).
 //!
-//! Every node adds its counters (`platform::traffic`) to table `traffic` every few seconds and when it stops, per minute
-//! and per hour. Audit rows are counted from where the last count ended. So a dashboard reads a few hundred sums, however
-//! much traffic there was.
+//! Every node adds its counters (`platform::traffic`) to table `traffic` every few seconds and when it stops, per
+//! minute and per hour. Audit rows are counted from where the last count ended. So a dashboard reads a few hundred
+//! sums, however much traffic there was.
 
 mod operational;
 mod security;
@@ -21,7 +21,7 @@ use platform::app::App;
 use values::Time;
 
 /// How often a node flushes its counters.
-pub const EVERY: Duration = Duration::from_secs(5);
+pub const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 /// Retention of the sums per minute.
 pub const MINUTES_KEPT_FOR: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Retention of the sums per hour.

@@ -207,7 +207,7 @@ async fn check_documents_complete(conn: &mut Conn, intake: &IntakeRow) -> Result
         return Ok(());
     }
     Err(Problem::state_conflict(format!(
-        "All documents of these required kinds were rejected: {}. Accept one of each, request more, or reject the intake.",
+        "All documents of these required kinds were rejected: {}. Accept one of each, or request more documents.",
         missing.join(", ")
     )))
 }

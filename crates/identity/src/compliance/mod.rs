@@ -1,8 +1,8 @@
 //! Compliance intakes: sets of documents that the team reviews.
 //!
 //! An intake is opened for KYB, or for a number order whose country requires documents. The customer uploads documents
-//! and submits the intake; the team approves it, rejects it or asks for more. All changes go through `lifecycle`, so that
-//! a KYB decision has the same effect whether it is made here or in `kyb`.
+//! and submits the intake; the team approves it, rejects it or asks for more. All changes go through `lifecycle`, so
+//! that a KYB decision has the same effect whether it is made here or in `kyb`.
 //!
 //! - `customer`: `/compliance/intakes` · `admin`: `/admin/compliance/intakes`
 //! - `lifecycle`: open, upload, submit, decide · `rules`: the state table · `notify`: mail and notifications

@@ -1,12 +1,12 @@
 //! Onboarding: from signup through the private beta to a live customer.
 //!
-//! An account has two statuses, beta and onboarding, which `rules` holds as one table. Features report what happened with
-//! [`apply_event`], in the same transaction: it changes the statuses, joins or leaves the waitlist and updates the counts
-//! that the team sees.
+//! An account has two statuses, beta and onboarding, which `rules` holds as one table. Features report what happened
+//! with [`apply_event`], in the same transaction: it changes the statuses, joins or leaves the waitlist and updates the
+//! counts that the team sees.
 //!
-//! Waitlist: an account that joins gets the next ticket, and tickets never change. Its position is the number of tickets
-//! up to its own that still wait, so positions close up when an account leaves. That is a count over the unique index on
-//! `onboardings.waitlist_ticket`, which is fast enough for a waitlist of some ten thousand accounts.
+//! Waitlist: an account that joins gets the next ticket, and tickets never change. Its position is the number of
+//! tickets up to its own that still wait, so positions close up when an account leaves. That is a count over the unique
+//! index on `onboardings.waitlist_ticket`, which is fast enough for a waitlist of some ten thousand accounts.
 //!
 //! - `signup`: `POST /signup`, `POST /beta/signup` · `customer`: `/me/account`, `/me/waitlist`, `/me/traffic-profile`
 

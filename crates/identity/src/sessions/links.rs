@@ -52,7 +52,7 @@ pub async fn reset_password(
             let user = use_link(tx, hash, LinkPurpose::Reset).await?;
             let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
             users::set_password(tx, user.id, password_hash, now).await?;
-            // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
+            // In this order: a challenge or link in concurrent use commits first, and its session ends too.
             two_factor::void_challenges(tx, user.id, now).await?;
             void_links(tx, user.id, now).await?;
             store::end_all_sessions(tx, user.id, now).await?;

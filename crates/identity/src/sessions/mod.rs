@@ -1,8 +1,8 @@
 //! Sign-in and sessions.
 //!
-//! A sign-in opens a session: one device, and the family of refresh tokens that are issued for it. An access token lasts
-//! fifteen minutes and has a row, so that it can be revoked; a refresh token works once and is replaced by the next. A
-//! refresh token that is used twice was copied: the session ends, unless the client only lost the response.
+//! A sign-in opens a session: one device, and the family of refresh tokens that are issued for it. An access token
+//! lasts fifteen minutes and has a row, so that it can be revoked; a refresh token works once and is replaced by the
+//! next. A refresh token that is used twice was copied: the session ends, unless the client only lost the response.
 //!
 //! - `sign_in`: password and second factor · `refresh`: token rotation and sign-out · `links`: magic links and password
 //!   resets · `devices`: `GET /me` and the list of sessions · `impersonate`: read-only tokens for admins

@@ -130,7 +130,7 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
         })
         .await
         .map_err(|error| match error {
-            DbError::Unique(_) => StartError::from("this address belongs to a user already; choose another"),
+            DbError::Unique(_) => StartError::from("a user with this email address exists already; choose another"),
             error => error.into(),
         })?;
     match made {

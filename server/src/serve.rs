@@ -142,9 +142,9 @@ async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            () = tokio::time::sleep(dashboards::EVERY) => {}
+            () = tokio::time::sleep(dashboards::FLUSH_INTERVAL) => {}
         }
-        if let Err(error) = dashboards::write_down(&app).await {
+        if let Err(error) = dashboards::flush_traffic(&app).await {
             tracing::warn!(%error, "what was answered could not be written down yet");
         }
     }
@@ -184,7 +184,7 @@ impl Running {
             finished(task).await;
         }
         // After the last request, so that none is missing.
-        if let Err(error) = dashboards::write_down(&self.app).await {
+        if let Err(error) = dashboards::flush_traffic(&self.app).await {
             tracing::error!(%error, "what was answered in the end could not be written down");
         }
         let _ = self.stop_ops.send(true);

@@ -1,6 +1,6 @@
 //! Every kind of job and every schedule.
 
-use backoffice::{housekeeping, orphans};
+use backoffice::{maintenance, orphaned_files, retention};
 use billing::card_check;
 use billing::low_balance;
 use billing::{auto_recharge, invoices, payments, sandbox, vat, webhooks};
@@ -20,17 +20,14 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             kind: sessions::FORGOT_PASSWORD,
             run: |context, payload| Box::pin(sessions::forgot_password_job(context, payload)),
         },
+        JobKind { kind: retention::PURGE, run: |context, payload| Box::pin(retention::purge_job(context, payload)) },
         JobKind {
-            kind: housekeeping::FORGET,
-            run: |context, payload| Box::pin(housekeeping::forget_job(context, payload)),
+            kind: maintenance::EXPIRE_HOLDS,
+            run: |context, payload| Box::pin(maintenance::expire_holds_job(context, payload)),
         },
         JobKind {
-            kind: housekeeping::EXPIRE_HOLDS,
-            run: |context, payload| Box::pin(housekeeping::expire_holds_job(context, payload)),
-        },
-        JobKind {
-            kind: housekeeping::TELL_AUDIT_HEAD,
-            run: |context, payload| Box::pin(housekeeping::tell_audit_head_job(context, payload)),
+            kind: maintenance::LOG_AUDIT_HEAD,
+            run: |context, payload| Box::pin(maintenance::log_audit_head_job(context, payload)),
         },
         JobKind {
             kind: sandbox::CALL_BACK,
@@ -76,7 +73,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: inventory::IMPORT, run: |context, payload| Box::pin(inventory::import_job(context, payload)) },
         JobKind { kind: orders::PROVISION, run: |context, payload| Box::pin(orders::provision_job(context, payload)) },
         JobKind { kind: orders::EXPIRE, run: |context, payload| Box::pin(orders::expire_job(context, payload)) },
-        JobKind { kind: compliance::DECIDED, run: |context, payload| Box::pin(orders::decided_job(context, payload)) },
+        JobKind {
+            kind: compliance::INTAKE_DECIDED,
+            run: |context, payload| Box::pin(orders::decided_job(context, payload)),
+        },
         JobKind { kind: rented::HAND_BACK, run: |context, payload| Box::pin(rented::hand_back_job(context, payload)) },
         JobKind { kind: rented::RENEW, run: |context, payload| Box::pin(rented::renew_job(context, payload)) },
         JobKind {
@@ -99,7 +99,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         },
         JobKind { kind: cdrs::EXPORT, run: |context, payload| Box::pin(cdrs::export_job(context, payload)) },
         JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
-        JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
+        JobKind {
+            kind: orphaned_files::DELETE,
+            run: |context, payload| Box::pin(orphaned_files::delete_job(context, payload)),
+        },
     ])
     .observed_by(|app: &App, run| {
         app.metrics.job(run.kind, run.ending.as_str(), run.took);
@@ -108,7 +111,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: card_check::POLL },
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
-        Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
+        Schedule { name: "expire_holds", cron: "* * * * *", kind: maintenance::EXPIRE_HOLDS },
         Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
         Schedule { name: "count_peaks_of_calls", cron: "* * * * *", kind: calls::COUNT_PEAKS },
         Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
@@ -126,9 +129,9 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::MARK_PAID },
         Schedule { name: "expire_cdr_exports", cron: "37 * * * *", kind: cdrs::EXPIRE },
-        Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
-        Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
-        Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },
+        Schedule { name: "forget", cron: "17 * * * *", kind: retention::PURGE },
+        Schedule { name: "orphans", cron: "47 3 * * *", kind: orphaned_files::DELETE },
+        Schedule { name: "audit_head", cron: "0 * * * *", kind: maintenance::LOG_AUDIT_HEAD },
     ];
     let waker = app.jobs_waker.clone();
     Runner::new(app.clone(), app.db.clone(), app.clock.clone(), app.entropy, registry, schedules, waker)

@@ -1,13 +1,16 @@
-//! The team's tools: customers, tickets, the beta queue, dashboards, housekeeping.
+//! The team's tools: customers, tickets, the beta queue, dashboards; and the service's own upkeep.
+//!
+//! `retention` purges old rows, `orphaned_files` deletes unreferenced files, `maintenance` has the other upkeep jobs.
 
 pub mod account_managers;
 pub mod audit_log;
 pub mod beta;
 pub mod customers;
 pub mod dashboards;
-pub mod housekeeping;
+pub mod maintenance;
 pub mod notes;
 pub mod notices;
-pub mod orphans;
+pub mod orphaned_files;
+pub mod retention;
 pub mod staff;
 pub mod tickets;

@@ -1,4 +1,4 @@
-//! Notes: what the team writes down about a customer, for itself. They are added and never changed.
+//! Internal notes of the team about a customer. They cannot be changed or deleted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,12 +29,18 @@ row! {
     }
 }
 
+/// Internal note about a customer; customers never see it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminNote {
+    /// Id of the note.
     pub id: NoteId,
+    /// Text of the note.
     pub body: Text<1, 5000>,
+    /// Team member who wrote the note.
     pub author_id: UserId,
+    /// Name of that team member.
     pub author_name: String,
+    /// When the note was written (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -45,13 +51,15 @@ impl From<NoteRow> for AdminNote {
     }
 }
 
+/// New note about a customer.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoteCreate {
+    /// Text of the note, up to 5000 characters.
     body: Text<1, 5000>,
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list(
     mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
@@ -76,10 +84,10 @@ pub async fn list(
 pub async fn create(
     ctx: RequestCtx,
     Path(account): Path<AccountId>,
-    Body(wanted): Body<AdminNoteCreate>,
+    Body(request): Body<AdminNoteCreate>,
 ) -> Result<Committed<Created<AdminNote>>, Problem> {
     ctx.about(account);
-    ctx.commit((account, wanted.body), |tx, (account, body)| {
+    ctx.commit((account, request.body), |tx, (account, body)| {
         Box::pin(async move {
             let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
             customers::find(tx, *account).await?;

@@ -77,6 +77,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0034_peaks",
     "0035_undone_orders",
     "0036_charges_under_way",
+    "0037_waitlist_positions",
 ];
 
 /// Any number that no other program on the same server is likely to lock.

@@ -1,11 +1,12 @@
-//! The first admin: made once, over HTTP with the token the server printed at its first start, or on the command line.
+//! First admin: created once, over HTTP with the token that the server printed at its first start, or by the command
+//! line. The row in `first_admin` makes sure that there is only one.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::accounts::{self, NewAccount, OnboardingStatus};
-use crate::onboarding::{self, AccountStatus, Beginning, Standing};
+use crate::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use crate::users::{self, NewUser};
 use api::answer::Created;
 use api::context::{Committed, RequestCtx};
@@ -15,32 +16,43 @@ use db::{Conn, DbError, params, sql};
 use platform::app::App;
 use values::{AccountId, Country, Email, Role, Secret, Text, Time, UserId};
 
+/// The operator's account and its first admin.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminBootstrapRequest {
+    /// Legal name of the operator.
     pub legal_name: Text<1, 200>,
+    /// Full name of the first admin.
     pub contact_name: Text<1, 200>,
+    /// Email address with which the first admin signs in.
     pub contact_email: Email,
+    /// Password of the first admin, 12 to 200 characters.
     pub password: Secret<12, 200>,
 }
 
+/// Ids of the account and the admin that were created.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminBootstrapResponse {
+    /// Id of the operator's account.
     pub account_id: AccountId,
+    /// Id of the first admin.
     pub user_id: UserId,
+    /// What to do next, as a sentence.
     pub message: String,
 }
 
-/// The header that proves access to the server's console.
-pub struct SetupToken;
+/// `X-Bootstrap-Token` header, which proves access to the server's console.
+pub struct BootstrapToken;
 
-impl Input for SetupToken {
+impl Input for BootstrapToken {
     async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
         let given = inbound.head.headers.get("x-bootstrap-token").map(|value| value.as_bytes()).unwrap_or_default();
         let expected = ctx.app.bootstrap_token.as_bytes();
         match aws_lc_rs::constant_time::verify_slices_are_equal(given, expected) {
-            Ok(()) => Ok(SetupToken),
-            Err(_) => Err(Problem::forbidden("X-Bootstrap-Token is not the token that the server printed.")),
+            Ok(()) => Ok(BootstrapToken),
+            Err(_) => Err(Problem::forbidden(
+                "X-Bootstrap-Token is not the token that the server printed at its first start.",
+            )),
         }
     }
 
@@ -55,41 +67,42 @@ impl Input for SetupToken {
 
 pub async fn bootstrap(
     ctx: RequestCtx,
-    _: SetupToken,
+    _: BootstrapToken,
     Body(request): Body<AdminBootstrapRequest>,
 ) -> Result<Committed<Created<AdminBootstrapResponse>>, Problem> {
     if exists(&mut *ctx.app.db.read().await?).await? {
-        return Err(taken());
+        return Err(already_exists());
     }
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
     ctx.commit((request, password_hash), |tx, (request, password_hash)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let made = create(tx, &app, request, password_hash.clone(), now).await.map_err(|error| match error {
+            let created = create(tx, &app, request, password_hash.clone(), now).await.map_err(|error| match error {
                 DbError::Unique(_) => {
-                    Problem::state_conflict("This address belongs to a user already; choose another.")
+                    Problem::state_conflict("A user with this email address exists already. Choose another address.")
                 }
                 error => error.into(),
             })?;
-            let (account_id, user_id) = made.ok_or_else(taken)?;
+            let (account_id, user_id) = created.ok_or_else(already_exists)?;
             tx.ctx.concerns(account_id, user_id, &vec![Role::Admin].into());
-            let message = "The first admin exists; sign in, then set up a second factor.".to_owned();
+            let message = "The first admin was created. Sign in, then set up a second factor.".to_owned();
             Ok(Created(AdminBootstrapResponse { account_id, user_id, message }))
         })
     })
     .await
 }
 
-fn taken() -> Problem {
-    Problem::state_conflict("An admin exists already; bootstrap is only allowed while there is none.")
+fn already_exists() -> Problem {
+    Problem::state_conflict("An admin exists already. Bootstrap is only allowed while there is none.")
 }
 
+/// Whether the first admin exists.
 pub async fn exists(conn: &mut Conn) -> Result<bool, DbError> {
     let found: Option<(i64,)> = conn.opt(sql!("SELECT id FROM first_admin WHERE id = 1"), params![]).await?;
     Ok(found.is_some())
 }
 
-/// Makes the carrier's own account and its first admin; nothing when there is one already.
+/// Creates the operator's account and its first admin; none when there is one already.
 pub async fn create(
     conn: &mut Conn,
     app: &App,
@@ -99,7 +112,7 @@ pub async fn create(
 ) -> Result<Option<(AccountId, UserId)>, DbError> {
     let account_id = AccountId::new(app.entropy.uuid(now));
     let user_id = UserId::new(app.entropy.uuid(now));
-    // Of any number that try at once, the key lets one through.
+    // The primary key lets one of several concurrent attempts through.
     let first = conn
         .exec(
             sql!("INSERT INTO first_admin (id, user_id, created_at) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING"),
@@ -119,8 +132,10 @@ pub async fn create(
         contact_phone: None,
     };
     accounts::insert(conn, &account, now).await?;
-    let standing = Standing { beta: AccountStatus::Live, onboarding: OnboardingStatus::Approved, suspended_from: None };
-    onboarding::begin(conn, account_id, &Beginning { standing, is_carrier: true, expected_volume: None }, now).await?;
+    let state =
+        AccountState { beta: AccountStatus::Live, onboarding: OnboardingStatus::Approved, suspended_from: None };
+    onboarding::insert(conn, account_id, &NewOnboarding { state, is_carrier: true, expected_volume: None }, now)
+        .await?;
     let user = NewUser {
         id: user_id,
         account_id,

@@ -1,4 +1,4 @@
-//! `GET /files/{token}`: the file behind a signed link. The link is the permission; nobody needs to be signed in.
+//! `GET /files/{token}`: the file of a signed link. The link is the permission; no sign-in is needed.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -18,8 +18,8 @@ use platform::outside::files::ContentHash;
 use platform::outside::sniff::FileType;
 use values::Time;
 
-/// How long a link to somebody's paper lives.
-const LINK_LIVES: Duration = Duration::from_secs(5 * 60);
+/// How long a download link is valid, at least.
+const LINK_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 /// Signed token of a download link; it names the file and expires.
 #[derive(JsonSchema)]
@@ -40,8 +40,8 @@ pub async fn download(ctx: ReadCtx, Path(LinkToken(token)): Path<LinkToken>) -> 
     // The connection is not needed while the file streams.
     drop(ctx);
     let link = app.links.verify(&token, now).ok_or_else(Problem::not_found)?;
-    let found = app.files.open_read(&link.hash).await?;
-    let (length, content) = found.ok_or_else(Problem::not_found)?;
+    let file = app.files.open_read(&link.hash).await?;
+    let (length, content) = file.ok_or_else(Problem::not_found)?;
     Ok(Attachment {
         content_type: HeaderValue::from_str(&link.content_type).map_err(Problem::internal)?,
         disposition: HeaderValue::from_str(&content_disposition(&link.file_name)).map_err(Problem::internal)?,
@@ -50,24 +50,24 @@ pub async fn download(ctx: ReadCtx, Path(LinkToken(token)): Path<LinkToken>) -> 
     })
 }
 
-/// Where a paper that somebody handed in can be fetched for a while.
+/// Signed URL of a stored file.
 pub fn link(app: &App, hash: ContentHash, file_name: &str, content_type: &str, now: Time) -> String {
     let token = app.links.sign(&Download {
         hash,
-        file_name: fitting_name(file_name, content_type),
+        file_name: name_with_extension(file_name, content_type),
         content_type: content_type.to_owned(),
-        expires_at: link_ends(now),
+        expires_at: link_expiry(now),
     });
     format!("{}/v1/files/{token}", app.public_url)
 }
 
-/// At least that long, and to a full minute: who looks again soon is shown the same link, and so the same version.
-fn link_ends(now: Time) -> Time {
-    Time::from_seconds(now.plus(LINK_LIVES).seconds() / 60 * 60 + 60)
+/// Rounded up to a full minute, so that a second read within the minute gives the same link and the same ETag.
+fn link_expiry(now: Time) -> Time {
+    Time::from_seconds(now.plus(LINK_LIFETIME).seconds() / 60 * 60 + 60)
 }
 
-/// The name with an ending that tells the truth, so that no program opens the file as something else.
-fn fitting_name(name: &str, content_type: &str) -> String {
+/// The name with an extension that matches the content, so that no program opens the file as something else.
+fn name_with_extension(name: &str, content_type: &str) -> String {
     let extensions = FileType::of_content_type(content_type).map_or(&["bin"][..], FileType::extensions);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     match ending {
@@ -81,11 +81,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_ends_as_its_content_does() {
-        assert_eq!(fitting_name("scan.PDF", "application/pdf"), "scan.PDF");
-        assert_eq!(fitting_name("photo.jpeg", "image/jpeg"), "photo.jpeg");
-        assert_eq!(fitting_name("scan.pdf", "image/png"), "scan.pdf.png");
-        assert_eq!(fitting_name("setup.exe", "application/pdf"), "setup.exe.pdf");
-        assert_eq!(fitting_name("scan", "application/pdf"), "scan.pdf");
+    fn the_extension_of_a_file_name_matches_its_content() {
+        assert_eq!(name_with_extension("scan.PDF", "application/pdf"), "scan.PDF");
+        assert_eq!(name_with_extension("photo.jpeg", "image/jpeg"), "photo.jpeg");
+        assert_eq!(name_with_extension("scan.pdf", "image/png"), "scan.pdf.png");
+        assert_eq!(name_with_extension("setup.exe", "application/pdf"), "setup.exe.pdf");
+        assert_eq!(name_with_extension("scan", "application/pdf"), "scan.pdf");
     }
 }

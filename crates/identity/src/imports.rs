@@ -1,7 +1,7 @@
-//! What imports of tables have in common, whatever they import.
+//! Shared parts of CSV imports: status, errors, and a blocking reader of stored files.
 //!
-//! A table is taken in as a file, and a job reads it later on a thread of its own. It is good as a whole or changes
-//! nothing; what is wrong with it is told with line and column.
+//! An import is uploaded as a file, and a job reads it later on a thread of its own. It is applied as a whole or not at
+//! all; every error names its line and column.
 
 use std::io::{self, Read};
 
@@ -15,6 +15,7 @@ use platform::outside::files::Content;
 use values::text_enum;
 
 text_enum! {
+    /// Status of an import: `queued`, `running`, `completed`, or `failed` (nothing was imported).
     pub enum ImportStatus {
         Queued = "queued",
         Running = "running",
@@ -23,13 +24,14 @@ text_enum! {
     }
 }
 
-/// Something that is wrong with the file.
+/// Error in an imported file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ImportFault {
-    /// Counted from 1, header included.
+    /// Line number in the file, counted from 1 with the header included.
     pub line: u64,
-    /// Null when the whole line is at fault.
+    /// Name of the column; null when the error concerns the whole line.
     pub column: Option<String>,
+    /// What is wrong.
     pub reason: String,
 }
 
@@ -39,45 +41,45 @@ impl From<sheet::Fault> for ImportFault {
     }
 }
 
-/// A file's rows, by its lines: the first is the header.
+/// Number of data rows of a file with this many lines, the first of which is the header.
 pub fn rows_of(lines: u64) -> i64 {
     i64::try_from(lines).unwrap_or(i64::MAX).saturating_sub(1).max(0)
 }
 
-/// Pieces of a file that may wait to be read.
-const WAITING: usize = 16;
+/// Chunks of a file that are buffered for the reader.
+const MAX_BUFFERED_CHUNKS: usize = 16;
 
-/// The file for a thread that may wait, piece by piece.
+/// A blocking reader of a file, for use outside the async runtime.
 pub fn read_blocking(content: Content) -> impl Read + Send {
-    let (pieces, source) = mpsc::channel(WAITING);
-    tokio::spawn(hand_over(content, pieces));
-    Source { pieces: source, piece: Bytes::new() }
+    let (sender, chunks) = mpsc::channel(MAX_BUFFERED_CHUNKS);
+    tokio::spawn(send_chunks(content, sender));
+    ChunkReader { chunks, chunk: Bytes::new() }
 }
 
-async fn hand_over(mut content: Content, pieces: mpsc::Sender<io::Result<Bytes>>) {
-    while let Some(piece) = content.next().await {
-        if pieces.send(piece).await.is_err() {
+async fn send_chunks(mut content: Content, sender: mpsc::Sender<io::Result<Bytes>>) {
+    while let Some(chunk) = content.next().await {
+        if sender.send(chunk).await.is_err() {
             break;
         }
     }
 }
 
-struct Source {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-    piece: Bytes,
+struct ChunkReader {
+    chunks: mpsc::Receiver<io::Result<Bytes>>,
+    chunk: Bytes,
 }
 
-impl Read for Source {
+impl Read for ChunkReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        while self.piece.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.piece = piece?,
+        while self.chunk.is_empty() {
+            match self.chunks.blocking_recv() {
+                Some(chunk) => self.chunk = chunk?,
                 None => return Ok(0),
             }
         }
-        let length = self.piece.len().min(into.len());
+        let length = self.chunk.len().min(into.len());
         if let Some(into) = into.get_mut(..length) {
-            self.piece.copy_to_slice(into);
+            self.chunk.copy_to_slice(into);
         }
         Ok(length)
     }

@@ -1,4 +1,7 @@
-//! Who uses the service: users, sessions, accounts, onboarding, compliance, notifications.
+//! Users, sessions, accounts, onboarding, compliance and notifications.
+//!
+//! `sessions` and `two_factor` sign users in. `onboarding` takes an account from signup to approval, with the documents
+//! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself.
 
 pub mod accounts;
 pub mod balance;

@@ -1,4 +1,4 @@
-//! Users: who signs in. Each belongs to one account; an email belongs to one user.
+//! Table `users`: people who sign in. A user belongs to one account; an email address belongs to one user.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Email, Roles, Time, UserId};
@@ -25,7 +25,7 @@ pub struct NewUser {
     pub password_hash: Option<String>,
 }
 
-/// Makes a user, unless the email has one: false then, and nothing is changed.
+/// Inserts a user; false when the email address has one already.
 pub async fn insert_if_new(conn: &mut Conn, user: &NewUser, now: Time) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -44,8 +44,8 @@ pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> 
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1"), params![id]).await
 }
 
-/// The user, whose password stays as it is until the transaction ends.
-pub async fn find_held(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
+/// The user, with a shared lock: nobody changes it until the transaction ends.
+pub async fn find_locked(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1 /*pg FOR SHARE */"), params![id]).await
 }
 
@@ -53,7 +53,7 @@ pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
 }
 
-/// The first of an account's users who is a customer and nothing else.
+/// The first active user of an account whose only role is `customer`.
 pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Option<User>, DbError> {
     conn.opt(
         sql!(
@@ -66,7 +66,7 @@ pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Optio
     .await
 }
 
-/// Calls whoever signs in with this address by another name.
+/// Changes the name of the user with this email address.
 pub async fn rename(conn: &mut Conn, email: &Email, name: &str, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, now]).await?;
     Ok(())

@@ -18,7 +18,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Lists the user's active sessions, one per signed-in device, newest first; `current` marks the \
                     session of the request. Open to any signed-in user.")
             .who(SignedIn).limit(Limit::Reads).under(tags::CURRENT_USER),
-        delete("/me/sessions/{id}", sessions::end_device, "deleteSession", "Delete session")
+        delete("/me/sessions/{id}", sessions::delete_device, "deleteSession", "Delete session")
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
             .who(SignedIn).limit(Limit::Writes).audit("session.end").under(tags::CURRENT_USER),
@@ -32,7 +32,7 @@ pub fn rows() -> Vec<Endpoint> {
                     only once. From then on sign-in requires a code. Open to any signed-in user.")
             .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm")
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
-        post("/me/2fa/recovery-codes", two_factor::renew_recovery_codes,
+        post("/me/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "regenerateRecoveryCodes", "Regenerate recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once. Requires a one-time or recovery \
                     code. Open to any signed-in user.")
@@ -58,7 +58,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns the prepaid balance, the minimum that must stay on it, and the threshold of the portal's \
                     warning. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::BALANCE),
-        get("/account/ledger", balance::lines, "listLedgerEntries", "List ledger entries")
+        get("/account/ledger", balance::list_ledger, "listLedgerEntries", "List ledger entries")
             .about("Lists every movement of the balance with the balance after it, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::BALANCE),
         get("/account/auto-recharge", auto_recharge::show, "getAutoRecharge", "Get auto-recharge settings")

@@ -31,7 +31,7 @@ pub fn second_factor() -> Vec<Endpoint> {
                     only once. Does the same as `POST /me/2fa/confirm`. Admins only.")
             .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
-        post("/admin/2fa/recovery-codes", two_factor::renew_recovery_codes,
+        post("/admin/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "adminRegenerateRecoveryCodes", "Regenerate an admin's recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once; requires a one-time or recovery \
                     code. Does the same as `POST /me/2fa/recovery-codes`. Admins only.")

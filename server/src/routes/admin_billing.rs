@@ -17,12 +17,12 @@ pub fn balances() -> Vec<Endpoint> {
                     available. Returns the ledger entry. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit.create").idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_BILLING),
-        get("/admin/customers/{id}/balance-limits", balance::limits,
+        get("/admin/customers/{id}/balance-limits", balance::show_limits,
             "getCustomerBalanceLimits", "Get balance limits of a customer")
             .about("Returns the minimum that must stay on a customer's balance and the threshold of its portal's \
                     warning. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
-        put("/admin/customers/{id}/balance-limits", balance::set_limits,
+        put("/admin/customers/{id}/balance-limits", balance::update_limits,
             "setCustomerBalanceLimits", "Set balance limits of a customer")
             .about("Sets the minimum that must stay on a customer's balance and the threshold of its portal's warning. \
                     A minimum below zero gives credit. Admins only.")

@@ -20,7 +20,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns a customer with its status, balance, spend of the last 30 days and VAT decisions. Open to \
                     the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
-        patch("/admin/customers/{id}", customers::change, "updateCustomer", "Update customer")
+        patch("/admin/customers/{id}", customers::update, "updateCustomer", "Update customer")
             .about("Suspends or reinstates a customer, assigns its account manager, or decides its VAT. The customer \
                     is told of a suspension and a reinstatement by notification and mail; calls of a suspended account \
                     are denied. Admins only.")
@@ -60,7 +60,7 @@ pub fn rows() -> Vec<Endpoint> {
                     Admins only.")
             .who(Admin).limit(Limit::Writes).audit("account_manager.create").problems(&[ResourceInUse])
             .under(tags::CUSTOMERS),
-        patch("/admin/account-managers/{id}", account_managers::change,
+        patch("/admin/account-managers/{id}", account_managers::update,
               "updateAccountManager", "Update account manager")
             .about("Changes an account manager's name, email or whether it is active; customers do not see an inactive \
                     one. Admins only.")

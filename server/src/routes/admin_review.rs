@@ -19,7 +19,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns how many accounts there are, how many are pending, and how many were approved or declined \
                     in the last 7 days. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
-        get("/admin/beta/{id}", beta::detail, "getBetaSignup", "Get beta signup")
+        get("/admin/beta/{id}", beta::show, "getBetaSignup", "Get beta signup")
             .about("Returns a beta account with its traffic profile, KYB intake, card status and user emails. Open to \
                     the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
@@ -31,10 +31,10 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Moves an account to `beta_declined` and mails it the reviewer's note. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under(tags::BETA_QUEUE),
 
-        get("/admin/kyb", kyb::list, "adminListKybIntakes", "List KYB intakes of all customers")
+        get("/admin/kyb", kyb::list_all, "adminListKybIntakes", "List KYB intakes of all customers")
             .about("Lists the KYB intakes of all customers, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::KYB_REVIEW),
-        get("/admin/kyb/{id}", kyb::detail, "adminGetKybIntake", "Get KYB intake of any customer")
+        get("/admin/kyb/{id}", kyb::admin_show, "adminGetKybIntake", "Get KYB intake of any customer")
             .about("Returns a KYB intake with download links to its documents, valid for 5 minutes; the audit log \
                     records who asked. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).audited_read("kyb.documents_shown").under(tags::KYB_REVIEW),
@@ -51,17 +51,17 @@ pub fn rows() -> Vec<Endpoint> {
             "adminListComplianceIntakes", "List compliance intakes of all customers")
             .about("Lists the compliance intakes of all customers, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::COMPLIANCE_REVIEW),
-        get("/admin/compliance/intakes/{id}", compliance::show_to_team,
+        get("/admin/compliance/intakes/{id}", compliance::admin_show,
             "adminGetComplianceIntake", "Get compliance intake of any customer")
             .about("Returns a compliance intake of any customer with its documents, without download links. Open to \
                     the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::COMPLIANCE_REVIEW),
-        get("/admin/compliance/intakes/{id}/documents", compliance::show_documents,
+        get("/admin/compliance/intakes/{id}/documents", compliance::list_documents,
             "adminListComplianceDocuments", "List documents of a compliance intake")
             .about("Lists the documents of an intake with download links valid for 5 minutes; the audit log records \
                     who asked. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).audited_read("compliance.documents_shown").under(tags::COMPLIANCE_REVIEW),
-        post("/admin/compliance/intakes/{id}/review", compliance::review,
+        post("/admin/compliance/intakes/{id}/review", compliance::start_review,
              "startComplianceReview", "Start review of a compliance intake")
             .about("Moves a submitted intake to `under_review`; the customer is not told. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.review").problems(&[StateConflict])
@@ -84,7 +84,7 @@ pub fn rows() -> Vec<Endpoint> {
                     `compliance.more_info` notification and mail, and submits the intake again. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.request_more").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),
-        patch("/admin/compliance/intakes/{id}/documents/{doc_id}", compliance::judge_document,
+        patch("/admin/compliance/intakes/{id}/documents/{doc_id}", compliance::review_document,
               "reviewComplianceDocument", "Review compliance document")
             .about("Accepts or rejects a document of an intake in `submitted` or `under_review`. `If-Match` takes the \
                     ETag of the intake. Admins only.")

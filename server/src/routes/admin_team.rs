@@ -14,14 +14,14 @@ pub fn support() -> Vec<Endpoint> {
             .about("Lists the support tickets of all customers without their messages, newest first. Open to the team \
                     (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
-        get("/admin/tickets/{id}", tickets::show_to_team, "adminGetTicket", "Get ticket of any customer")
+        get("/admin/tickets/{id}", tickets::admin_show, "adminGetTicket", "Get ticket of any customer")
             .about("Returns a support ticket of any customer with its messages. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
-        patch("/admin/tickets/{id}", tickets::change, "adminUpdateTicket", "Update ticket of any customer")
+        patch("/admin/tickets/{id}", tickets::update, "adminUpdateTicket", "Update ticket of any customer")
             .about("Sets a ticket's priority, or resolves or closes it; closing is final. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("ticket.update").problems(&[StateConflict])
             .under(tags::ADMIN_SUPPORT),
-        post("/admin/tickets/{id}/messages", tickets::answer, "adminReplyToTicket", "Reply to a customer's ticket")
+        post("/admin/tickets/{id}/messages", tickets::admin_reply, "adminReplyToTicket", "Reply to a customer's ticket")
             .about("Adds a team message to a ticket, which then waits for the customer (`pending_customer`). The \
                     account gets a `ticket.reply` notification and the ticket's author a mail. Open to the team (admin \
                     or support).")
@@ -35,10 +35,10 @@ pub fn support() -> Vec<Endpoint> {
             .about("Announces something to all users from `starts_at` until `ends_at`, or until it is deleted. Admins \
                     only.")
             .who(Admin).limit(Limit::Writes).audit("notice.create").under(tags::ADMIN_SUPPORT),
-        patch("/admin/notices/{id}", notices::change, "adminUpdateNotice", "Update notice")
+        patch("/admin/notices/{id}", notices::update, "adminUpdateNotice", "Update notice")
             .about("Changes a notice's severity, text or times; fields left out keep their value. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("notice.update").under(tags::ADMIN_SUPPORT),
-        delete("/admin/notices/{id}", notices::remove, "adminDeleteNotice", "Delete notice")
+        delete("/admin/notices/{id}", notices::delete, "adminDeleteNotice", "Delete notice")
             .about("Deletes a notice, so that nobody sees it any more. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("notice.remove").under(tags::ADMIN_SUPPORT),
     ]
@@ -54,7 +54,7 @@ pub fn members() -> Vec<Endpoint> {
             .about("Creates a team member with role `admin`, `support` or both, and mails a magic link valid for 72 \
                     hours. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under(tags::TEAM),
-        patch("/admin/users/{id}", staff::change, "updateTeamMember", "Update team member")
+        patch("/admin/users/{id}", staff::update, "updateTeamMember", "Update team member")
             .about("Changes a team member's roles, or deactivates or reactivates it. Any change ends the member's \
                     sessions at once; the last active admin stays one. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under(tags::TEAM),

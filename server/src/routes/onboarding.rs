@@ -25,7 +25,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns the account's signup details, its beta status and its waitlist position. Open to any \
                     signed-in user.")
             .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under(tags::ONBOARDING),
-        patch("/me/account", onboarding::change_my_account, "updateBetaAccount", "Update beta account details")
+        patch("/me/account", onboarding::update_my_account, "updateBetaAccount", "Update beta account details")
             .about("Changes country, trading name, contact name or contact phone. A known country can change only \
                     until KYB is submitted. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("account.update")
@@ -37,7 +37,7 @@ pub fn rows() -> Vec<Endpoint> {
         get("/me/traffic-profile", onboarding::traffic_profile, "getTrafficProfile", "Get traffic profile")
             .about("Returns the traffic that the account plans to send; 404 until it has been set. Open to customers.")
             .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under(tags::ONBOARDING),
-        put("/me/traffic-profile", onboarding::put_traffic_profile, "setTrafficProfile", "Set traffic profile")
+        put("/me/traffic-profile", onboarding::set_traffic_profile, "setTrafficProfile", "Set traffic profile")
             .about("Creates or replaces the traffic profile: minutes per month, target countries and traffic types. \
                     With a verified card and a submitted KYB intake, the account joins the waitlist. Open to \
                     customers.")
@@ -52,7 +52,7 @@ pub fn rows() -> Vec<Endpoint> {
                     the intake once every required document is uploaded. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("kyb.upload")
             .problems(&[NotFound, AccountNotActive, StateConflict]).under(tags::ONBOARDING),
-        delete("/me/kyb/documents/{id}", kyb::remove, "deleteKybDocument", "Delete KYB document")
+        delete("/me/kyb/documents/{id}", kyb::delete_document, "deleteKybDocument", "Delete KYB document")
             .about("Deletes a document of the KYB intake while the intake is open. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("kyb.remove").problems(&[AccountNotActive, StateConflict])
             .under(tags::ONBOARDING),
@@ -85,12 +85,12 @@ pub fn rows() -> Vec<Endpoint> {
                     customers.")
             .who(Customer).limit(Limit::Writes).audit("compliance.upload").problems(&[AccountNotActive, StateConflict])
             .under(tags::COMPLIANCE),
-        delete("/compliance/intakes/{id}/documents/{doc_id}", compliance::take_away,
+        delete("/compliance/intakes/{id}/documents/{doc_id}", compliance::delete_document,
                "deleteComplianceDocument", "Delete compliance document")
             .about("Deletes a document of an intake in `draft` or `more_info_requested`. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("compliance.remove").problems(&[AccountNotActive, StateConflict])
             .under(tags::COMPLIANCE),
-        post("/compliance/intakes/{id}/submit", compliance::hand_in,
+        post("/compliance/intakes/{id}/submit", compliance::submit,
              "submitComplianceIntake", "Submit compliance intake")
             .about("Submits an intake for review; a 422 names the documents that are missing. The team approves it, \
                     rejects it or requests more documents, and the customer is told by mail. Open to customers.")

@@ -21,7 +21,7 @@ pub fn rows() -> Vec<Endpoint> {
         get("/tickets/{id}", tickets::show, "getTicket", "Get ticket")
             .about("Returns a support ticket with its messages. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::SUPPORT),
-        post("/tickets/{id}/messages", tickets::write, "replyToTicket", "Reply to a ticket")
+        post("/tickets/{id}/messages", tickets::reply, "replyToTicket", "Reply to a ticket")
             .about("Adds a message to a ticket, which then waits for the team (`pending_team`), also after it was \
                     resolved. A closed ticket accepts no messages. Open to customers, also while suspended.")
             .who(Customer).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under(tags::SUPPORT),

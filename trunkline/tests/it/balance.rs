@@ -59,7 +59,7 @@ both! {
         let refused = credit(&admin, &customer.account_id, -601).await.problem(402, "balance.insufficient");
         assert_eq!(refused["required"], json!({"amount_minor": 601, "amount": "6.01", "currency": "EUR"}));
         assert_eq!(refused["available"], json!({"amount_minor": 600, "amount": "6.00", "currency": "EUR"}));
-        assert_eq!(refused["detail"], "This takes 6.01 EUR back, and the customer has 6.00 EUR available.");
+        assert_eq!(refused["detail"], "This takes back 6.01 EUR, but only 6.00 EUR is available on the customer's balance.");
         let balance = customer.get("/account/balance").await.ok();
         assert_eq!(balance["current"]["amount_minor"], 600);
         assert!(balance["last_debit_at"].is_string());

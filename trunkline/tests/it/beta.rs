@@ -84,7 +84,7 @@ both! {
             world.advance(1).await;
         }
         let [_, first, second, carded] = prospects.as_slice() else { panic!("four prospects") };
-        // Their tickets lie in different blocks of the waitlist.
+        // Tickets may be large and have gaps.
         let moved = db.tx((), |conn, ()| Box::pin(conn.exec("UPDATE waitlist_tail SET ticket = 65534", &[])));
         moved.await.unwrap();
         for waiting in [first, second] {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use backoffice::dashboards::write_down;
+use backoffice::dashboards::flush_traffic;
 use serde_json::{Value, json};
 use values::Role;
 
@@ -77,7 +77,7 @@ both! {
         team.get("/me").await.expect(200);
         operational(&team, "1h").await;
         operational(&team, "1h").await;
-        write_down(&world.node.app).await.unwrap();
+        flush_traffic(&world.node.app).await.unwrap();
         world.advance(3 * 3600).await;
         let team = world.minted(Role::Admin).await;
         let hour = operational(&team, "1h").await;

@@ -261,7 +261,7 @@ both! {
         }
         admin.post(&format!("/admin/kyb/{kyb}/approve"), json!({})).await.ok();
         for late in hand_in().await {
-            assert!(late.contains("is approved") && late.contains("nothing more"), "{late}");
+            assert!(late.contains("is approved") && late.contains("Nothing more"), "{late}");
         }
         let again = decide("reject").await;
         assert!(again.contains("is approved") && again.contains("final"), "{again}");

@@ -81,7 +81,7 @@ both! {
             admin.patch(&desk, json!({"priority": "high"})).await,
         ] {
             let detail = refused.problem(409, "state.conflict")["detail"].as_str().unwrap().to_owned();
-            assert!(detail.contains("closed, which is final") && detail.contains("open another"), "{detail}");
+            assert!(detail.contains("is closed") && detail.contains("open a new one"), "{detail}");
         }
         // Setting the current status again is allowed.
         admin.patch(&desk, json!({"status": "closed", "priority": "normal"})).await.ok();

@@ -1,7 +1,7 @@
-//! Account managers: the people of the carrier whom customers know by name.
+//! Account managers: the operator's contact persons for customers.
 //!
-//! They are names and addresses, not users; whoever also signs in is a member of the team besides. One who is not active
-//! is given no customers, and those of its own see nobody in its place.
+//! An account manager is a name and an email address, not a user. An inactive one gets no new customers, and its own
+//! customers see no account manager.
 
 mod store;
 
@@ -20,11 +20,16 @@ use db::DbError;
 use store::ManagerRow;
 use values::{Change, Email, Text, Time};
 
+/// Account manager: the operator's contact person for customers.
 #[derive(Serialize, JsonSchema)]
 pub struct AccountManager {
+    /// Id of the account manager.
     pub id: AccountManagerId,
+    /// Full name, as customers see it.
     pub name: Text<1, 100>,
+    /// Email address, as customers see it; unique among account managers.
     pub email: Email,
+    /// Whether customers can be assigned to this account manager and see it.
     pub is_active: bool,
 }
 
@@ -35,20 +40,27 @@ impl From<ManagerRow> for AccountManager {
     }
 }
 
+/// New account manager.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountManagerCreate {
+    /// Full name, as customers see it.
     name: Text<1, 100>,
+    /// Email address, as customers see it; unique among account managers.
     email: Email,
 }
 
+/// Changes to an account manager; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccountManagerUpdate {
+    /// Full name, as customers see it.
     #[serde(default)]
     name: Change<Text<1, 100>>,
+    /// Email address, as customers see it; unique among account managers.
     #[serde(default)]
     email: Change<Email>,
+    /// False hides the account manager from its customers and prevents new assignments.
     #[serde(default)]
     is_active: Change<bool>,
 }
@@ -64,9 +76,9 @@ pub async fn list(
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<AccountManagerCreate>,
+    Body(request): Body<AccountManagerCreate>,
 ) -> Result<Committed<Created<AccountManager>>, Problem> {
-    let AccountManagerCreate { name, email } = wanted;
+    let AccountManagerCreate { name, email } = request;
     let id = AccountManagerId::new(ctx.app.entropy.uuid(ctx.now));
     ctx.note("account_manager_id", id.to_string());
     let new = ManagerRow { id, name, email, is_active: true, created_at: ctx.now };
@@ -81,17 +93,17 @@ pub async fn create(
     .await
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<AccountManagerId>,
-    Body(wanted): Body<AccountManagerUpdate>,
+    Body(request): Body<AccountManagerUpdate>,
 ) -> Result<Committed<Json<AccountManager>>, Problem> {
     ctx.note("account_manager_id", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| {
+    ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
-            let mut manager = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let mut manager = store::find_for_update(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&AccountManager::from(manager.clone()))?;
-            let AccountManagerUpdate { name, email, is_active } = wanted.clone();
+            let AccountManagerUpdate { name, email, is_active } = request.clone();
             name.apply(&mut manager.name);
             email.apply(&mut manager.email);
             is_active.apply(&mut manager.is_active);
@@ -106,5 +118,5 @@ pub async fn change(
 }
 
 fn taken() -> Problem {
-    Problem::resource_in_use("This address belongs to another account manager.")
+    Problem::resource_in_use("Another account manager has this email address.")
 }

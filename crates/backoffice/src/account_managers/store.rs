@@ -1,4 +1,4 @@
-//! The account managers.
+//! Table `account_managers`.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{Email, Text, Time, id};
@@ -19,7 +19,7 @@ row! {
     }
 }
 
-/// Makes one, unless the email has one: false then, and nothing is changed.
+/// Inserts an account manager; false when the email address has one already.
 pub async fn insert(conn: &mut Conn, new: &ManagerRow) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -45,8 +45,8 @@ pub async fn list(conn: &mut Conn, (at, id): (Time, AccountManagerId), limit: i6
     .await
 }
 
-/// The manager, who stays as they are until the transaction ends.
-pub async fn find_to_change(conn: &mut Conn, id: AccountManagerId) -> Result<Option<ManagerRow>, DbError> {
+/// The account manager, locked until the transaction ends.
+pub async fn find_for_update(conn: &mut Conn, id: AccountManagerId) -> Result<Option<ManagerRow>, DbError> {
     conn.opt(
         sql!("SELECT ", ManagerRow::COLS, " FROM account_managers WHERE id = $1 /*pg FOR NO KEY UPDATE */"),
         params![id],
@@ -54,11 +54,11 @@ pub async fn find_to_change(conn: &mut Conn, id: AccountManagerId) -> Result<Opt
     .await
 }
 
-/// Whether customers can be given to this manager.
+/// Whether customers can be assigned to this account manager.
 pub async fn is_active(conn: &mut Conn, id: AccountManagerId) -> Result<bool, DbError> {
     let sql = sql!("SELECT is_active FROM account_managers WHERE id = $1");
-    let found: Option<(bool,)> = conn.opt(sql, params![id]).await?;
-    Ok(found.is_some_and(|(active,)| active))
+    let row: Option<(bool,)> = conn.opt(sql, params![id]).await?;
+    Ok(row.is_some_and(|(active,)| active))
 }
 
 pub async fn update(conn: &mut Conn, manager: &ManagerRow) -> Result<(), DbError> {

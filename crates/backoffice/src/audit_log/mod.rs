@@ -1,4 +1,4 @@
-//! The audit log as the team reads it: who did what, when, from where, and how it ended.
+//! The team's view of the audit log: who did what, when, from where, with which outcome.
 
 mod store;
 
@@ -10,7 +10,7 @@ use api::context::ReadCtx;
 use api::page::{Listing, Rows};
 use api::problem::Problem;
 use platform::audit::{Actor, Outcome};
-use store::{LogRow, Wanted};
+use store::{AuditFilter, LogRow};
 use values::{AccountId, Rfc3339, Text, Time, UnixMillis, UserId};
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,19 +39,30 @@ pub struct Filters {
     to: Option<Rfc3339>,
 }
 
+/// Entry of the audit log.
 #[derive(Serialize, JsonSchema)]
 pub struct AuditLogRow {
+    /// Id of the entry.
     pub id: Uuid,
+    /// When the action ended (Unix milliseconds).
     pub ts: UnixMillis,
+    /// Action, such as `account.update`.
     pub action: String,
+    /// Account that the action concerns; null when there is none.
     pub account_id: Option<AccountId>,
+    /// User who did it; null when nobody was signed in.
     pub user_id: Option<UserId>,
+    /// Kind of actor; null when nobody was signed in.
     pub actor: Option<Actor>,
+    /// IP address of the request; null when there was no request.
     pub ip: Option<String>,
+    /// `User-Agent` header of the request; null when there was none.
     pub user_agent: Option<String>,
+    /// Whether the action succeeded.
     pub outcome: Outcome,
+    /// Problem code of a failure, such as `auth.forbidden`; null after a success.
     pub reason: Option<String>,
-    /// JSON, as text.
+    /// Details of the action as JSON text; null when there are none.
     pub meta: Option<String>,
 }
 
@@ -63,21 +74,21 @@ impl From<LogRow> for AuditLogRow {
     }
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, i64)>) -> Result<Rows<AuditLogRow>, Problem> {
     let filters = &listing.filters;
     let end = filters.to.map_or(Time::from_millis(i64::MAX), |Rfc3339(to)| to);
-    let wanted = Wanted {
+    let filter = AuditFilter {
         action: filters.action.as_deref(),
         account: filters.account_id,
         user: filters.user_id,
         actor: filters.actor,
         outcome: filters.outcome,
         from: filters.from.map_or(Time::from_millis(i64::MIN), |Rfc3339(from)| from),
-        // Places begin at 1, so nothing of the moment `to` comes before this one.
+        // Sequence numbers begin at 1, so rows of the moment `to` itself are excluded.
         before: listing.after.map_or((end, 0), |(at, seq)| (Time::from_millis(at), seq)),
         limit: listing.fetch(),
     };
-    let rows = store::list(&mut ctx, &wanted).await?;
+    let rows = store::list(&mut ctx, &filter).await?;
     listing.rows(rows, |row| (row.ts.millis(), row.seq), AuditLogRow::from)
 }

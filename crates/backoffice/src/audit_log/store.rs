@@ -1,4 +1,4 @@
-//! Pages of the audit log.
+//! Reads of table `audit_log`.
 
 use uuid::Uuid;
 
@@ -23,8 +23,8 @@ row! {
     }
 }
 
-/// Which rows are wanted: not before `from`, and older than the moment and place of `before`.
-pub struct Wanted<'w> {
+/// Filter of the audit log: rows from `from` on, and before the time and sequence number of `before`.
+pub struct AuditFilter<'w> {
     pub action: Option<&'w str>,
     pub account: Option<AccountId>,
     pub user: Option<UserId>,
@@ -35,9 +35,9 @@ pub struct Wanted<'w> {
     pub limit: i64,
 }
 
-/// A page, newest first. Of what is asked for, the rarest leads and its index with it; the rest is looked at on the way.
-pub async fn list(conn: &mut Conn, wanted: &Wanted<'_>) -> Result<Vec<LogRow>, DbError> {
-    let Wanted { action, account, user, actor, outcome, from, before: (at, seq), limit } = *wanted;
+/// A page, newest first. The most selective filter decides which index is used; the others are applied to its rows.
+pub async fn list(conn: &mut Conn, filter: &AuditFilter<'_>) -> Result<Vec<LogRow>, DbError> {
+    let AuditFilter { action, account, user, actor, outcome, from, before: (at, seq), limit } = *filter;
     match (account, user, action, outcome, actor) {
         (Some(account), ..) => {
             conn.all(

@@ -1,6 +1,6 @@
-//! The beta queue: everyone who waits to be let in, and the team's decision.
+//! The beta queue: signups for the private beta, and the team's decision about them.
 //!
-//! `GET /admin/beta` lists prospects with how far their papers are; approving one mails it a magic link.
+//! `GET /admin/beta` lists signups with the status of KYB, card and traffic profile. Approval sends a magic link.
 
 mod store;
 mod types;
@@ -18,7 +18,7 @@ use api::problem::Problem;
 use billing::card_check;
 use db::Conn;
 use identity::balance::CURRENCY;
-use identity::onboarding::{self, AccountStatus, Event, Prospect, happened};
+use identity::onboarding::{self, AccountStatus, Event, OnboardingAccount, apply_event};
 use identity::{compliance, sessions, users};
 use platform::ledger;
 use platform::letters::{self, Addressee, Moment, SignupApproved, SignupDeclined};
@@ -46,13 +46,13 @@ pub async fn list(
         (Time::from_millis(at), id)
     });
     let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
-    listing.items(rows, |listed| (listed.created_at.millis(), listed.id), AdminBetaListItem::from)
+    listing.items(rows, |row| (row.created_at.millis(), row.id), AdminBetaListItem::from)
 }
 
 pub async fn stats(mut ctx: ReadCtx) -> Result<Json<AdminBetaStatsResponse>, Problem> {
     let since = ctx.request.now.minus(WEEK);
-    let counts = onboarding::counts(&mut ctx).await?;
-    let sum = |admits: fn(AccountStatus) -> bool| counts.iter().filter(|(s, _)| admits(*s)).map(|(_, n)| n).sum();
+    let counts = onboarding::beta_counts(&mut ctx).await?;
+    let sum = |includes: fn(AccountStatus) -> bool| counts.iter().filter(|(s, _)| includes(*s)).map(|(_, n)| n).sum();
     Ok(Json(AdminBetaStatsResponse {
         total: sum(|_| true),
         pending: sum(|status| {
@@ -64,14 +64,14 @@ pub async fn stats(mut ctx: ReadCtx) -> Result<Json<AdminBetaStatsResponse>, Pro
     }))
 }
 
-pub async fn detail(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminBetaDetail>, Problem> {
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminBetaDetail>, Problem> {
     Ok(Json(view(&mut ctx, id).await?))
 }
 
 async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem> {
-    let prospect = find(conn, id).await?;
-    let position = onboarding::position(conn, &prospect).await?;
-    let traffic_profile = onboarding::traffic_profile_of(conn, id).await?.map(|profile| AdminBetaTrafficProfile {
+    let account = find(conn, id).await?;
+    let position = onboarding::waitlist_position(conn, &account).await?;
+    let traffic_profile = onboarding::find_traffic_profile(conn, id).await?.map(|profile| AdminBetaTrafficProfile {
         estimated_minutes_per_month: profile.estimated_minutes_per_month,
         target_countries: profile.target_countries.0,
         traffic_types: profile.traffic_types.0,
@@ -79,7 +79,7 @@ async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem
     });
     let user_emails = store::user_emails(conn, id).await?.into_iter().map(|(email,)| email).collect();
     Ok(AdminBetaDetail {
-        account: AdminBetaAccount::new(prospect, position),
+        account: AdminBetaAccount::new(account, position),
         traffic_profile,
         kyb_intake: kyb_intake(conn, id).await?,
         payment_method: card_check::find_current(conn, id).await?.map(AdminBetaPaymentMethod::from),
@@ -87,10 +87,10 @@ async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminBetaDetail, Problem
     })
 }
 
-/// The prospect of this id. The carrier's own account is none.
-async fn find(conn: &mut Conn, id: AccountId) -> Result<Prospect, Problem> {
-    let prospect = onboarding::prospect(conn, id).await?;
-    prospect.filter(|prospect| !prospect.is_carrier).ok_or_else(Problem::not_found)
+/// The account, unless it is the operator's own.
+async fn find(conn: &mut Conn, id: AccountId) -> Result<OnboardingAccount, Problem> {
+    let account = onboarding::find_account(conn, id).await?;
+    account.filter(|account| !account.is_carrier).ok_or_else(Problem::not_found)
 }
 
 async fn kyb_intake(conn: &mut Conn, id: AccountId) -> Result<Option<AdminBetaKybIntake>, Problem> {
@@ -107,14 +107,14 @@ pub async fn approve(
     ctx.about(id);
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
-            let prospect = decide(tx, *id, Event::Approved, request).await?;
+            let account = decide(tx, *id, Event::Approved, request).await?;
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let user = users::find_by_email(tx, &prospect.contact_email).await?.ok_or_else(Problem::not_found)?;
+            let user = users::find_by_email(tx, &account.contact_email).await?.ok_or_else(Problem::not_found)?;
             let link = sessions::issue_magic_link(tx, &app, user.id, now).await?;
             let (link, expires_at) = (link.url, Moment(link.expires_at));
-            let told = SignupApproved { link, expires_at, note: note_of(request) };
-            letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &told, now).await?;
-            // A balance that is to refill itself may do so from now on.
+            let mail = SignupApproved { link, expires_at, note: note_of(request) };
+            letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+            // Auto-recharge is possible from now on.
             ledger::tell(tx, app.entropy, *id, CURRENCY, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
@@ -130,9 +130,9 @@ pub async fn decline(
     ctx.about(id);
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
-            let prospect = decide(tx, *id, Event::Declined, request).await?;
+            let account = decide(tx, *id, Event::Declined, request).await?;
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let to = Addressee::new(&prospect.contact_email, &prospect.contact_name);
+            let to = Addressee::new(&account.contact_email, &account.contact_name);
             letters::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
@@ -140,7 +140,7 @@ pub async fn decline(
     .await
 }
 
-/// The reviewer's own words, if there are any.
+/// The reviewer's note, unless it is empty.
 fn note_of(request: &AdminBetaActionRequest) -> Option<String> {
     request.reviewer_note.as_deref().filter(|note| !note.is_empty()).map(str::to_owned)
 }
@@ -150,10 +150,10 @@ async fn decide(
     id: AccountId,
     event: Event,
     request: &AdminBetaActionRequest,
-) -> Result<Prospect, Problem> {
+) -> Result<OnboardingAccount, Problem> {
     let now = tx.ctx.now;
-    let prospect = find(tx, id).await?;
-    happened(tx, id, event, now).await?;
+    let account = find(tx, id).await?;
+    apply_event(tx, id, event, now).await?;
     onboarding::set_reviewer_note(tx, id, request.reviewer_note.as_deref()).await?;
-    Ok(prospect)
+    Ok(account)
 }

@@ -1,4 +1,4 @@
-//! What the queue reads of everything a prospect has given. It writes nothing.
+//! The team's list of beta signups. Read-only.
 
 use billing::card_check::CardStatus;
 use db::{Conn, DbError, params, row, sql};
@@ -7,8 +7,8 @@ use identity::onboarding::AccountStatus;
 use values::{AccountId, Country, Email, Time};
 
 row! {
-    /// A prospect and how far its papers are.
-    pub struct Listed {
+    /// A signup with the status of its KYB, card and traffic profile.
+    pub struct SignupRow {
         pub id: AccountId,
         pub legal_name: String,
         pub trading_name: Option<String>,
@@ -23,31 +23,21 @@ row! {
     }
 }
 
-/// Prospects, newest first: a page is one statement, however long it is.
-///
-/// The position is counted as the waitlist counts it, by blocks of 256 and of 65,536 tickets; the verification and the
-/// card are those that their owner is shown.
+/// Signups, newest first, in one statement. KYB intake and card are chosen as in the customer's own view.
 pub async fn list(
     conn: &mut Conn,
     status: Option<AccountStatus>,
     after: (Time, AccountId),
     limit: i64,
-) -> Result<Vec<Listed>, DbError> {
+) -> Result<Vec<SignupRow>, DbError> {
     let (at, id) = after;
     let Some(status) = status else {
         return conn
             .all(
                 sql!(
                     "SELECT o.account_id, a.company_name, a.trading_name, a.country, a.contact_email, o.beta_status,
-                         CASE WHEN o.waitlist_ticket IS NULL THEN NULL ELSE CAST(
-                             (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
-                              WHERE level = 2 AND block < o.waitlist_ticket / 65536)
-                           + (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
-                              WHERE level = 1 AND block >= o.waitlist_ticket / 65536 * 256
-                                    AND block < o.waitlist_ticket / 256)
-                           + (SELECT COUNT(*) FROM onboardings w
-                              WHERE w.waitlist_ticket >= o.waitlist_ticket / 256 * 256
-                                    AND w.waitlist_ticket <= o.waitlist_ticket) AS BIGINT) END,
+                         CASE WHEN o.waitlist_ticket IS NOT NULL THEN
+                             (SELECT COUNT(*) FROM onboardings w WHERE w.waitlist_ticket <= o.waitlist_ticket) END,
                          (SELECT i.status FROM intakes i WHERE i.account_id = o.account_id AND i.purpose = 'kyb'
                           ORDER BY CASE WHEN i.status = 'rejected' THEN 1 ELSE 0 END, i.created_at DESC, i.id DESC LIMIT 1),
                          (SELECT c.status FROM card_verifications c WHERE c.account_id = o.account_id
@@ -65,14 +55,8 @@ pub async fn list(
     conn.all(
         sql!(
             "SELECT o.account_id, a.company_name, a.trading_name, a.country, a.contact_email, o.beta_status,
-                 CASE WHEN o.waitlist_ticket IS NULL THEN NULL ELSE CAST(
-                     (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
-                      WHERE level = 2 AND block < o.waitlist_ticket / 65536)
-                   + (SELECT COALESCE(SUM(waiting), 0) FROM waitlist_counts
-                      WHERE level = 1 AND block >= o.waitlist_ticket / 65536 * 256 AND block < o.waitlist_ticket / 256)
-                   + (SELECT COUNT(*) FROM onboardings w
-                      WHERE w.waitlist_ticket >= o.waitlist_ticket / 256 * 256
-                            AND w.waitlist_ticket <= o.waitlist_ticket) AS BIGINT) END,
+                 CASE WHEN o.waitlist_ticket IS NOT NULL THEN
+                     (SELECT COUNT(*) FROM onboardings w WHERE w.waitlist_ticket <= o.waitlist_ticket) END,
                  (SELECT i.status FROM intakes i WHERE i.account_id = o.account_id AND i.purpose = 'kyb'
                   ORDER BY CASE WHEN i.status = 'rejected' THEN 1 ELSE 0 END, i.created_at DESC, i.id DESC LIMIT 1),
                  (SELECT c.status FROM card_verifications c WHERE c.account_id = o.account_id

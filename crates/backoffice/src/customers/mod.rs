@@ -1,11 +1,10 @@
-//! Customers as the team sees them: found, looked at, suspended and reinstated, and given to somebody.
+//! Customers as the team sees them: list, search, suspend, reinstate, assign an account manager, VAT decisions.
 //!
-//! What the team says of a customer's status is only whether it is suspended; everything else follows from documents and
-//! payments, and is the business of `onboarding`. A suspension counts from its commit on: what a customer may do and
-//! which calls may begin is asked of the database each time, and calls that go on hear of it when a switch next speaks
-//! of them.
+//! The only statuses that the team sets are suspended and back; the others follow from documents and payments, in
+//! `onboarding`. A suspension takes effect with its commit: every request and every call authorization reads the status
+//! from the database, and live calls end when a switch next reports them.
 //!
-//! - `/admin/customers`, `/admin/onboarding` · `search`: by whatever is at hand
+//! - `/admin/customers`, `/admin/onboarding` · `search`: by id, number, IP address, email or name
 
 mod search;
 mod store;
@@ -30,17 +29,18 @@ use identity::notifications::{AccountReinstated, AccountSuspended, notify};
 use identity::onboarding::{self, Event};
 use platform::ledger;
 use platform::letters::{self, Addressee};
-use store::{CustomerRow, Wanted};
+use store::{CustomerFilter, CustomerRow, CustomerWithSpend, SpendDays};
 use types::{AdminCustomer, AdminCustomerUpdate};
-use values::{AccountId, Change, Text, Time};
+use values::{AccountId, Change, Money, Text, Time};
 
-/// How many days of spend are shown.
+/// UTC days of `monthly_spend_30d`, today included.
 const SPEND_DAYS: i64 = 30;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
-    /// Search text: id of an account or user, email, number, IP address or network, or the beginnings of words of a name.
+    /// Search text: id of an account or user, email, number, IP address or network, or the beginnings of words of a
+    /// name.
     #[serde(default)]
     q: Option<Text<1, 100>>,
     /// Return customers in this onboarding status only.
@@ -51,39 +51,33 @@ pub struct Filters {
     account_manager_id: Option<AccountManagerId>,
 }
 
-/// The newest customers first.
+/// Newest first.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, AccountId>) -> Result<Page<AdminCustomer>, Problem> {
     let Filters { q, onboarding_status: status, account_manager_id: manager } = &listing.filters;
     let below = listing.after.unwrap_or(AccountId::new(Uuid::max()));
-    let wanted = Wanted { status: *status, manager: *manager, below, limit: listing.fetch() };
+    let spend = SpendDays::until(ctx.request.now, SPEND_DAYS);
+    let filter = CustomerFilter { status: *status, manager: *manager, below, limit: listing.fetch(), spend };
     let rows = match q {
-        Some(q) => search::search(&mut ctx, q, &wanted).await?,
-        None => store::list(&mut ctx, &wanted).await?,
+        Some(q) => search::search(&mut ctx, q, &filter).await?,
+        None => store::list(&mut ctx, &filter).await?,
     };
-    page(&mut ctx, listing, rows).await
+    page(listing, rows)
 }
 
-/// Everybody whose business is still to be verified, the newest first.
+/// Customers whose KYB is not approved yet, newest first.
 pub async fn list_unapproved(
     mut ctx: ReadCtx,
     listing: Listing<Unfiltered, AccountId>,
 ) -> Result<Page<AdminCustomer>, Problem> {
     let below = listing.after.unwrap_or(AccountId::new(Uuid::max()));
-    let rows = store::unapproved(&mut ctx, below, listing.fetch()).await?;
-    page(&mut ctx, listing, rows).await
+    let spend = SpendDays::until(ctx.request.now, SPEND_DAYS);
+    let rows = store::unapproved(&mut ctx, below, listing.fetch(), spend).await?;
+    page(listing, rows)
 }
 
-async fn page<F>(
-    ctx: &mut ReadCtx,
-    listing: Listing<F, AccountId>,
-    rows: Vec<CustomerRow>,
-) -> Result<Page<AdminCustomer>, Problem> {
-    let now = ctx.request.now;
-    let mut shown = Vec::with_capacity(rows.len());
-    for row in rows {
-        shown.push((row.id, seen(ctx, row, now).await?));
-    }
-    listing.page(shown, |(id, _)| *id, |(_, customer)| customer)
+fn page<F>(listing: Listing<F, AccountId>, rows: Vec<CustomerWithSpend>) -> Result<Page<AdminCustomer>, Problem> {
+    let customer = |row: CustomerWithSpend| AdminCustomer::new(row.customer, Money::from_nanos(row.spend, CURRENCY));
+    listing.page(rows, |row| row.customer.id, customer)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminCustomer>, Problem> {
@@ -91,53 +85,53 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<Ad
     Ok(Json(view(&mut ctx, id, now).await?))
 }
 
-/// The customer of this id. The carrier's own account is none.
+/// The customer; the operator's own account is not found.
 pub async fn find(conn: &mut Conn, id: AccountId) -> Result<CustomerRow, Problem> {
     store::find(conn, id).await?.ok_or_else(Problem::not_found)
 }
 
 async fn view(conn: &mut Conn, id: AccountId, now: Time) -> Result<AdminCustomer, Problem> {
     let row = find(conn, id).await?;
-    seen(conn, row, now).await
+    with_spend(conn, row, now).await
 }
 
-async fn seen(conn: &mut Conn, row: CustomerRow, now: Time) -> Result<AdminCustomer, Problem> {
+async fn with_spend(conn: &mut Conn, row: CustomerRow, now: Time) -> Result<AdminCustomer, Problem> {
     let spend = ledger::spend(conn, row.id, CURRENCY, SPEND_DAYS, now).await?;
     Ok(AdminCustomer::new(row, spend))
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
-    Body(wanted): Body<AdminCustomerUpdate>,
+    Body(request): Body<AdminCustomerUpdate>,
 ) -> Result<Committed<Json<AdminCustomer>>, Problem> {
-    if wanted.reason.is_some() && wanted.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
-        return Err(Problem::invalid("reason", "is told to whoever is suspended, and needs that onboarding_status"));
+    if request.reason.is_some() && request.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
+        return Err(Problem::invalid("reason", "is only allowed together with the onboarding_status suspended"));
     }
     ctx.about(id);
-    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
+    ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
 
-async fn apply(tx: &mut Tx<'_>, id: AccountId, wanted: &AdminCustomerUpdate) -> Result<Json<AdminCustomer>, Problem> {
-    let (call, now) = (tx.ctx, tx.ctx.now);
+async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) -> Result<Json<AdminCustomer>, Problem> {
+    let (ctx, now) = (tx.ctx, tx.ctx.now);
     accounts::lock(tx, id).await?;
     onboarding::lock(tx, id).await?;
     let before = find(tx, id).await?;
-    let shown = seen(tx, before.clone(), now).await?;
-    tx.expect_version(&shown)?;
-    if let Change::Set(manager) = wanted.account_manager_id {
-        assign(tx, id, manager).await?;
+    let current = with_spend(tx, before.clone(), now).await?;
+    tx.expect_version(&current)?;
+    if let Change::Set(manager) = request.account_manager_id {
+        assign_manager(tx, id, manager).await?;
     }
-    vat::rule(tx, &call.app, id, wanted.ruling(), now).await?;
-    if let Change::Set(status) = wanted.onboarding_status {
-        move_to(tx, &before, status, wanted.reason.as_deref()).await?;
+    vat::rule(tx, &ctx.app, id, request.ruling(), now).await?;
+    if let Change::Set(status) = request.onboarding_status {
+        set_status(tx, &before, status, request.reason.as_deref()).await?;
     }
     let after = find(tx, id).await?;
-    call.note_changes(facts(&before), facts(&after));
-    Ok(Json(seen(tx, after, now).await?))
+    ctx.note_changes(audited_fields(&before), audited_fields(&after));
+    Ok(Json(with_spend(tx, after, now).await?))
 }
 
-async fn assign(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {
+async fn assign_manager(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {
     let now = tx.ctx.now;
     if let Some(manager) = manager
         && !account_managers::is_active(tx, manager).await?
@@ -147,16 +141,16 @@ async fn assign(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId
     Ok(accounts::assign_manager(tx, id, manager.map(AccountManagerId::uuid), now).await?)
 }
 
-/// Suspends or reinstates, and tells the customer.
-async fn move_to(
+/// Suspends or reinstates, and notifies the customer.
+async fn set_status(
     tx: &mut Tx<'_>,
     before: &CustomerRow,
     status: OnboardingStatus,
     reason: Option<&str>,
 ) -> Result<(), Problem> {
-    let Some(event) = event(before, status)? else { return same_reason(before, reason) };
+    let Some(event) = event_for(before, status)? else { return check_same_reason(before, reason) };
     let (app, now, id) = (tx.ctx.app.clone(), tx.ctx.now, before.id);
-    onboarding::happened(tx, id, event, now).await?;
+    onboarding::apply_event(tx, id, event, now).await?;
     onboarding::set_suspension_reason(tx, id, reason).await?;
     let contact = accounts::contact(tx, id).await?.ok_or_else(Problem::not_found)?;
     let to = Addressee::new(&contact.contact_email, &contact.contact_name);
@@ -167,40 +161,38 @@ async fn move_to(
     } else {
         notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
         letters::send(tx, &app, &to, &letters::AccountReinstated {}, now).await?;
-        // A balance that fell meanwhile may refill itself again.
+        // The balance may have fallen meanwhile, and auto-recharge is possible again.
         ledger::tell(tx, app.entropy, id, CURRENCY, now).await?;
     }
     Ok(())
 }
 
-/// Refuses another reason than the one the customer was told.
-fn same_reason(before: &CustomerRow, reason: Option<&str>) -> Result<(), Problem> {
+/// The reason of a suspension cannot be changed, because the customer was told.
+fn check_same_reason(before: &CustomerRow, reason: Option<&str>) -> Result<(), Problem> {
     match reason {
-        Some(_) if reason != before.suspension_reason.as_deref() => Err(Problem::state_conflict(
-            "The account is suspended already, and was told why; reinstate it before you suspend it for another reason.",
-        )),
+        Some(_) if reason != before.suspension_reason.as_deref() => {
+            Err(Problem::state_conflict("The account is already suspended for another reason. Reinstate it first."))
+        }
         _ => Ok(()),
     }
 }
 
-/// What has to happen for the customer to get there; nothing if it is there.
-fn event(before: &CustomerRow, wanted: OnboardingStatus) -> Result<Option<Event>, Problem> {
+/// The event that leads to the requested status; none if the customer has it.
+fn event_for(before: &CustomerRow, requested: OnboardingStatus) -> Result<Option<Event>, Problem> {
     let current = before.onboarding_status;
     match before.suspended_from {
-        _ if wanted == current => Ok(None),
-        None if wanted == OnboardingStatus::Suspended => Ok(Some(Event::Suspended)),
-        Some(earlier) if wanted == earlier => Ok(Some(Event::Reinstated)),
-        None => {
-            Err(Problem::state_conflict(format!("The account is {current}; from there it can only be made suspended.")))
-        }
+        _ if requested == current => Ok(None),
+        None if requested == OnboardingStatus::Suspended => Ok(Some(Event::Suspended)),
+        Some(earlier) if requested == earlier => Ok(Some(Event::Reinstated)),
+        None => Err(Problem::state_conflict(format!("The account is {current}; it can only be set to suspended."))),
         Some(earlier) => Err(Problem::state_conflict(format!(
-            "The account is {current}; from there it can only be made {earlier}, which it was before."
+            "The account is {current}; it can only be set to {earlier}, its status before."
         ))),
     }
 }
 
-/// What the audit log tells of a change.
-fn facts(row: &CustomerRow) -> [(&'static str, Value); 6] {
+/// Fields whose changes go to the audit log.
+fn audited_fields(row: &CustomerRow) -> [(&'static str, Value); 6] {
     [
         ("onboarding_status", json!(row.onboarding_status)),
         ("suspension_reason", json!(row.suspension_reason)),

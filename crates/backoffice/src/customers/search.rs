@@ -1,35 +1,38 @@
-//! Finding a customer by whatever the team has at hand: an id, one of its numbers, an address its calls come from, the
-//! address somebody signs in with, or the beginnings of words of its name.
+//! Search for customers by id, number, IP address or network, email address of a user, or words of the name.
+//!
+//! Words match by prefix, over the index `account_words`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use super::store::{self, CustomerRow, Wanted};
+use super::store::{self, CustomerFilter, CustomerWithSpend};
 use db::{Conn, DbError};
-use identity::accounts::words_of;
+use identity::accounts::search_words;
 use platform::routing::allow_lists;
 use values::{AccountId, Cidr, E164, Email, UserId};
 
-/// Sorts behind every text that begins with what stands before it.
+/// Appended to a prefix, it sorts after every text with that prefix.
 const LAST_CHARACTER: char = '\u{10FFFF}';
 
-/// What is named exactly is all that is found; only what names nothing is taken for words.
-pub async fn search(conn: &mut Conn, q: &str, wanted: &Wanted) -> Result<Vec<CustomerRow>, DbError> {
+/// Exact matches win; only without any the text is searched as words.
+pub async fn search(conn: &mut Conn, q: &str, filter: &CustomerFilter) -> Result<Vec<CustomerWithSpend>, DbError> {
     let mut found = Vec::new();
-    // The newest first, as in every list of customers.
-    for id in named(conn, q).await?.into_iter().rev() {
-        found.extend(store::find(conn, id).await?.filter(|customer| wanted.admits(customer)));
+    // Newest first, as in every list of customers.
+    for id in exact_matches(conn, q).await?.into_iter().rev() {
+        let row = store::find_with_spend(conn, id, filter.spend).await?;
+        found.extend(row.filter(|row| filter.includes(&row.customer)));
     }
-    match ranges(q) {
+    match prefix_ranges(q) {
         _ if !found.is_empty() => Ok(found),
-        Some(ranges) => store::with_words(conn, &ranges, wanted).await,
+        Some(ranges) => store::with_words(conn, &ranges, filter).await,
         None => Ok(found),
     }
 }
 
-async fn named(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, DbError> {
+/// Accounts that the text identifies exactly; five at most.
+async fn exact_matches(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, DbError> {
     let mut ids = BTreeSet::new();
     ids.extend(q.parse::<AccountId>().ok());
     if let Ok(user) = q.parse::<UserId>() {
@@ -47,7 +50,7 @@ async fn named(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, DbError>
     Ok(ids)
 }
 
-/// A number with or without its plus, and with whatever people put between the digits.
+/// A phone number, with or without plus or 00, and with any separators.
 fn number(q: &str) -> Option<E164> {
     let digits: String = q.chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')' | '.')).collect();
     format!("+{}", digits.strip_prefix('+').or(digits.strip_prefix("00")).unwrap_or(&digits)).parse().ok()
@@ -58,14 +61,14 @@ fn network(q: &str) -> Option<Cidr> {
     Cidr::new(network.trunc())
 }
 
-/// The ranges of words that begin as the three longest words of the search do; those that lack hold every word.
-fn ranges(q: &str) -> Option<[(String, String); 3]> {
-    let mut wanted = Vec::from_iter(words_of([q]));
-    if wanted.iter().any(|word| word.contains('@')) {
-        wanted.retain(|word| word.contains('@'));
+/// Ranges of the words that begin like the three longest words of the search. Missing ones match every word.
+fn prefix_ranges(q: &str) -> Option<[(String, String); 3]> {
+    let mut words = Vec::from_iter(search_words([q]));
+    if words.iter().any(|word| word.contains('@')) {
+        words.retain(|word| word.contains('@'));
     }
-    wanted.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
-    let mut words = wanted.into_iter();
+    words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    let mut words = words.into_iter();
     let first = words.next()?;
     let range = |start: String| {
         let end = format!("{start}{LAST_CHARACTER}");
@@ -80,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_understood_however_it_is_written() {
+    fn a_number_is_recognised_in_any_notation() {
         for q in ["+31201234567", "31201234567", "0031 20 123 45 67", "+31 (20) 123-4567"] {
             assert_eq!(number(q).unwrap().as_str(), "+31201234567", "{q}");
         }
@@ -88,19 +91,19 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_a_network_of_one() {
+    fn an_ip_address_is_a_network_of_one_address() {
         assert_eq!(network("8.8.4.7"), network("8.8.4.7/32"));
         assert!(network("8.8.4.0/24").unwrap().contains("8.8.4.7".parse().unwrap()));
         assert!(network("acme").is_none());
     }
 
     #[test]
-    fn the_longest_word_leads() {
-        let [first, second, third] = ranges("B.V. Acme").unwrap();
+    fn the_longest_word_comes_first() {
+        let [first, second, third] = prefix_ranges("B.V. Acme").unwrap();
         assert_eq!((first.0.as_str(), second.0.as_str(), third.0.as_str()), ("acme", "b", "v"));
         assert!(first.0 < first.1 && "acmeology" < first.1.as_str() && "acn" > first.1.as_str());
-        let [first, second, _] = ranges("Ann@Acme").unwrap();
+        let [first, second, _] = prefix_ranges("Ann@Acme").unwrap();
         assert_eq!((first.0.as_str(), second.0.as_str()), ("ann@acme", ""));
-        assert!(ranges("…").is_none());
+        assert!(prefix_ranges("…").is_none());
     }
 }

@@ -1,8 +1,12 @@
-//! Customers, as the view of that name has them. Ids begin with the time they were made, so the highest are the newest.
+//! Reads of the view `customers`. Ids are UUIDs v7, so descending ids are newest first.
+//!
+//! Lists include the spend of each customer in the same statement: a subquery over at most 30 days of `ledger_days` for
+//! each row of the page. Book and kind are inside the sum, so that the engines use the primary key (account, currency,
+//! day) and not the index by book, which has the rows of all accounts. A page that must be sorted is limited first.
 
 use crate::account_managers::AccountManagerId;
 use billing::vat::VatTreatment;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, FromRow, Row, params, row, sql};
 use identity::accounts::{OnboardingStatus, VatStatus};
 use values::{AccountId, E164, Email, Text, Time, UserId};
 
@@ -24,20 +28,48 @@ row! {
     }
 }
 
-/// Which customers are wanted, and how many of those below an id.
+/// A customer and its spend in nanos of EUR.
+pub struct CustomerWithSpend {
+    pub customer: CustomerRow,
+    pub spend: i64,
+}
+
+impl FromRow for CustomerWithSpend {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        Ok(CustomerWithSpend { customer: CustomerRow::from_row(row)?, spend: row.get(CustomerRow::WIDTH)? })
+    }
+}
+
+/// First and last UTC day of the spend, in days since 1970.
 #[derive(Clone, Copy)]
-pub struct Wanted {
+pub struct SpendDays {
+    first: i64,
+    last: i64,
+}
+
+impl SpendDays {
+    /// The last `days` UTC days, today included.
+    pub fn until(now: Time, days: i64) -> SpendDays {
+        let today = now.millis().div_euclid(24 * 3600 * 1000);
+        SpendDays { first: today + 1 - days, last: today }
+    }
+}
+
+/// Filter of a list of customers, the id that its rows are below, and the days of their spend.
+#[derive(Clone, Copy)]
+pub struct CustomerFilter {
     pub status: Option<OnboardingStatus>,
     pub manager: Option<AccountManagerId>,
     pub below: AccountId,
     pub limit: i64,
+    pub spend: SpendDays,
 }
 
-impl Wanted {
-    pub fn admits(&self, customer: &CustomerRow) -> bool {
-        let is_as_wanted = self.status.is_none_or(|status| status == customer.onboarding_status);
-        let is_managed = self.manager.is_none_or(|manager| Some(manager) == customer.account_manager_id);
-        is_as_wanted && is_managed && customer.id < self.below
+impl CustomerFilter {
+    pub fn includes(&self, customer: &CustomerRow) -> bool {
+        let has_status = self.status.is_none_or(|status| status == customer.onboarding_status);
+        let has_manager = self.manager.is_none_or(|manager| Some(manager) == customer.account_manager_id);
+        has_status && has_manager && customer.id < self.below
     }
 }
 
@@ -45,14 +77,46 @@ pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<CustomerRow>,
     conn.opt(sql!("SELECT ", CustomerRow::COLS, " FROM customers WHERE id = $1"), params![id]).await
 }
 
-/// A page, by the index that leaves least to look through.
-pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<CustomerRow>, DbError> {
-    let Wanted { status, manager, below, limit } = *wanted;
+pub async fn find_with_spend(
+    conn: &mut Conn,
+    id: AccountId,
+    spend: SpendDays,
+) -> Result<Option<CustomerWithSpend>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            CustomerRow::COLS,
+            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    THEN d.amount END), 0) AS BIGINT)
+                    FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+             FROM customers
+             WHERE id = $3"
+        ),
+        params![spend.first, spend.last, id],
+    )
+    .await
+}
+
+/// A page, by the index of the most selective filter.
+pub async fn list(conn: &mut Conn, filter: &CustomerFilter) -> Result<Vec<CustomerWithSpend>, DbError> {
+    let CustomerFilter { status, manager, below, limit, spend: SpendDays { first, last } } = *filter;
     match (manager, status) {
         (None, None) => {
             conn.all(
-                sql!("SELECT ", CustomerRow::COLS, " FROM customers WHERE id < $1 ORDER BY id DESC LIMIT $2"),
-                params![below, limit],
+                sql!(
+                    "SELECT ",
+                    CustomerRow::COLS,
+                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            THEN d.amount END), 0) AS BIGINT)
+                            FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                     FROM customers
+                     WHERE id < $3 ORDER BY id DESC LIMIT $4"
+                ),
+                params![first, last, below, limit],
             )
             .await
         }
@@ -61,9 +125,15 @@ pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<CustomerRow>, 
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    " FROM customers WHERE onboarding_status = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            THEN d.amount END), 0) AS BIGINT)
+                            FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                     FROM customers
+                     WHERE onboarding_status = $3 AND id < $4 ORDER BY id DESC LIMIT $5"
                 ),
-                params![status, below, limit],
+                params![first, last, status, below, limit],
             )
             .await
         }
@@ -72,43 +142,64 @@ pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<CustomerRow>, 
                 sql!(
                     "SELECT ",
                     CustomerRow::COLS,
-                    " FROM customers WHERE account_manager_id = $1 AND onboarding_status = COALESCE($2, onboarding_status)
-                     AND id < $3 ORDER BY id DESC LIMIT $4"
+                    ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                            AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                            THEN d.amount END), 0) AS BIGINT)
+                            FROM ledger_days d
+                            WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+                     FROM (SELECT * FROM customers
+                           WHERE account_manager_id = $3 AND onboarding_status = COALESCE($4, onboarding_status)
+                           AND id < $5 ORDER BY id DESC LIMIT $6) AS customers
+                     ORDER BY id DESC"
                 ),
-                params![manager, status, below, limit],
+                params![first, last, manager, status, below, limit],
             )
             .await
         }
     }
 }
 
-/// Customers whose business is still to be verified, suspended meanwhile or not.
-pub async fn unapproved(conn: &mut Conn, below: AccountId, limit: i64) -> Result<Vec<CustomerRow>, DbError> {
+/// Customers whose KYB is not approved, suspended or not.
+pub async fn unapproved(
+    conn: &mut Conn,
+    below: AccountId,
+    limit: i64,
+    spend: SpendDays,
+) -> Result<Vec<CustomerWithSpend>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            " FROM customers WHERE COALESCE(suspended_from, onboarding_status) <> 'approved' AND id < $1
-             ORDER BY id DESC LIMIT $2"
+            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    THEN d.amount END), 0) AS BIGINT)
+                    FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $1 AND d.day <= $2)
+             FROM customers
+             WHERE COALESCE(suspended_from, onboarding_status) <> 'approved' AND id < $3 ORDER BY id DESC LIMIT $4"
         ),
-        params![below, limit],
+        params![spend.first, spend.last, below, limit],
     )
     .await
 }
 
-/// Customers with a word in each of these ranges, from the first text up to but not with the second. The first range
-/// should be the narrowest.
+/// Customers with a word in each of these ranges, the end of a range excluded. The first range should be the narrowest.
 pub async fn with_words(
     conn: &mut Conn,
     ranges: &[(String, String); 3],
-    wanted: &Wanted,
-) -> Result<Vec<CustomerRow>, DbError> {
+    filter: &CustomerFilter,
+) -> Result<Vec<CustomerWithSpend>, DbError> {
     let [first, second, third] = ranges;
     conn.all(
         sql!(
             "SELECT ",
             CustomerRow::COLS,
-            " FROM customers
+            ", (SELECT CAST(COALESCE(-SUM(CASE WHEN d.book = 'customer'
+                    AND d.kind IN ('call', 'number_order', 'number_renewal', 'number_refund')
+                    THEN d.amount END), 0) AS BIGINT)
+                    FROM ledger_days d
+                    WHERE d.account_id = customers.id AND d.currency = 'EUR' AND d.day >= $11 AND d.day <= $12)
+             FROM customers
              WHERE id IN (SELECT account_id FROM account_words WHERE word >= $1 AND word < $2)
              AND EXISTS (SELECT 1 FROM account_words w WHERE w.account_id = customers.id AND w.word >= $3 AND w.word < $4)
              AND EXISTS (SELECT 1 FROM account_words w WHERE w.account_id = customers.id AND w.word >= $5 AND w.word < $6)
@@ -123,22 +214,24 @@ pub async fn with_words(
             second.1,
             third.0,
             third.1,
-            wanted.status,
-            wanted.manager,
-            wanted.below,
-            wanted.limit
+            filter.status,
+            filter.manager,
+            filter.below,
+            filter.limit,
+            filter.spend.first,
+            filter.spend.last
         ],
     )
     .await
 }
 
-/// Whose number this is.
+/// The account that rents this number.
 pub async fn owner_of_number(conn: &mut Conn, number: &E164) -> Result<Option<AccountId>, DbError> {
     let sql = sql!("SELECT account_id FROM numbers WHERE e164 = $1 AND released_at IS NULL");
     Ok(conn.opt(sql, params![*number]).await?.map(|(account,)| account))
 }
 
-/// Whose user signs in with this address.
+/// The account of the user with this email address.
 pub async fn account_of_email(conn: &mut Conn, email: &Email) -> Result<Option<AccountId>, DbError> {
     let sql = sql!("SELECT account_id FROM users WHERE email = $1");
     Ok(conn.opt(sql, params![*email]).await?.map(|(account,)| account))
@@ -147,4 +240,17 @@ pub async fn account_of_email(conn: &mut Conn, email: &Email) -> Result<Option<A
 pub async fn account_of_user(conn: &mut Conn, user: UserId) -> Result<Option<AccountId>, DbError> {
     let sql = sql!("SELECT account_id FROM users WHERE id = $1");
     Ok(conn.opt(sql, params![user]).await?.map(|(account,)| account))
+}
+
+#[cfg(test)]
+mod tests {
+    use platform::ledger::Kind;
+
+    #[test]
+    fn every_list_adds_up_the_usage_kinds_of_the_ledger() {
+        let usage = Kind::ALL.iter().filter(|kind| kind.is_usage()).map(|kind| format!("'{kind}'"));
+        let kinds: Vec<String> = usage.collect();
+        let lists = include_str!("store.rs").matches(&format!("d.kind IN ({})", kinds.join(", "))).count();
+        assert_eq!(lists, 6);
+    }
 }

@@ -1,4 +1,4 @@
-//! Customers over the wire.
+//! Request and response types of customers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,26 +11,34 @@ use identity::accounts::{OnboardingStatus, VatStatus};
 use identity::balance::CURRENCY;
 use values::{Change, Email, ExactMoney, Money, Rfc3339, Text};
 
-/// A customer as the team sees it.
+/// Customer as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminCustomer {
+    /// Id of the account.
     pub id: Uuid,
+    /// Legal name of the company.
     pub company_name: Text<1, 200>,
+    /// Email address of the contact person.
     pub contact_email: Email,
+    /// Onboarding status of the account.
     pub onboarding_status: OnboardingStatus,
-    /// What it returns to when it is reinstated; null unless it is suspended.
+    /// Status that the account returns to when it is reinstated; null unless it is suspended.
     pub suspended_from: Option<OnboardingStatus>,
-    /// Why it is suspended, as it was told.
+    /// Reason for the suspension, as told to the customer; null when none was given.
     pub suspension_reason: Option<String>,
+    /// Id of the account manager; null when none is assigned.
     pub account_manager_id: Option<AccountManagerId>,
-    /// What was used on the last 30 UTC days, today among them.
+    /// Usage charged on the last 30 UTC days, today included.
     pub monthly_spend_30d: ExactMoney,
+    /// Current balance.
     pub balance: ExactMoney,
+    /// Result of the check of the VAT id.
     pub vat_status: VatStatus,
-    /// What the team has decided in place of the rules.
+    /// VAT treatment that the team set instead of the one the rules give; null when the rules apply.
     pub vat_treatment: Option<VatTreatment>,
-    /// Whether it sells telecommunication on.
+    /// Whether the customer resells telecommunication services, which matters for VAT.
     pub telecom_reseller: bool,
+    /// When the account was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -54,21 +62,26 @@ impl AdminCustomer {
     }
 }
 
+/// Changes to a customer; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCustomerUpdate {
-    /// `suspended`, or what it was before it was suspended.
+    /// `suspended` suspends the account; the status of `suspended_from` reinstates it.
     #[serde(default)]
     pub onboarding_status: Change<OnboardingStatus>,
-    /// Told to the customer when it is suspended, and kept until it is reinstated.
+    /// Reason for the suspension; told to the customer, and only allowed together with `suspended`.
     #[serde(default)]
     pub reason: Option<Text<1, 500>>,
+    /// Id of an active account manager; null removes the assignment.
     #[serde(default)]
     pub account_manager_id: Change<Option<AccountManagerId>>,
+    /// VAT treatment to use instead of the one the rules give; null applies the rules.
     #[serde(default)]
     pub vat_treatment: Change<Option<VatTreatment>>,
+    /// Result of the check of the VAT id, as the team decided from the VAT evidence.
     #[serde(default)]
     pub vat_status: Change<VatStatus>,
+    /// Whether the customer resells telecommunication services.
     #[serde(default)]
     pub telecom_reseller: Change<bool>,
 }

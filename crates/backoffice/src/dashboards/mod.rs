@@ -1,8 +1,8 @@
-//! What the team sees at a glance: how the service is doing, and who tries what they should not.
+//! Dashboards of the team: operational (requests, errors, latency) and security (sign-ins, tokens, second factors).
 //!
-//! Every node writes down what it counted (`platform::traffic`) every few seconds and when it stops, added to the same
-//! numbers of the others: once for the minute and once for the hour. Rows of the audit log are counted from where the
-//! last count ended. So a dashboard reads a few hundred sums, however much traffic they stand for.
+//! Every node adds its counters (`platform::traffic`) to table `traffic` every few seconds and when it stops, per
+//! minute and per hour. Audit rows are counted from where the last count ended. So a dashboard reads a few hundred
+//! sums, however much traffic there was.
 
 mod operational;
 mod security;
@@ -20,17 +20,18 @@ use db::{Conn, DbError};
 use platform::app::App;
 use values::Time;
 
-/// How often a node writes down what it counted.
-pub const EVERY: Duration = Duration::from_secs(5);
-/// Minutes are kept for this long, hours for longer.
+/// How often a node flushes its counters.
+pub const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
+/// Retention of the sums per minute.
 pub const MINUTES_KEPT_FOR: Duration = Duration::from_secs(2 * 24 * 3600);
+/// Retention of the sums per hour.
 pub const HOURS_KEPT_FOR: Duration = Duration::from_secs(90 * 24 * 3600);
 
-/// Rows of the audit log that are counted in one transaction.
+/// Audit rows counted in one transaction.
 const AUDIT_BATCH: i64 = 20_000;
 
-/// Writes down what this node has counted so far.
-pub async fn write_down(app: &App) -> Result<(), DbError> {
+/// Adds this node's counters to the database, and counts new audit rows. On failure the counters are kept.
+pub async fn flush_traffic(app: &App) -> Result<(), DbError> {
     let counts = app.traffic.take();
     if !counts.is_empty() {
         let work = (counts.clone(), app.clock.now());
@@ -44,17 +45,17 @@ pub async fn write_down(app: &App) -> Result<(), DbError> {
     Ok(())
 }
 
-pub async fn forget_minutes(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    store::forget(conn, Span::Minute, cutoff, batch).await
+pub async fn purge_minutes(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    store::purge(conn, Span::Minute, cutoff, batch).await
 }
 
-pub async fn forget_hours(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    store::forget(conn, Span::Hour, cutoff, batch).await
+pub async fn purge_hours(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    store::purge(conn, Span::Hour, cutoff, batch).await
 }
 
-/// The sums from a moment on: their span, and where the first begins.
-fn reaching_back(now: Time, window: Duration) -> (Span, Time) {
+/// Span of the sums for a window, and the start of the first.
+fn window_start(now: Time, window: Duration) -> (Span, Time) {
     let span = if window <= Duration::from_secs(3600) { Span::Minute } else { Span::Hour };
-    // The one that is under way counts as the last.
+    // The current minute or hour is the last of the window.
     (span, span.start(now).plus(span.length()).minus(window))
 }

@@ -1,4 +1,4 @@
-//! How the service is doing.
+//! `GET /admin/dashboard/operational`.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::types::{
     AccountCount, ActionCount, AuditVolume, Errors, Latency, OperationalDashboard, Requests, RouteCount, StatusCount,
     TimeBucket, Window, WindowQuery,
 };
-use super::{reaching_back, write_down};
+use super::{flush_traffic, window_start};
 use api::answer::Report;
 use api::context::ReadCtx;
 use api::input::Query;
@@ -15,11 +15,11 @@ use api::problem::Problem;
 use platform::traffic::{Count, Step};
 use values::{Time, UnixMillis};
 
-/// The longest list of names.
-pub(super) const NAMES: i64 = 50;
-/// More than there are statuses, steps or actions.
+/// Entries of a list in the response.
+pub(super) const MAX_ENTRIES: i64 = 50;
+/// More than there are statuses, latency steps or actions.
 const ALL: i64 = 1000;
-/// The first status that is an error, as the sums name it.
+/// The first status that is an error, as text, as in the sums.
 const FIRST_ERROR: &str = "400";
 
 impl Window {
@@ -37,11 +37,11 @@ pub async fn operational(
     Query(query): Query<WindowQuery>,
 ) -> Result<Report<OperationalDashboard>, Problem> {
     let ReadCtx { conn, request } = ctx;
-    // The connection looks at the moment before what is written down now.
+    // This connection's snapshot is older than the flush below.
     drop(conn);
-    write_down(&request.app).await?;
+    flush_traffic(&request.app).await?;
     let mut conn = request.app.db.read().await?;
-    let since = reaching_back(request.now, query.window.length());
+    let since = window_start(request.now, query.window.length());
     let statuses = store::by_name(&mut conn, since, Count::Status, ALL).await?;
     let requests = Requests {
         total: total(&statuses),
@@ -52,8 +52,8 @@ pub async fn operational(
     let errors = Errors {
         total: failed.iter().map(|bucket| bucket.count).sum(),
         ts_buckets: filled(since, request.now, failed),
-        by_route: by_route(store::by_name(&mut conn, since, Count::RouteError, NAMES).await?),
-        by_account: by_account(store::by_name(&mut conn, since, Count::AccountError, NAMES).await?),
+        by_route: by_route(store::by_name(&mut conn, since, Count::RouteError, MAX_ENTRIES).await?),
+        by_account: by_account(store::by_name(&mut conn, since, Count::AccountError, MAX_ENTRIES).await?),
     };
     let latency = percentiles(&store::by_name(&mut conn, since, Count::Latency, ALL).await?);
     let actions = store::by_name(&mut conn, since, Count::Audit, ALL).await?;
@@ -82,24 +82,24 @@ pub(super) fn by_route(counts: Vec<Named>) -> Vec<RouteCount> {
 }
 
 fn by_account(counts: Vec<Named>) -> Vec<AccountCount> {
-    let known = |named: Named| Some(AccountCount { account_id: named.name.parse().ok()?, count: named.count });
-    counts.into_iter().filter_map(known).collect()
+    let entry = |named: Named| Some(AccountCount { account_id: named.name.parse().ok()?, count: named.count });
+    counts.into_iter().filter_map(entry).collect()
 }
 
-/// A bucket for every span of the window, also where nothing happened.
+/// A bucket for every minute or hour of the window, also the empty ones.
 pub(super) fn filled((span, from): (Span, Time), now: Time, buckets: Vec<Bucket>) -> Vec<TimeBucket> {
-    let mut found = buckets.into_iter().peekable();
+    let mut buckets = buckets.into_iter().peekable();
     let mut all = Vec::new();
     let mut at = from;
     while at <= now {
-        let count = found.next_if(|bucket| bucket.at == at).map_or(0, |bucket| bucket.count);
+        let count = buckets.next_if(|bucket| bucket.at == at).map_or(0, |bucket| bucket.count);
         all.push(TimeBucket { ts: UnixMillis(at), count });
         at = at.plus(span.length());
     }
     all
 }
 
-/// Half, nearly all and all but one in a hundred of the answers took no longer.
+/// Percentiles of the response time; none without requests.
 fn percentiles(counts: &[Named]) -> Option<Latency> {
     let mut steps: Vec<(usize, i64)> =
         counts.iter().filter_map(|named| Some((named.name.parse().ok()?, named.count))).collect();
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_ranks_among_all_answers() {
+    fn percentiles_are_ranks_among_all_responses() {
         let step = |millis| Step::of(Duration::from_millis(millis)).0.to_string();
         let counts = [(step(900), 1), (step(2), 94), (step(40), 5)].map(|(name, count)| Named { name, count });
         let latency = percentiles(&counts).unwrap();
@@ -134,9 +134,9 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_minute_has_its_place() {
+    fn a_minute_without_events_has_a_bucket() {
         let minute = |number: i64| Time::from_millis(number * 60_000);
-        let since = reaching_back(minute(100).plus(Duration::from_secs(30)), Duration::from_secs(3600));
+        let since = window_start(minute(100).plus(Duration::from_secs(30)), Duration::from_secs(3600));
         let filled = filled(since, minute(100), vec![Bucket { at: minute(99), count: 7 }]);
         assert_eq!(filled.len(), 60);
         assert_eq!((filled[0].ts.0, filled[58].count, filled[59].count), (minute(41), 7, 0));

@@ -1,14 +1,14 @@
-//! Who tries what they should not, and whether the team is safe.
+//! `GET /admin/dashboard/security`.
 
 use std::time::Duration;
 
-use super::operational::{NAMES, by_route, filled, total};
-use super::store::{self, Admin, Named, Recorded};
+use super::operational::{MAX_ENTRIES, by_route, filled, total};
+use super::store::{self, Admin, AuditEvent, Named};
 use super::types::{
     AdminTwoFactor, FailedSignIns, Impersonation, IpCount, LockedUser, NotEnrolled, RateLimited, RecentlyUsed, Reuse,
     SecurityDashboard, TokenReuse,
 };
-use super::{reaching_back, write_down};
+use super::{flush_traffic, window_start};
 use api::answer::Report;
 use api::context::ReadCtx;
 use api::problem::Problem;
@@ -17,35 +17,35 @@ use values::{Time, UnixMillis};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
-/// More admins than a team has.
-const ADMINS: i64 = 1000;
+/// Admins that are read; more than a team has.
+const MAX_ADMINS: i64 = 1000;
 
 pub async fn security(ctx: ReadCtx) -> Result<Report<SecurityDashboard>, Problem> {
     let ReadCtx { conn, request } = ctx;
-    // The connection looks at the moment before what is written down now.
+    // This connection's snapshot is older than the flush below.
     drop(conn);
-    write_down(&request.app).await?;
+    flush_traffic(&request.app).await?;
     let (mut conn, now) = (request.app.db.read().await?, request.now);
-    let admin_2fa = two_factor(store::admins(&mut conn, ADMINS).await?, now);
+    let admin_2fa = two_factor(store::admins(&mut conn, MAX_ADMINS).await?, now);
 
-    let lately = reaching_back(now, DAY);
-    let by_ip = store::by_name(&mut conn, lately, Count::FailedSignIn, NAMES).await?;
-    let failed = store::by_time(&mut conn, lately, Count::FailedSignIn, "").await?;
+    let last_day = window_start(now, DAY);
+    let by_ip = store::by_name(&mut conn, last_day, Count::FailedSignIn, MAX_ENTRIES).await?;
+    let failed = store::by_time(&mut conn, last_day, Count::FailedSignIn, "").await?;
     let failed_sign_ins = FailedSignIns {
         total: failed.iter().map(|bucket| bucket.count).sum(),
-        ts_buckets: filled(lately, now, failed),
+        ts_buckets: filled(last_day, now, failed),
         by_ip: by_ip.into_iter().map(|Named { name, count }| IpCount { ip: name, count }).collect(),
     };
-    let limited = store::by_name(&mut conn, lately, Count::Limited, i64::MAX).await?;
+    let limited = store::by_name(&mut conn, last_day, Count::Limited, i64::MAX).await?;
     let rate_limited = RateLimited { total: total(&limited), by_route: by_route(limited) };
 
     let month = now.minus(MONTH);
     let token_reuse = TokenReuse {
-        total: store::recorded_times(&mut conn, TOKEN_REUSE, month).await?,
-        recent: store::recorded(&mut conn, TOKEN_REUSE, month, NAMES).await?.into_iter().map(reuse).collect(),
+        total: store::count_audit_events(&mut conn, TOKEN_REUSE, month).await?,
+        recent: store::audit_events(&mut conn, TOKEN_REUSE, month, MAX_ENTRIES).await?.into_iter().map(reuse).collect(),
     };
-    let impersonations = store::recorded(&mut conn, IMPERSONATION, month, NAMES).await?;
-    let locked_users = store::locked(&mut conn, now, NAMES).await?.into_iter().map(|locked| LockedUser {
+    let impersonations = store::audit_events(&mut conn, IMPERSONATION, month, MAX_ENTRIES).await?;
+    let locked_users = store::locked_users(&mut conn, now, MAX_ENTRIES).await?.into_iter().map(|locked| LockedUser {
         user_id: locked.user_id,
         email: locked.email,
         locked_until: UnixMillis(locked.until),
@@ -60,7 +60,7 @@ pub async fn security(ctx: ReadCtx) -> Result<Report<SecurityDashboard>, Problem
     }))
 }
 
-/// What the audit log calls them.
+/// Audit actions.
 const TOKEN_REUSE: &str = "session.token_reuse";
 const IMPERSONATION: &str = "customer.impersonate";
 
@@ -93,10 +93,10 @@ fn two_factor(admins: Vec<Admin>, now: Time) -> AdminTwoFactor {
     }
 }
 
-fn reuse(row: Recorded) -> Reuse {
+fn reuse(row: AuditEvent) -> Reuse {
     Reuse { user_id: row.user_id, account_id: row.account_id, ip: row.ip, ts: UnixMillis(row.ts) }
 }
 
-fn impersonation(row: Recorded) -> Impersonation {
+fn impersonation(row: AuditEvent) -> Impersonation {
     Impersonation { admin: row.user_id, account_id: row.account_id, ts: UnixMillis(row.ts) }
 }

@@ -1,4 +1,4 @@
-//! Sums of minutes and hours.
+//! Table `traffic` (sums per minute and hour), and what the security dashboard reads.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use platform::traffic::{Count, Counts};
 use values::{AccountId, Email, Time, UserId, text_enum};
 
 text_enum! {
-    /// How much time a sum is of.
+    /// Length of time that a sum covers.
     pub enum Span {
         Minute = "minute",
         Hour = "hour",
@@ -22,7 +22,7 @@ impl Span {
         }
     }
 
-    /// Where the span begins that a moment is in.
+    /// Start of the minute or hour that contains a moment.
     pub fn start(self, moment: Time) -> Time {
         let length = i64::try_from(self.length().as_millis()).unwrap_or(i64::MAX);
         Time::from_millis(moment.millis().div_euclid(length) * length)
@@ -30,7 +30,7 @@ impl Span {
 }
 
 row! {
-    /// How often something happened in a span.
+    /// Number of events in one minute or hour.
     pub struct Bucket {
         pub at: Time,
         pub count: i64,
@@ -38,14 +38,14 @@ row! {
 }
 
 row! {
-    /// How often it happened under one name.
+    /// Number of events with one name, such as a route.
     pub struct Named {
         pub name: String,
         pub count: i64,
     }
 }
 
-/// Adds numbers to the minute and the hour of a moment. In the order of their names, as other nodes do.
+/// Adds counters to the minute and the hour of a moment, ordered by name, so that nodes do not deadlock.
 pub async fn add(conn: &mut Conn, counts: &Counts, now: Time) -> Result<(), DbError> {
     for ((what, name), number) in counts {
         let number = i64::try_from(*number).unwrap_or(i64::MAX);
@@ -61,15 +61,15 @@ pub async fn add(conn: &mut Conn, counts: &Counts, now: Time) -> Result<(), DbEr
     Ok(())
 }
 
-/// Counts rows of the audit log that nobody has counted yet, and says how many they were.
-pub async fn count_audit(conn: &mut Conn, at_most: i64) -> Result<i64, DbError> {
-    // The row is the lock: nodes take turns, and none counts what another has.
+/// Counts audit rows that are not counted yet, up to `limit`, and returns how many.
+pub async fn count_audit(conn: &mut Conn, limit: i64) -> Result<i64, DbError> {
+    // Locks the row, so that no two nodes count the same audit rows.
     let (counted,): (i64,) =
         conn.one(sql!("UPDATE audit_counted SET seq = seq WHERE id = 1 RETURNING seq"), params![]).await?;
     let (last,): (Option<i64>,) = conn
         .one(
             sql!("SELECT MAX(seq) FROM (SELECT seq FROM audit_log WHERE seq > $1 ORDER BY seq LIMIT $2) AS fresh"),
-            params![counted, at_most],
+            params![counted, limit],
         )
         .await?;
     let Some(last) = last else { return Ok(0) };
@@ -97,24 +97,24 @@ pub async fn count_audit(conn: &mut Conn, at_most: i64) -> Result<i64, DbError> 
     Ok(last - counted)
 }
 
-/// What happened from a moment on, by name, the most frequent first.
+/// Sums by name from a moment on, the most frequent first.
 pub async fn by_name(
     conn: &mut Conn,
     (span, from): (Span, Time),
     what: Count,
-    at_most: i64,
+    limit: i64,
 ) -> Result<Vec<Named>, DbError> {
     conn.all(
         sql!(
             "SELECT name, CAST(SUM(count) AS BIGINT) AS count FROM traffic WHERE span = $1 AND what = $2 AND at >= $3
              GROUP BY name ORDER BY 2 DESC, 1 LIMIT $4"
         ),
-        params![span, what, from, at_most],
+        params![span, what, from, limit],
     )
     .await
 }
 
-/// What happened in each span, of names not before this one.
+/// Sums per minute or hour, of names that sort at or after `first_name`.
 pub async fn by_time(
     conn: &mut Conn,
     (span, from): (Span, Time),
@@ -131,8 +131,8 @@ pub async fn by_time(
     .await
 }
 
-/// Forgets sums that began before a moment.
-pub async fn forget(conn: &mut Conn, span: Span, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes sums that began before `cutoff`.
+pub async fn purge(conn: &mut Conn, span: Span, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM traffic WHERE (span, what, at, name) IN (
@@ -153,22 +153,22 @@ row! {
     }
 }
 
-/// Those who may do everything.
-pub async fn admins(conn: &mut Conn, at_most: i64) -> Result<Vec<Admin>, DbError> {
+/// Active admins.
+pub async fn admins(conn: &mut Conn, limit: i64) -> Result<Vec<Admin>, DbError> {
     conn.all(
         sql!(
             "SELECT u.id, u.email, u.created_at, s.confirmed_at IS NOT NULL, s.last_used_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.roles LIKE '%admin%' AND u.is_active ORDER BY u.id LIMIT $1"
         ),
-        params![at_most],
+        params![limit],
     )
     .await
 }
 
 row! {
-    /// A row of the audit log.
-    pub struct Recorded {
+    /// A successful action in the audit log.
+    pub struct AuditEvent {
         pub user_id: Option<UserId>,
         pub account_id: Option<AccountId>,
         pub ip: Option<String>,
@@ -176,48 +176,48 @@ row! {
     }
 }
 
-/// What was done since a moment, the newest first.
-pub async fn recorded(conn: &mut Conn, action: &str, since: Time, at_most: i64) -> Result<Vec<Recorded>, DbError> {
+/// Successful actions of one kind since a moment, newest first.
+pub async fn audit_events(conn: &mut Conn, action: &str, since: Time, limit: i64) -> Result<Vec<AuditEvent>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
-            Recorded::COLS,
+            AuditEvent::COLS,
             " FROM audit_log WHERE action = $1 AND ts >= $2 AND outcome = 'success'
              ORDER BY ts DESC, seq DESC LIMIT $3"
         ),
-        params![action, since, at_most],
+        params![action, since, limit],
     )
     .await
 }
 
-/// How often that was. What is counted here is rare.
-pub async fn recorded_times(conn: &mut Conn, action: &str, since: Time) -> Result<i64, DbError> {
-    let (times,) = conn
+/// Number of these actions, which are rare.
+pub async fn count_audit_events(conn: &mut Conn, action: &str, since: Time) -> Result<i64, DbError> {
+    let (count,) = conn
         .one(
             sql!("SELECT count(*) FROM audit_log WHERE action = $1 AND ts >= $2 AND outcome = 'success'"),
             params![action, since],
         )
         .await?;
-    Ok(times)
+    Ok(count)
 }
 
 row! {
-    pub struct Locked {
+    pub struct LockedUserRow {
         pub user_id: UserId,
         pub email: Email,
         pub until: Time,
     }
 }
 
-/// Users who have to wait, the longest first.
-pub async fn locked(conn: &mut Conn, now: Time, at_most: i64) -> Result<Vec<Locked>, DbError> {
+/// Users who are locked out, the longest lockout first.
+pub async fn locked_users(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<LockedUserRow>, DbError> {
     conn.all(
         sql!(
             "SELECT u.id, u.email, MAX(f.locked_until) FROM sign_in_failures f JOIN users u ON u.id = f.user_id
              WHERE f.user_id IS NOT NULL AND f.locked_until > $1
              GROUP BY u.id, u.email ORDER BY 3 DESC, 1 LIMIT $2"
         ),
-        params![now, at_most],
+        params![now, limit],
     )
     .await
 }

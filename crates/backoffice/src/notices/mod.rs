@@ -1,4 +1,4 @@
-//! Notices: what the carrier announces to everybody, from one moment until another or until it is taken down.
+//! Notices: announcements to all customers, shown from `starts_at` to `ends_at` or until they are deleted.
 
 mod store;
 
@@ -12,16 +12,23 @@ use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use identity::notifications::Severity;
-use store::{NoticeId, NoticeRow, Position};
+use store::{NoticeCursor, NoticeId, NoticeRow};
 use values::{Change, Rfc3339, Text, Time};
 
+/// Announcement to all customers.
 #[derive(Serialize, JsonSchema)]
 pub struct Notice {
+    /// Id of the notice.
     pub id: NoticeId,
+    /// Severity of the notice.
     pub severity: Severity,
+    /// Title, in plain text.
     pub title: Text<1, 200>,
+    /// Body, in plain text.
     pub body: Text<1, 5000>,
+    /// When customers begin to see the notice (RFC 3339, UTC).
     pub starts_at: Rfc3339,
+    /// When customers stop seeing the notice (RFC 3339, UTC); null when it stays until it is deleted.
     pub ends_at: Option<Rfc3339>,
 }
 
@@ -32,35 +39,47 @@ impl From<NoticeRow> for Notice {
     }
 }
 
+/// New announcement to all customers.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoticeCreate {
+    /// Severity of the notice.
     severity: Severity,
+    /// Title, in plain text, up to 200 characters.
     title: Text<1, 200>,
+    /// Body, in plain text, up to 5000 characters.
     body: Text<1, 5000>,
+    /// When customers begin to see the notice (RFC 3339).
     starts_at: Rfc3339,
-    /// After `starts_at`; without it the notice stays until it is taken down.
+    /// When customers stop seeing the notice (RFC 3339), after `starts_at`; without it the notice stays until it is
+    /// deleted.
     #[serde(default)]
     ends_at: Option<Rfc3339>,
 }
 
+/// Changes to a notice; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminNoticeUpdate {
+    /// Severity of the notice.
     #[serde(default)]
     severity: Change<Severity>,
+    /// Title, in plain text, up to 200 characters.
     #[serde(default)]
     title: Change<Text<1, 200>>,
+    /// Body, in plain text, up to 5000 characters.
     #[serde(default)]
     body: Change<Text<1, 5000>>,
+    /// When customers begin to see the notice (RFC 3339).
     #[serde(default)]
     starts_at: Change<Rfc3339>,
+    /// When customers stop seeing the notice (RFC 3339), after `starts_at`; null keeps it until it is deleted.
     #[serde(default)]
     ends_at: Change<Option<Rfc3339>>,
 }
 
-/// A notice that ended before it began would never be seen.
-fn check(notice: &NoticeRow) -> Result<(), Problem> {
+/// The notice must end after it starts.
+fn check_period(notice: &NoticeRow) -> Result<(), Problem> {
     match notice.ends_at {
         Some(ends_at) if ends_at <= notice.starts_at => Err(Problem::invalid("ends_at", "must be after starts_at")),
         _ => Ok(()),
@@ -69,32 +88,32 @@ fn check(notice: &NoticeRow) -> Result<(), Problem> {
 
 type Cursor = (i64, NoticeId);
 
-fn resume(after: Option<Cursor>) -> Position {
+fn page_start(after: Option<Cursor>) -> NoticeCursor {
     let (at, id) = after.unwrap_or((i64::MAX, NoticeId::new(Uuid::max())));
     (Time::from_millis(at), id)
 }
 
-/// Those in force now.
+/// Notices that are shown now.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
     let now = ctx.request.now;
-    let rows = store::active(&mut ctx, resume(listing.after), listing.fetch(), now).await?;
+    let rows = store::active(&mut ctx, page_start(listing.after), listing.fetch(), now).await?;
     listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
 }
 
 pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
-    let rows = store::list(&mut ctx, resume(listing.after), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, page_start(listing.after), listing.fetch()).await?;
     listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
 }
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<AdminNoticeCreate>,
+    Body(request): Body<AdminNoticeCreate>,
 ) -> Result<Committed<Created<Notice>>, Problem> {
-    let AdminNoticeCreate { severity, title, body, starts_at, ends_at } = wanted;
+    let AdminNoticeCreate { severity, title, body, starts_at, ends_at } = request;
     let id = NoticeId::new(ctx.app.entropy.uuid(ctx.now));
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
-    check(&new)?;
+    check_period(&new)?;
     ctx.note("notice", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
@@ -106,18 +125,18 @@ pub async fn create(
     .await
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<NoticeId>,
-    Body(wanted): Body<AdminNoticeUpdate>,
+    Body(request): Body<AdminNoticeUpdate>,
 ) -> Result<Committed<Json<Notice>>, Problem> {
     ctx.note("notice", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| {
+    ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            let mut notice = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let mut notice = store::find_for_update(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Notice::from(notice.clone()))?;
-            let AdminNoticeUpdate { severity, title, body, starts_at, ends_at } = wanted.clone();
+            let AdminNoticeUpdate { severity, title, body, starts_at, ends_at } = request.clone();
             severity.apply(&mut notice.severity);
             title.apply(&mut notice.title);
             body.apply(&mut notice.body);
@@ -127,7 +146,7 @@ pub async fn change(
             if let Change::Set(at) = ends_at {
                 notice.ends_at = at.map(|Rfc3339(at)| at);
             }
-            check(&notice)?;
+            check_period(&notice)?;
             store::update(tx, &notice, now).await?;
             Ok(Json(notice.into()))
         })
@@ -135,11 +154,11 @@ pub async fn change(
     .await
 }
 
-pub async fn remove(ctx: RequestCtx, Path(id): Path<NoticeId>) -> Result<Committed<NoContent>, Problem> {
+pub async fn delete(ctx: RequestCtx, Path(id): Path<NoticeId>) -> Result<Committed<NoContent>, Problem> {
     ctx.note("notice", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            match store::remove(tx, *id).await? {
+            match store::delete(tx, *id).await? {
                 true => Ok(NoContent),
                 false => Err(Problem::not_found()),
             }

@@ -1,4 +1,4 @@
-//! The notices.
+//! Table `notices`.
 
 use db::{Conn, DbError, params, row, sql};
 use identity::notifications::Severity;
@@ -21,11 +21,11 @@ row! {
     }
 }
 
-/// Where a page begins: after the notice of this start and id.
-pub type Position = (Time, NoticeId);
+/// Position in a list: start time and id of the last row.
+pub type NoticeCursor = (Time, NoticeId);
 
-/// Those in force now, the latest first. There are never many notices, so those that are over may stand in between.
-pub async fn active(conn: &mut Conn, (at, id): Position, limit: i64, now: Time) -> Result<Vec<NoticeRow>, DbError> {
+/// Notices that are shown now, the latest first. Ended ones are skipped while reading, as there are never many.
+pub async fn active(conn: &mut Conn, (at, id): NoticeCursor, limit: i64, now: Time) -> Result<Vec<NoticeRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -38,7 +38,7 @@ pub async fn active(conn: &mut Conn, (at, id): Position, limit: i64, now: Time) 
     .await
 }
 
-pub async fn list(conn: &mut Conn, (at, id): Position, limit: i64) -> Result<Vec<NoticeRow>, DbError> {
+pub async fn list(conn: &mut Conn, (at, id): NoticeCursor, limit: i64) -> Result<Vec<NoticeRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -62,7 +62,7 @@ pub async fn insert(conn: &mut Conn, new: &NoticeRow, now: Time) -> Result<(), D
     Ok(())
 }
 
-pub async fn find_to_change(conn: &mut Conn, id: NoticeId) -> Result<Option<NoticeRow>, DbError> {
+pub async fn find_for_update(conn: &mut Conn, id: NoticeId) -> Result<Option<NoticeRow>, DbError> {
     conn.opt(sql!("SELECT ", NoticeRow::COLS, " FROM notices WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
@@ -78,7 +78,7 @@ pub async fn update(conn: &mut Conn, notice: &NoticeRow, now: Time) -> Result<()
     Ok(())
 }
 
-/// Removes a notice; false when there is none.
-pub async fn remove(conn: &mut Conn, id: NoticeId) -> Result<bool, DbError> {
+/// Deletes a notice; false when there is none.
+pub async fn delete(conn: &mut Conn, id: NoticeId) -> Result<bool, DbError> {
     Ok(conn.exec(sql!("DELETE FROM notices WHERE id = $1"), params![id]).await? == 1)
 }

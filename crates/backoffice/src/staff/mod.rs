@@ -1,8 +1,7 @@
-//! The carrier's team: who belongs to it and what they may do.
+//! Team members and their roles.
 //!
-//! A new member comes in by a magic link. Whoever loses a role or is deactivated is signed out everywhere at once, and
-//! there is always an admin left: changes of the team wait for each other, so that no two of them can each leave the
-//! other as the last.
+//! A new team member signs in with a magic link. A change of roles or a deactivation ends all sessions of the user. The
+//! last admin cannot be removed: changes of the team lock all its members, so that two of them cannot both pass.
 
 mod store;
 
@@ -24,16 +23,22 @@ use platform::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
-/// A member of the team, or a user of a customer.
+/// Team member, or user of a customer.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminUser {
+    /// Id of the user.
     pub id: UserId,
+    /// Email address with which the user signs in.
     pub email: Email,
+    /// Full name of the user.
     pub name: String,
+    /// Roles of the user.
     pub roles: Roles,
+    /// Whether the user may sign in.
     pub is_active: bool,
-    /// Whether signing in takes a code.
+    /// Whether signing in needs a second factor.
     pub has_second_factor: bool,
+    /// When the user was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -44,23 +49,28 @@ impl From<MemberRow> for AdminUser {
     }
 }
 
+/// New team member.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminUserCreate {
+    /// Email address; a magic link is sent to it.
     email: Email,
+    /// Full name.
     name: Text<1, 100>,
-    /// `admin`, `support` or both.
+    /// Roles: `admin`, `support` or both.
     #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Roles,
 }
 
+/// Changes to a team member; any change ends all sessions of the user.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminUserUpdate {
-    /// `admin`, `support` or both.
+    /// Roles: `admin`, `support` or both.
     #[serde(default)]
     #[schemars(extend("minItems" = 1, "items" = team_role()))]
     roles: Change<Roles>,
+    /// Whether the user may sign in.
     #[serde(default)]
     is_active: Change<bool>,
 }
@@ -70,14 +80,14 @@ fn team_role() -> Value {
     json!({ "type": "string", "enum": [Role::Admin, Role::Support] })
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, UserId>) -> Result<Page<AdminUser>, Problem> {
     let below = listing.after.unwrap_or(UserId::new(Uuid::max()));
     let rows = store::list(&mut ctx, below, listing.fetch()).await?;
     listing.page(rows, |row| row.id, AdminUser::from)
 }
 
-/// Who signs in for a customer, the newest first.
+/// Users of a customer, newest first.
 pub async fn list_of_customer(
     mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
@@ -89,33 +99,33 @@ pub async fn list_of_customer(
     listing.page(rows, |row| row.id, AdminUser::from)
 }
 
-/// A new colleague, who hears of it by mail.
+/// Creates a team member and sends the invitation by mail.
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<AdminUserCreate>,
+    Body(request): Body<AdminUserCreate>,
 ) -> Result<Committed<Created<AdminUser>>, Problem> {
-    ctx.commit(wanted, |tx, wanted| Box::pin(invite(tx, wanted))).await
+    ctx.commit(request, |tx, request| Box::pin(invite(tx, request))).await
 }
 
-async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<AdminUser>, Problem> {
-    let (call, now) = (tx.ctx.clone(), tx.ctx.now);
-    let AdminUserCreate { email, name, roles } = wanted.clone();
+async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<AdminUser>, Problem> {
+    let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
+    let AdminUserCreate { email, name, roles } = request.clone();
     let user = NewUser {
-        id: UserId::new(call.app.entropy.uuid(now)),
-        account_id: call.principal()?.account_id,
+        id: UserId::new(ctx.app.entropy.uuid(now)),
+        account_id: ctx.principal()?.account_id,
         email,
         name: name.into_string(),
         roles,
         password_hash: None,
     };
     if !users::insert_if_new(tx, &user, now).await? {
-        return Err(Problem::resource_in_use("This address belongs to a user already."));
+        return Err(Problem::resource_in_use("A user with this email address exists already."));
     }
-    call.note("user", user.id.to_string());
-    call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    let link = sessions::issue_magic_link(tx, &call.app, user.id, now).await?;
-    let told = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
-    letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+    ctx.note("user", user.id.to_string());
+    ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    let link = sessions::issue_magic_link(tx, &ctx.app, user.id, now).await?;
+    let mail = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
+    letters::send(tx, &ctx.app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
     Ok(Created(member(tx, user.id).await?.into()))
 }
 
@@ -123,68 +133,69 @@ async fn member(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
     store::find(conn, id).await?.ok_or_else(Problem::not_found)
 }
 
-async fn anybody(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
-    store::find_anybody(conn, id).await?.ok_or_else(Problem::not_found)
+async fn find_user(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
+    store::find_user(conn, id).await?.ok_or_else(Problem::not_found)
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<UserId>,
-    Body(wanted): Body<AdminUserUpdate>,
+    Body(request): Body<AdminUserUpdate>,
 ) -> Result<Committed<Json<AdminUser>>, Problem> {
     ctx.note("user", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
+    ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
 
-async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<Json<AdminUser>, Problem> {
+async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result<Json<AdminUser>, Problem> {
     let now = tx.ctx.now;
-    store::hold_team(tx).await?;
+    store::lock_team(tx).await?;
     let before = member(tx, id).await?;
     tx.expect_version(&AdminUser::from(before.clone()))?;
     let (mut roles, mut is_active) = (before.roles, before.is_active);
-    wanted.roles.apply(&mut roles);
-    wanted.is_active.apply(&mut is_active);
+    request.roles.apply(&mut roles);
+    request.is_active.apply(&mut is_active);
     if (roles, is_active) == (before.roles, before.is_active) {
         return Ok(Json(before.into()));
     }
-    let governs = |roles: Roles, is_active: bool| is_active && roles.has(Role::Admin);
-    let steps_down = governs(before.roles, before.is_active) && !governs(roles, is_active);
-    if steps_down && store::other_admins(tx, id).await? == 0 {
-        return Err(Problem::state_conflict("This is the last admin; make another one first."));
+    let is_active_admin = |roles: Roles, is_active: bool| is_active && roles.has(Role::Admin);
+    let loses_admin = is_active_admin(before.roles, before.is_active) && !is_active_admin(roles, is_active);
+    if loses_admin && store::other_admins(tx, id).await? == 0 {
+        return Err(Problem::state_conflict("This is the last admin. Make another user an admin first."));
     }
     store::update(tx, id, roles, is_active, now).await?;
-    // In this order: a code or link that is being used meanwhile is waited for, and the session it opens ends too.
+    // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
     two_factor::void_challenges(tx, id, now).await?;
     if !is_active {
-        // Whoever comes back asks for a new one.
         sessions::void_links(tx, id, now).await?;
     }
-    sessions::end_everything(tx, id, now).await?;
+    sessions::end_all_sessions(tx, id, now).await?;
     tx.ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.ctx.note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
 }
 
-/// For a colleague or a customer who lost the app and the recovery codes. Nobody does it for itself: a stolen token could.
+/// For a user who lost the app and the recovery codes. Not for oneself: a stolen token could remove the second factor.
 pub async fn reset_second_factor(
     ctx: RequestCtx,
     Path(id): Path<UserId>,
 ) -> Result<Committed<Json<AdminUser>>, Problem> {
     if ctx.principal()?.user_id == id {
-        return Err(Problem::forbidden("Ask another admin, or disable it yourself with a code."));
+        return Err(Problem::forbidden(
+            "You cannot reset your own second factor. Ask another admin, or disable it with a code.",
+        ));
     }
     ctx.note("user", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let before = anybody(tx, *id).await?;
+            let before = find_user(tx, *id).await?;
             tx.ctx.about(before.account_id);
             two_factor::void_challenges(tx, *id, now).await?;
-            two_factor::remove(tx, *id).await?;
-            sessions::end_everything(tx, *id, now).await?;
+            two_factor::delete(tx, *id).await?;
+            sessions::end_all_sessions(tx, *id, now).await?;
             let to = Addressee::new(&before.email, &before.name);
             letters::send(tx, &app, &to, &SecondFactorReset { at: Moment(now) }, now).await?;
-            Ok(Json(anybody(tx, *id).await?.into()))
+            Ok(Json(find_user(tx, *id).await?.into()))
         })
     })
     .await

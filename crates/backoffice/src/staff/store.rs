@@ -1,4 +1,4 @@
-//! The team among the users, and those whom it helps.
+//! Team members, and users of customers, in table `users`.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Email, Roles, Time, UserId};
@@ -17,7 +17,7 @@ row! {
     }
 }
 
-/// Members of the team by their ids downwards, so the newest first.
+/// Team members, by descending id, so the newest first.
 pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
@@ -60,8 +60,8 @@ pub async fn list_of_account(
     .await
 }
 
-/// A user of the team or of a customer.
-pub async fn find_anybody(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
+/// A team member or a user of a customer.
+pub async fn find_user(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
@@ -72,8 +72,8 @@ pub async fn find_anybody(conn: &mut Conn, id: UserId) -> Result<Option<MemberRo
     .await
 }
 
-/// Holds every member until we commit: changes of the team wait for each other, and each sees what the last one did.
-pub async fn hold_team(conn: &mut Conn) -> Result<(), DbError> {
+/// Locks all team members until the transaction ends, so that changes of the team run one after the other.
+pub async fn lock_team(conn: &mut Conn) -> Result<(), DbError> {
     let _: Vec<(UserId,)> = conn
         .all(
             sql!("SELECT id FROM users WHERE roles <> 'customer' ORDER BY id LIMIT 10000 /*pg FOR NO KEY UPDATE */"),
@@ -83,7 +83,7 @@ pub async fn hold_team(conn: &mut Conn) -> Result<(), DbError> {
     Ok(())
 }
 
-/// How many admins there are who may sign in, beside this user.
+/// Number of active admins except this user.
 pub async fn other_admins(conn: &mut Conn, user: UserId) -> Result<i64, DbError> {
     let (others,) = conn
         .one(

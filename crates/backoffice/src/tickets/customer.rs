@@ -1,11 +1,11 @@
-//! What a customer does with its tickets. A suspended one may, too: it is how it comes to be reinstated.
+//! The customer's handlers: `/tickets`. Open to suspended accounts, which write here to be reinstated.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::desk::{self, MESSAGES_AT_MOST, resume};
-use super::rules::{Move, Priority, TicketStatus};
-use super::store::{self, AuthorKind, TicketId, TicketRow, Wanted};
+use super::messages::{self, MAX_MESSAGES, page_start};
+use super::rules::{Action, Priority, TicketStatus};
+use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{Ticket, TicketCreate, TicketMessageCreate};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -16,8 +16,8 @@ use db::Conn;
 use identity::accounts;
 use values::{AccountId, CallId, List};
 
-/// How many tickets an account may have that are not closed.
-const OPEN_AT_MOST: i64 = 100;
+/// Tickets of one account that are not closed.
+const MAX_OPEN_TICKETS: i64 = 100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -28,49 +28,49 @@ pub struct Filters {
 }
 
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, TicketId)>) -> Result<Page<Ticket>, Problem> {
-    let wanted = Wanted {
+    let filter = TicketFilter {
         account: Some(ctx.principal()?.account_id),
         status: listing.filters.status,
         priority: None,
-        before: resume(listing.after),
+        before: page_start(listing.after),
         limit: listing.fetch(),
     };
-    let rows = store::list(&mut ctx, &wanted).await?;
+    let rows = store::list(&mut ctx, &filter).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| Ticket::new(row, None))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<Ticket>, Problem> {
     let account = ctx.principal()?.account_id;
-    let ticket = owned(store::find(&mut ctx, id).await?, account)?;
+    let ticket = own_ticket(store::find(&mut ctx, id).await?, account)?;
     Ok(Json(view(&mut ctx, ticket).await?))
 }
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<Ticket, Problem> {
-    let messages = store::messages(conn, ticket.id, MESSAGES_AT_MOST).await?;
+    let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
     Ok(Ticket::new(ticket, Some(messages)))
 }
 
-/// The ticket, if it is this account's.
-fn owned(ticket: Option<TicketRow>, account: AccountId) -> Result<TicketRow, Problem> {
+/// The ticket, if it belongs to this account.
+fn own_ticket(ticket: Option<TicketRow>, account: AccountId) -> Result<TicketRow, Problem> {
     ticket.filter(|ticket| ticket.account_id == account).ok_or_else(Problem::not_found)
 }
 
-pub async fn create(ctx: RequestCtx, Body(wanted): Body<TicketCreate>) -> Result<Committed<Created<Ticket>>, Problem> {
-    ctx.commit(wanted, |tx, wanted| Box::pin(open(tx, wanted))).await
+pub async fn create(ctx: RequestCtx, Body(request): Body<TicketCreate>) -> Result<Committed<Created<Ticket>>, Problem> {
+    ctx.commit(request, |tx, request| Box::pin(open(tx, request))).await
 }
 
-async fn open(tx: &mut Tx<'_>, wanted: &TicketCreate) -> Result<Created<Ticket>, Problem> {
-    let (call, now) = (tx.ctx, tx.ctx.now);
-    let (account, author) = (call.principal()?.account_id, call.principal()?.user_id);
+async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>, Problem> {
+    let (ctx, now) = (tx.ctx, tx.ctx.now);
+    let (account, author) = (ctx.principal()?.account_id, ctx.principal()?.user_id);
     accounts::lock(tx, account).await?;
-    if store::open_tickets(tx, account, OPEN_AT_MOST).await? >= OPEN_AT_MOST {
-        let detail = format!("The account has {OPEN_AT_MOST} open tickets; close one first.");
+    if store::open_tickets(tx, account, MAX_OPEN_TICKETS).await? >= MAX_OPEN_TICKETS {
+        let detail = format!("The account has {MAX_OPEN_TICKETS} open tickets. Close one first.");
         return Err(Problem::state_conflict(detail));
     }
-    check_calls(tx, account, &wanted.cdr_ids).await?;
-    let TicketCreate { subject, body, priority, request_id, cdr_ids } = wanted.clone();
+    check_cdrs(tx, account, &request.cdr_ids).await?;
+    let TicketCreate { subject, body, priority, request_id, cdr_ids } = request.clone();
     let mut ticket = TicketRow {
-        id: TicketId::new(call.app.entropy.uuid(now)),
+        id: TicketId::new(ctx.app.entropy.uuid(now)),
         account_id: account,
         author_id: author,
         subject,
@@ -82,25 +82,25 @@ async fn open(tx: &mut Tx<'_>, wanted: &TicketCreate) -> Result<Created<Ticket>,
         created_at: now,
         updated_at: now,
     };
-    call.note("ticket", ticket.id.to_string());
+    ctx.note("ticket", ticket.id.to_string());
     store::insert(tx, &ticket).await?;
-    desk::append(tx, &mut ticket, AuthorKind::Customer, &body).await?;
+    messages::append(tx, &mut ticket, AuthorKind::Customer, &body).await?;
     Ok(Created(view(tx, ticket).await?))
 }
 
-/// Refuses calls that are not this account's, each by its place.
-async fn check_calls(conn: &mut Conn, account: AccountId, calls: &[CallId]) -> Result<(), Problem> {
+/// Refuses ids that are not CDRs of this account, each by its index.
+async fn check_cdrs(conn: &mut Conn, account: AccountId, cdrs: &[CallId]) -> Result<(), Problem> {
     let mut faults = Vec::new();
-    for (place, call) in calls.iter().enumerate() {
-        if !store::has_call(conn, account, *call).await? {
-            let reason = "is not the record of a call of yours".to_owned();
-            faults.push(InvalidParam { name: format!("cdr_ids.{place}"), reason });
+    for (index, cdr) in cdrs.iter().enumerate() {
+        if !store::has_cdr(conn, account, *cdr).await? {
+            let reason = "is not a CDR of this account".to_owned();
+            faults.push(InvalidParam { name: format!("cdr_ids.{index}"), reason });
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(Problem::validation(faults)) }
 }
 
-pub async fn write(
+pub async fn reply(
     ctx: RequestCtx,
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
@@ -108,9 +108,9 @@ pub async fn write(
     ctx.note("ticket", id.to_string());
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
-            let mut ticket = own_to_change(tx, *id).await?;
-            desk::advance(&mut ticket, Move::CustomerWrites)?;
-            desk::append(tx, &mut ticket, AuthorKind::Customer, &message.body).await?;
+            let mut ticket = own_ticket_for_update(tx, *id).await?;
+            messages::advance(&mut ticket, Action::CustomerReply)?;
+            messages::append(tx, &mut ticket, AuthorKind::Customer, &message.body).await?;
             Ok(Created(view(tx, ticket).await?))
         })
     })
@@ -121,16 +121,16 @@ pub async fn close(ctx: RequestCtx, Path(id): Path<TicketId>) -> Result<Committe
     ctx.note("ticket", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let mut ticket = own_to_change(tx, *id).await?;
-            desk::advance(&mut ticket, Move::Close)?;
-            desk::save(tx, &mut ticket).await?;
+            let mut ticket = own_ticket_for_update(tx, *id).await?;
+            messages::advance(&mut ticket, Action::Close)?;
+            messages::save(tx, &mut ticket).await?;
             Ok(Json(view(tx, ticket).await?))
         })
     })
     .await
 }
 
-async fn own_to_change(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
+async fn own_ticket_for_update(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
-    owned(store::find_to_change(tx, id).await?, account)
+    own_ticket(store::find_for_update(tx, id).await?, account)
 }

@@ -1,16 +1,16 @@
-//! Tickets: conversations between a customer and the team.
+//! Support tickets: conversations between a customer and the team.
 //!
-//! Whoever writes passes the turn to the other side; the team may take a ticket to be resolved, which the customer's next
-//! message takes back; either side closes it for good. A ticket may name the request or the calls it is about.
+//! After a message it is the other side's turn. The team may resolve a ticket, and the customer's next message reopens
+//! it; either side can close it for good. A ticket may reference an API request or CDRs.
 //!
-//! - `/tickets`: `customer` · `/admin/tickets`: `team` · `desk`: what both do alike · `rules`: the states
+//! - `customer`: `/tickets` · `admin`: `/admin/tickets` · `messages`: shared by both · `rules`: the state table
 
+mod admin;
 mod customer;
-mod desk;
+mod messages;
 mod rules;
 mod store;
-mod team;
 mod types;
 
-pub use customer::{close, create, list, show, write};
-pub use team::{answer, change, list_all, show_to_team};
+pub use admin::{admin_reply, admin_show, list_all, update};
+pub use customer::{close, create, list, reply, show};

@@ -1,21 +1,21 @@
-//! The states of a ticket, as one pure table.
+//! State table of a ticket.
 
 use values::text_enum;
 
 text_enum! {
-    /// Whose turn it is.
+    /// Status of a ticket: `open` (the team has not replied yet), `pending_customer` or `pending_team` (whose reply is
+    /// next), `resolved` (a message from the customer reopens it) or `closed` (final).
     pub enum TicketStatus {
-        /// Nobody has answered yet.
         Open = "open",
         PendingCustomer = "pending_customer",
         PendingTeam = "pending_team",
-        /// The team takes it to be over; the customer may say otherwise.
         Resolved = "resolved",
         Closed = "closed",
     }
 }
 
 text_enum! {
+    /// Priority of a ticket: `low`, `normal` or `high`.
     pub enum Priority {
         Low = "low",
         Normal = "normal",
@@ -23,32 +23,32 @@ text_enum! {
     }
 }
 
-/// What somebody does with a ticket.
+/// What the customer or the team does with a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Move {
-    CustomerWrites,
-    TeamWrites,
+pub enum Action {
+    CustomerReply,
+    TeamReply,
     Resolve,
     Close,
 }
 
-/// What the move makes of a ticket; nothing if it is closed, which is final.
-pub fn apply(status: TicketStatus, step: Move) -> Option<TicketStatus> {
+/// The status after an action; none if the ticket is closed, which is final.
+pub fn next_status(status: TicketStatus, action: Action) -> Option<TicketStatus> {
     use TicketStatus::{Closed, PendingCustomer, PendingTeam, Resolved};
-    match (status, step) {
+    match (status, action) {
         (Closed, _) => None,
-        (_, Move::CustomerWrites) => Some(PendingTeam),
-        (_, Move::TeamWrites) => Some(PendingCustomer),
-        (_, Move::Resolve) => Some(Resolved),
-        (_, Move::Close) => Some(Closed),
+        (_, Action::CustomerReply) => Some(PendingTeam),
+        (_, Action::TeamReply) => Some(PendingCustomer),
+        (_, Action::Resolve) => Some(Resolved),
+        (_, Action::Close) => Some(Closed),
     }
 }
 
-/// The move by which the team gets a ticket there, if there is one.
-pub fn leading_to(status: TicketStatus) -> Option<Move> {
+/// The action with which the team sets this status; the other statuses follow from messages.
+pub fn action_for(status: TicketStatus) -> Option<Action> {
     match status {
-        TicketStatus::Resolved => Some(Move::Resolve),
-        TicketStatus::Closed => Some(Move::Close),
+        TicketStatus::Resolved => Some(Action::Resolve),
+        TicketStatus::Closed => Some(Action::Close),
         TicketStatus::Open | TicketStatus::PendingCustomer | TicketStatus::PendingTeam => None,
     }
 }
@@ -57,26 +57,26 @@ pub fn leading_to(status: TicketStatus) -> Option<Move> {
 mod tests {
     use super::*;
 
-    const MOVES: [Move; 4] = [Move::CustomerWrites, Move::TeamWrites, Move::Resolve, Move::Close];
+    const ACTIONS: [Action; 4] = [Action::CustomerReply, Action::TeamReply, Action::Resolve, Action::Close];
 
     #[test]
-    fn whoever_writes_passes_the_turn_and_a_customer_reopens_what_was_resolved() {
+    fn a_reply_passes_the_turn_and_a_customer_reopens_a_resolved_ticket() {
         for status in
             [TicketStatus::Open, TicketStatus::PendingCustomer, TicketStatus::PendingTeam, TicketStatus::Resolved]
         {
-            assert_eq!(apply(status, Move::CustomerWrites), Some(TicketStatus::PendingTeam));
-            assert_eq!(apply(status, Move::TeamWrites), Some(TicketStatus::PendingCustomer));
-            assert_eq!(apply(status, Move::Resolve), Some(TicketStatus::Resolved));
-            assert_eq!(apply(status, Move::Close), Some(TicketStatus::Closed));
+            assert_eq!(next_status(status, Action::CustomerReply), Some(TicketStatus::PendingTeam));
+            assert_eq!(next_status(status, Action::TeamReply), Some(TicketStatus::PendingCustomer));
+            assert_eq!(next_status(status, Action::Resolve), Some(TicketStatus::Resolved));
+            assert_eq!(next_status(status, Action::Close), Some(TicketStatus::Closed));
         }
     }
 
     #[test]
-    fn closed_is_final_and_nothing_becomes_open_again() {
-        for step in MOVES {
-            assert_eq!(apply(TicketStatus::Closed, step), None);
+    fn closed_is_final_and_no_ticket_becomes_open_again() {
+        for action in ACTIONS {
+            assert_eq!(next_status(TicketStatus::Closed, action), None);
             for status in TicketStatus::ALL {
-                assert_ne!(apply(*status, step), Some(TicketStatus::Open));
+                assert_ne!(next_status(*status, action), Some(TicketStatus::Open));
             }
         }
     }

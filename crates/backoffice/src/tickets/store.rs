@@ -1,4 +1,4 @@
-//! Tickets and their messages.
+//! Tables `tickets` and `ticket_messages`.
 
 use uuid::Uuid;
 
@@ -12,7 +12,7 @@ id! {
 }
 
 text_enum! {
-    /// Which side wrote.
+    /// Which side wrote a message: `customer` or `team`.
     pub enum AuthorKind {
         Customer = "customer",
         Team = "team",
@@ -71,7 +71,6 @@ pub async fn insert(conn: &mut Conn, new: &TicketRow) -> Result<(), DbError> {
     Ok(())
 }
 
-/// A message to be.
 pub struct NewMessage<'m> {
     pub id: Uuid,
     pub author_id: UserId,
@@ -79,7 +78,7 @@ pub struct NewMessage<'m> {
     pub body: &'m Text<1, 5000>,
 }
 
-/// Adds a message at this place of a ticket.
+/// Adds the message with this number to a ticket.
 pub async fn insert_message(
     conn: &mut Conn,
     ticket: TicketId,
@@ -98,27 +97,27 @@ pub async fn insert_message(
     Ok(())
 }
 
-/// How many tickets of an account are not closed, counted no further than `most`.
-pub async fn open_tickets(conn: &mut Conn, account: AccountId, most: i64) -> Result<i64, DbError> {
+/// Number of tickets that are not closed, counted up to `limit`.
+pub async fn open_tickets(conn: &mut Conn, account: AccountId, limit: i64) -> Result<i64, DbError> {
     let (open,) = conn
         .one(
             sql!(
                 "SELECT COUNT(*) FROM
                      (SELECT 1 AS one FROM tickets WHERE account_id = $1 AND status <> 'closed' LIMIT $2) AS open_tickets"
             ),
-            params![account, most],
+            params![account, limit],
         )
         .await?;
     Ok(open)
 }
 
-/// Whether this is the record of a call of this account.
-pub async fn has_call(conn: &mut Conn, account: AccountId, call: CallId) -> Result<bool, DbError> {
-    let Some(started_at) = call.started_at() else { return Ok(false) };
+/// Whether this is a CDR of this account.
+pub async fn has_cdr(conn: &mut Conn, account: AccountId, cdr: CallId) -> Result<bool, DbError> {
+    let Some(started_at) = cdr.started_at() else { return Ok(false) };
     let (has,) = conn
         .one(
             sql!("SELECT EXISTS (SELECT 1 FROM cdrs WHERE id = $1 AND started_at = $2 AND account_id = $3)"),
-            params![call, started_at, account],
+            params![cdr, started_at, account],
         )
         .await?;
     Ok(has)
@@ -128,8 +127,8 @@ pub async fn find(conn: &mut Conn, id: TicketId) -> Result<Option<TicketRow>, Db
     conn.opt(sql!("SELECT ", TicketRow::COLS, " FROM tickets WHERE id = $1"), params![id]).await
 }
 
-/// The ticket, which nobody else changes before we commit.
-pub async fn find_to_change(conn: &mut Conn, id: TicketId) -> Result<Option<TicketRow>, DbError> {
+/// The ticket, locked until the transaction ends.
+pub async fn find_for_update(conn: &mut Conn, id: TicketId) -> Result<Option<TicketRow>, DbError> {
     conn.opt(sql!("SELECT ", TicketRow::COLS, " FROM tickets WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
@@ -155,8 +154,8 @@ pub async fn messages(conn: &mut Conn, ticket: TicketId, limit: i64) -> Result<V
     .await
 }
 
-/// Which tickets are wanted, and how many of those older than a position.
-pub struct Wanted {
+/// Filter of a list of tickets, and the row that the page comes after.
+pub struct TicketFilter {
     pub account: Option<AccountId>,
     pub status: Option<TicketStatus>,
     pub priority: Option<Priority>,
@@ -164,9 +163,9 @@ pub struct Wanted {
     pub limit: i64,
 }
 
-/// A page, newest first, by the index that leaves least to look through.
-pub async fn list(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<TicketRow>, DbError> {
-    let Wanted { account, status, priority, before: (at, id), limit } = *wanted;
+/// A page, newest first, by the index of the most selective filter.
+pub async fn list(conn: &mut Conn, filter: &TicketFilter) -> Result<Vec<TicketRow>, DbError> {
+    let TicketFilter { account, status, priority, before: (at, id), limit } = *filter;
     match (account, status, priority) {
         (Some(account), ..) => {
             conn.all(

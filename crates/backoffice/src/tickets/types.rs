@@ -1,4 +1,4 @@
-//! Tickets over the wire.
+//! Request and response types of tickets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,19 +8,26 @@ use super::rules::{Priority, TicketStatus};
 use super::store::{AuthorKind, MessageRow, TicketId, TicketRow};
 use values::{AccountId, CallId, Change, Rfc3339, Text};
 
+/// Support ticket.
 #[derive(Serialize, JsonSchema)]
 pub struct Ticket {
+    /// Id of the ticket.
     pub id: TicketId,
+    /// Subject of the ticket.
     pub subject: Text<1, 200>,
+    /// Status of the ticket.
     pub status: TicketStatus,
+    /// Priority of the ticket.
     pub priority: Priority,
-    /// The request it is about.
+    /// Id of the API request that the ticket is about; null when there is none.
     pub request_id: Option<Text<1, 64>>,
-    /// The calls it is about.
+    /// Ids of the CDRs that the ticket is about.
     pub cdr_ids: Vec<CallId>,
+    /// When the ticket was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// When the ticket last changed (RFC 3339, UTC).
     pub updated_at: Rfc3339,
-    /// Oldest first; a list of tickets leaves them out.
+    /// Messages, oldest first; omitted in lists of tickets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Vec<TicketMessage>>,
 }
@@ -41,9 +48,10 @@ impl Ticket {
     }
 }
 
-/// A ticket as the team sees it.
+/// Support ticket as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminTicket {
+    /// Id of the customer's account.
     pub account_id: AccountId,
     #[serde(flatten)]
     pub ticket: Ticket,
@@ -55,12 +63,18 @@ impl AdminTicket {
     }
 }
 
+/// Message of a ticket.
 #[derive(Serialize, JsonSchema)]
 pub struct TicketMessage {
+    /// Id of the message.
     pub id: Uuid,
+    /// Text of the message.
     pub body: Text<1, 5000>,
+    /// Which side wrote the message.
     pub author_kind: AuthorKind,
+    /// Name of the user who wrote it.
     pub author_name: String,
+    /// When the message was written (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -71,34 +85,42 @@ impl From<MessageRow> for TicketMessage {
     }
 }
 
+/// New support ticket.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TicketCreate {
+    /// Subject of the ticket, up to 200 characters.
     pub subject: Text<1, 200>,
+    /// Text of the first message, up to 5000 characters.
     pub body: Text<1, 5000>,
+    /// Priority of the ticket; `normal` when left out.
     #[serde(default)]
     pub priority: Option<Priority>,
-    /// The `request_id` of an answer that it is about.
+    /// The `request_id` of an API response that the ticket is about.
     #[serde(default)]
     pub request_id: Option<Text<1, 64>>,
-    /// Calls of yours that it is about.
+    /// Ids of the account's own CDRs that the ticket is about, at most 20.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub cdr_ids: Vec<CallId>,
 }
 
+/// New message of a ticket.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TicketMessageCreate {
+    /// Text of the message, up to 5000 characters.
     pub body: Text<1, 5000>,
 }
 
+/// Changes to a ticket; fields that are left out stay as they are.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminTicketUpdate {
-    /// `resolved` or `closed`; writing does the rest.
+    /// `resolved` or `closed`; the other statuses follow from messages.
     #[serde(default)]
     pub status: Change<TicketStatus>,
+    /// Priority of the ticket.
     #[serde(default)]
     pub priority: Change<Priority>,
 }

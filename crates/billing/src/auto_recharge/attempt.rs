@@ -60,7 +60,7 @@ async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Res
     let Some(settings) = store::lock(conn, account).await? else { return Ok(None) };
     let open = store::find_open(conn, account).await?;
     let situation = Situation {
-        enabled: settings.enabled && onboarding::may_be_charged(conn, account).await?,
+        enabled: settings.enabled && onboarding::can_be_charged(conn, account).await?,
         balance: ledger::balance(conn, account, CURRENCY).await?.current.nanos(),
         threshold: settings.threshold,
         recharge_amount: settings.recharge_amount,

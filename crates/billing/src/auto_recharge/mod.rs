@@ -143,7 +143,7 @@ async fn save(
     account: AccountId,
     request: &AutoRechargeUpdate,
 ) -> Result<Json<AutoRecharge>, Problem> {
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     // Deleting a card takes the same lock, and then sees that auto-recharge uses the card.
     accounts::lock(tx, account).await?;
     let before = store::lock(tx, account).await?.unwrap_or(DEFAULT_SETTINGS);

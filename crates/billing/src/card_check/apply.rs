@@ -7,7 +7,7 @@ use super::store::{self, DueVerification};
 use crate::payments::{next_poll, save_card};
 use api::problem::Problem;
 use db::Conn;
-use identity::onboarding::{Event, happened};
+use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry, Outcome};
 use platform::jobs::{JobContext, JobError, Kind};
@@ -57,7 +57,7 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
         CardStatus::VerificationFailed => Event::CardFailed,
         CardStatus::PendingVerification | CardStatus::Completing => return Ok(()),
     };
-    happened(conn, known.account_id, event, update.now).await?;
+    apply_event(conn, known.account_id, event, update.now).await?;
     let entry = audit_entry(update, known.account_id, status);
     audit::append(conn, &update.app.keys, update.app.entropy, update.now, &entry).await?;
     Ok(())

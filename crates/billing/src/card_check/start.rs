@@ -14,7 +14,7 @@ use api::context::{Committed, RequestCtx};
 use api::input::OptionalBody;
 use api::problem::Problem;
 use db::Conn;
-use identity::onboarding::{self, Event, happened};
+use identity::onboarding::{self, Event, apply_event};
 use platform::outside::payments::{OrderRequest, Payer};
 use values::CardVerificationId;
 
@@ -51,7 +51,7 @@ pub async fn start(
         Box::pin(async move {
             let now = tx.ctx.now;
             store::set_checkout(tx, *id, checkout, now).await?;
-            happened(tx, *account, Event::CardStarted, now).await?;
+            apply_event(tx, *account, Event::CardStarted, now).await?;
             Ok(Created(CardSetupResponse { checkout_url: checkout.checkout_url.clone(), payment_method_id: *id }))
         })
     })
@@ -60,8 +60,8 @@ pub async fn start(
 
 /// Stores the verification. An account that may not verify a card is refused before the provider is called.
 async fn insert_verification(conn: &mut Conn, new: &NewVerification) -> Result<(CardVerificationId, Payer), Problem> {
-    onboarding::must_be_active(conn, new.account_id).await?;
-    onboarding::allows(conn, new.account_id, Event::CardStarted).await?;
+    onboarding::require_active(conn, new.account_id).await?;
+    onboarding::check_event(conn, new.account_id, Event::CardStarted).await?;
     let payer = payer(conn, new.account_id, new.provider).await?;
     let id = store::insert_or_find(conn, new).await?;
     // A retry of the same request was counted before, so the limit does not apply to it.

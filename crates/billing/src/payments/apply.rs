@@ -13,7 +13,7 @@ use super::store::{self, PaymentRow};
 use api::problem::Problem;
 use db::Conn;
 use identity::notifications::{TopupCompleted, TopupFailed, notify};
-use identity::onboarding::{Event, happened};
+use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
@@ -103,7 +103,7 @@ async fn complete(
     let notification =
         TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };
     notify(conn, app.entropy, account, &notification, now).await?;
-    happened(conn, account, Event::ToppedUp, now).await
+    apply_event(conn, account, Event::ToppedUp, now).await
 }
 
 /// Notifies of a failed top-up. Auto-recharge notifies of its own failed charges.

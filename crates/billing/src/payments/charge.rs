@@ -123,7 +123,7 @@ pub async fn find_charge(conn: &mut Conn, account: AccountId, key: Uuid) -> Resu
 
 /// Whether the card may be charged now. A suspended account is not charged; its payment expires like any other.
 pub(super) async fn may_charge(app: &App, payment: &PaymentRow) -> Result<bool, DbError> {
-    onboarding::may_be_charged(&mut *app.db.read().await?, payment.account_id).await
+    onboarding::can_be_charged(&mut *app.db.read().await?, payment.account_id).await
 }
 
 /// Has the provider charge the card, unless another node is doing so: providers do not promise that two simultaneous

@@ -43,7 +43,7 @@ pub async fn create(
     let return_url = format!("{}/", ctx.app.public_url);
     let new = new_payment(&ctx, Purpose::Topup, Some(amount))?;
     let opened =
-        open_checkout(&ctx, new, return_url, |conn, account| Box::pin(onboarding::must_be_let_in(conn, account)));
+        open_checkout(&ctx, new, return_url, |conn, account| Box::pin(onboarding::require_beta_approved(conn, account)));
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {
@@ -122,7 +122,7 @@ async fn insert_payment(
 
 /// The account as the provider knows it.
 pub async fn payer(conn: &mut Conn, account: AccountId, provider: Provider) -> Result<Payer, Problem> {
-    let prospect = onboarding::prospect(conn, account).await?.ok_or_else(Problem::not_found)?;
+    let prospect = onboarding::find_account(conn, account).await?.ok_or_else(Problem::not_found)?;
     let provider_customer = methods::provider_customer_of(conn, account, provider).await?;
     Ok(Payer { account, name: prospect.contact_name, email: prospect.contact_email, provider_customer })
 }

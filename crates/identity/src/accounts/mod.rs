@@ -1,17 +1,18 @@
-//! Accounts: the companies that buy from the carrier, and the carrier's own.
+//! Accounts: the customers' companies, and the operator's own.
 //!
 //! `GET /account` and `PATCH /account` are the customer's view of itself; `GET /me` shows the same beside the user.
+//! `search_words` is the index by which the team finds an account.
 
+mod search_words;
 mod store;
 mod types;
-mod words;
 
+pub use search_words::search_words;
 pub use store::{
-    Details, NewAccount, TaxStanding, assign_manager, contact, discard, insert, lock, move_vat_status, set_details,
+    Details, NewAccount, TaxStanding, assign_manager, contact, delete_new, insert, lock, move_vat_status, set_details,
     tax_standing,
 };
 pub use types::{Account, Address, OnboardingStatus, VatStatus};
-pub use words::words_of;
 
 use serde_json::{Value, json};
 
@@ -38,20 +39,20 @@ pub async fn update(ctx: RequestCtx, Body(changes): Body<AccountUpdate>) -> Resu
     let id = ctx.principal()?.account_id;
     ctx.commit((id, changes), |tx, (id, changes)| {
         Box::pin(async move {
-            let mut account = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;
+            let mut account = store::find_for_update(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if account.onboarding_status == OnboardingStatus::Suspended {
                 return Err(Problem::account_not_active(
-                    "The account is suspended; write to support to have it reinstated.",
+                    "The account is suspended. Write to support to have it reinstated.",
                 ));
             }
             tx.expect_version(&Account::from(account.clone()))?;
             let before = account.clone();
             changes.apply(&mut account);
-            tx.ctx.note_changes(facts(&before), facts(&account));
+            tx.ctx.note_changes(audited_fields(&before), audited_fields(&account));
             account.updated_at = tx.ctx.now;
             store::update(tx, &account).await?;
             if account.company_name != before.company_name {
-                store::note_words(tx, *id).await?;
+                store::index_search_words(tx, *id).await?;
             }
             Ok(Json(account.into()))
         })
@@ -59,8 +60,8 @@ pub async fn update(ctx: RequestCtx, Body(changes): Body<AccountUpdate>) -> Resu
     .await
 }
 
-/// What the audit log tells of a change.
-fn facts(row: &AccountRow) -> [(&'static str, Value); 6] {
+/// Fields whose changes go to the audit log.
+fn audited_fields(row: &AccountRow) -> [(&'static str, Value); 6] {
     [
         ("company_name", json!(row.company_name)),
         ("locale", json!(row.locale)),

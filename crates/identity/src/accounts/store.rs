@@ -1,9 +1,9 @@
-//! The accounts table, and the words that accounts are found by.
+//! Table `accounts`, and the search index `account_words`.
 
 use uuid::Uuid;
 
+use super::search_words::search_words;
 use super::types::{Address, OnboardingStatus, VatStatus};
-use super::words::words_of;
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Country, E164, Email, Locale, Text, Time};
 
@@ -57,30 +57,30 @@ pub async fn insert(conn: &mut Conn, account: &NewAccount, now: Time) -> Result<
         ],
     )
     .await?;
-    note_words(conn, account.id).await
+    index_search_words(conn, account.id).await
 }
 
-/// Writes down what an account is found by, in the place of what it was found by before.
-pub async fn note_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+/// Replaces the search words of an account.
+pub async fn index_search_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
     let (company, trading, contact, email): (String, Option<String>, String, String) = conn
         .one(
             sql!("SELECT company_name, trading_name, contact_name, contact_email FROM accounts WHERE id = $1"),
             params![id],
         )
         .await?;
-    forget_words(conn, id).await?;
-    for word in words_of([company.as_str(), trading.as_deref().unwrap_or_default(), &contact, &email]) {
+    delete_search_words(conn, id).await?;
+    for word in search_words([company.as_str(), trading.as_deref().unwrap_or_default(), &contact, &email]) {
         conn.exec(sql!("INSERT INTO account_words (word, account_id) VALUES ($1, $2)"), params![word, id]).await?;
     }
     Ok(())
 }
 
-async fn forget_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+async fn delete_search_words(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM account_words WHERE account_id = $1"), params![id]).await?;
     Ok(())
 }
 
-/// Has somebody look after an account, or nobody.
+/// Assigns an account manager, or none.
 pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid>, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE accounts SET account_manager_id = $2, updated_at = $3 WHERE id = $1"),
@@ -90,9 +90,9 @@ pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid
     Ok(())
 }
 
-/// Takes an account back in the transaction that made it.
-pub async fn discard(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
-    forget_words(conn, id).await?;
+/// Deletes an account in the transaction that inserted it.
+pub async fn delete_new(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
+    delete_search_words(conn, id).await?;
     conn.exec(sql!("DELETE FROM accounts WHERE id = $1"), params![id]).await?;
     Ok(())
 }
@@ -111,7 +111,7 @@ pub async fn find(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, 
     .await
 }
 
-/// What an account says of itself when it signs up, and whoever signed up with less says later.
+/// Signup details that the customer may complete later.
 pub struct Details<'d> {
     pub trading_name: Option<&'d str>,
     pub country: Country,
@@ -128,11 +128,11 @@ pub async fn set_details(conn: &mut Conn, id: AccountId, details: &Details<'_>, 
         params![id, details.trading_name, details.country, details.contact_name, details.contact_phone, now],
     )
     .await?;
-    note_words(conn, id).await
+    index_search_words(conn, id).await
 }
 
 row! {
-    /// Whom letters about an account go to.
+    /// Contact person of an account, who gets the mail about it.
     pub struct Contact {
         pub contact_email: Email,
         pub contact_name: String,
@@ -143,15 +143,15 @@ pub async fn contact(conn: &mut Conn, id: AccountId) -> Result<Option<Contact>, 
     conn.opt(sql!("SELECT ", Contact::COLS, " FROM accounts WHERE id = $1"), params![id]).await
 }
 
-/// Makes changes to what an account has one of, or a number of, wait for each other.
+/// Locks the account row, so that changes to what belongs to the account run one after the other.
 pub async fn lock(conn: &mut Conn, id: AccountId) -> Result<(), DbError> {
     let _: Option<(AccountId,)> =
         conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await?;
     Ok(())
 }
 
-/// The account, held until the transaction ends: who changes another field meanwhile waits and sees this change.
-pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
+/// The account, locked until the transaction ends, so that two updates of different fields do not overwrite each other.
+pub async fn find_for_update(conn: &mut Conn, id: AccountId) -> Result<Option<AccountRow>, DbError> {
     conn.opt(
         sql!(
             "SELECT a.id, company_name, locale, postal_address, invoice_address, vat_id, vat_status, onboarding_status,
@@ -165,7 +165,7 @@ pub async fn find_to_change(conn: &mut Conn, id: AccountId) -> Result<Option<Acc
     .await
 }
 
-/// Writes what an account may change about itself.
+/// Writes the fields that a customer may change.
 pub async fn update(conn: &mut Conn, account: &AccountRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -189,7 +189,7 @@ pub async fn update(conn: &mut Conn, account: &AccountRow) -> Result<(), DbError
 }
 
 row! {
-    /// What decides about an account's VAT and stands on its invoices.
+    /// What decides about an account's VAT and is printed on its invoices.
     #[derive(Clone)]
     pub struct TaxStanding {
         pub company_name: String,
@@ -202,7 +202,7 @@ row! {
 }
 
 impl TaxStanding {
-    /// Where the company is, as it said when it signed up; its address counts only where it did not say.
+    /// Country of the company: the one given at signup, else the one of its address.
     pub fn established_in(&self) -> Country {
         let by_address = || self.postal_address.as_ref().map_or(Country::UNKNOWN, |address| address.country);
         if self.country == Country::UNKNOWN { by_address() } else { self.country }
@@ -213,7 +213,7 @@ pub async fn tax_standing(conn: &mut Conn, id: AccountId) -> Result<Option<TaxSt
     conn.opt(sql!("SELECT ", TaxStanding::COLS, " FROM accounts WHERE id = $1"), params![id]).await
 }
 
-/// Moves the status of the id that was seen, unless id or status have changed since.
+/// Sets the VAT status, unless the VAT id or its status changed since `seen` was read.
 pub async fn move_vat_status(
     conn: &mut Conn,
     id: AccountId,

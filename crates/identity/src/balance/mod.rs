@@ -1,8 +1,8 @@
-//! The balance: what an account has with us, how it came about, and what the team adds to it by hand.
+//! Balance of an account: reads of the ledger, credits by the team, balance limits.
 //!
-//! `GET /account/balance` and `GET /account/ledger` show the customer its book; all of it is the ledger's.
-//! `POST /admin/credits` gives, or takes back what is still there. `/admin/customers/{id}/balance-limits` holds what
-//! an account must leave on its balance and where its portal begins to warn.
+//! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger`
+//! - `POST /admin/credits`: credits, or takes back what is still available
+//! - `/admin/customers/{id}/balance-limits`: the minimum (credit line below zero) and the warning threshold
 
 mod store;
 mod types;
@@ -17,14 +17,14 @@ use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use types::{AdminCreditCreate, Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
 use values::{AccountId, Currency, Money, Rfc3339};
 
-/// The currency that customers pay in, and so have their balance in.
+/// Currency of customers' balances and payments.
 pub const CURRENCY: Currency = Currency::EUR;
 
-/// 20 EUR.
+/// 20 EUR, unless the team set another threshold.
 const SOFT_WARN_THRESHOLD: Money = Money::from_nanos(20_000_000_000, CURRENCY);
 
-/// The most a limit can be, either way: a million.
-const LIMIT_MOST: i64 = 1_000_000_000_000_000;
+/// One million EUR; limits lie between minus and plus this.
+const MAX_LIMIT_NANOS: i64 = 1_000_000_000_000_000;
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Balance>, Problem> {
     let account = ctx.principal()?.account_id;
@@ -42,7 +42,7 @@ async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Mone
     Ok(set.map_or(SOFT_WARN_THRESHOLD, |nanos| Money::from_nanos(nanos, CURRENCY)))
 }
 
-pub async fn lines(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) -> Result<Page<LedgerLine>, Problem> {
+pub async fn list_ledger(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) -> Result<Page<LedgerLine>, Problem> {
     let account = ctx.principal()?.account_id;
     let lines = ledger::lines(&mut ctx, account, CURRENCY, listing.after, listing.fetch()).await?;
     listing.page(lines, |line| line.number, LedgerLine::from)
@@ -66,14 +66,14 @@ pub async fn credit(
 async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Created<LedgerLine>, Problem> {
     let AdminCreditCreate { customer_id, amount, reason } = request;
     if !store::is_customer(tx, *customer_id).await? {
-        return Err(Problem::invalid("customer_id", "names no customer"));
+        return Err(Problem::invalid("customer_id", "is not the id of a customer"));
     }
     let (actor, now, entropy) = (tx.ctx.principal()?.user_id, tx.ctx.now, tx.ctx.app.entropy);
     let reference = entropy.uuid(now).to_string();
     let kind = if amount.is_negative() {
         let taken = amount.neg().map_err(LedgerError::from)?;
         let entry = Entry::charge(*customer_id, Kind::Correction, &reference, &[(Book::Credits, taken)])?;
-        ledger::debit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await.map_err(not_there)?;
+        ledger::debit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await.map_err(insufficient)?;
         Kind::Correction
     } else {
         let entry = Entry::credit(*customer_id, Kind::Credit, &reference, &[(Book::Credits, *amount)])?;
@@ -81,25 +81,26 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
         Kind::Credit
     };
     let line = ledger::find(tx, kind, &reference).await?;
-    Ok(Created(line.ok_or_else(|| Problem::internal("what was posted is not there"))?.into()))
+    Ok(Created(line.ok_or_else(|| Problem::internal("posted ledger line not found"))?.into()))
 }
 
-/// Only what is still there can be taken back.
-fn not_there(error: LedgerError) -> Problem {
+/// A correction can take back only what is available.
+fn insufficient(error: LedgerError) -> Problem {
     match error {
         LedgerError::Insufficient { required, available } => {
-            let detail = format!("This takes {required} back, and the customer has {available} available.");
+            let detail =
+                format!("This takes back {required}, but only {available} is available on the customer's balance.");
             Problem::balance_short(required, available, detail)
         }
         error => error.into(),
     }
 }
 
-pub async fn limits(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {
-    Ok(Json(limits_of(&mut ctx, id).await?))
+pub async fn show_limits(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {
+    Ok(Json(load_limits(&mut ctx, id).await?))
 }
 
-async fn limits_of(conn: &mut Conn, account: AccountId) -> Result<BalanceLimits, Problem> {
+async fn load_limits(conn: &mut Conn, account: AccountId) -> Result<BalanceLimits, Problem> {
     if !store::is_customer(conn, account).await? {
         return Err(Problem::not_found());
     }
@@ -107,7 +108,7 @@ async fn limits_of(conn: &mut Conn, account: AccountId) -> Result<BalanceLimits,
     Ok(BalanceLimits { minimum, soft_warn_threshold: soft_warn_threshold(conn, account).await? })
 }
 
-pub async fn set_limits(
+pub async fn update_limits(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
     Body(limits): Body<BalanceLimitsUpdate>,
@@ -116,20 +117,20 @@ pub async fn set_limits(
         if limit.currency() != CURRENCY {
             return Err(Problem::invalid(format!("{name}.currency"), format!("must be {CURRENCY}")));
         }
-        if !(-LIMIT_MOST..=LIMIT_MOST).contains(&limit.nanos()) {
-            return Err(Problem::invalid(name, "must be at most a million, either way"));
+        if !(-MAX_LIMIT_NANOS..=MAX_LIMIT_NANOS).contains(&limit.nanos()) {
+            return Err(Problem::invalid(name, "must be between -1,000,000 and 1,000,000"));
         }
     }
     ctx.about(id);
     ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
-            let before = limits_of(tx, *id).await?;
+            let before = load_limits(tx, *id).await?;
             tx.expect_version(&before)?;
             let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             ledger::set_minimum(tx, *id, limits.minimum).await?;
             store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos(), now).await?;
             ledger::tell(tx, entropy, *id, CURRENCY, now).await?;
-            Ok(Json(limits_of(tx, *id).await?))
+            Ok(Json(load_limits(tx, *id).await?))
         })
     })
     .await

@@ -1,9 +1,9 @@
-//! What the carrier sets for an account beside its minimum, which the ledger keeps.
+//! Table `balance_settings`. The minimum is stored by the ledger.
 
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Time};
 
-/// In nanos of the house currency; none unless it was set.
+/// Warning threshold in nanos of EUR; none unless it was set.
 pub async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Option<i64>, DbError> {
     let found: Option<(i64,)> = conn
         .opt(sql!("SELECT soft_warn_threshold FROM balance_settings WHERE account_id = $1"), params![account])
@@ -29,7 +29,7 @@ pub async fn set_soft_warn_threshold(
     Ok(())
 }
 
-/// Whether this is a customer, which the carrier itself is not.
+/// Whether this is the account of a customer; the operator's own is not.
 pub async fn is_customer(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
     let found: Option<(AccountId,)> = conn
         .opt(sql!("SELECT account_id FROM onboardings WHERE account_id = $1 AND NOT is_carrier"), params![account])

@@ -1,4 +1,4 @@
-//! The balance over the wire.
+//! Request and response types of the balance.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -6,45 +6,55 @@ use serde::{Deserialize, Serialize};
 use platform::ledger::{Kind, Line, TransactionId};
 use values::{AccountId, ExactMoney, Money, Rfc3339, Text};
 
+/// Balance of an account in EUR.
 #[derive(Serialize, JsonSchema)]
 pub struct Balance {
+    /// Sum of all ledger postings of the account, with money on hold included.
     pub current: ExactMoney,
-    /// What calls and orders must leave; below zero it is credit.
+    /// Amount that calls and orders must leave on the balance; below zero it is a credit line.
     pub minimum: Money,
-    /// Below this a client should warn.
+    /// Balance below which a client should warn its users; nothing else depends on it.
     pub soft_warn_threshold: Money,
+    /// When the balance was last charged (RFC 3339, UTC); null when it never was.
     pub last_debit_at: Option<Rfc3339>,
 }
 
-/// What the carrier sets for an account.
+/// Balance limits that the team sets for a customer.
 #[derive(Serialize, JsonSchema)]
 pub struct BalanceLimits {
-    /// What calls and orders must leave; below zero it is credit.
+    /// Amount that calls and orders must leave on the balance; below zero it is a credit line.
     pub minimum: Money,
-    /// Below this a client should warn.
+    /// Balance below which a client should warn its users.
     pub soft_warn_threshold: Money,
 }
 
+/// New balance limits of a customer, in EUR, between -1,000,000 and 1,000,000.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BalanceLimitsUpdate {
+    /// Amount that calls and orders must leave on the balance; below zero it is a credit line.
     pub minimum: Money,
+    /// Balance below which a client should warn its users.
     pub soft_warn_threshold: Money,
 }
 
-/// A movement of an account's money.
+/// Ledger transaction of an account, seen from its balance.
 #[derive(Serialize, JsonSchema)]
 pub struct LedgerLine {
+    /// Id of the ledger transaction.
     pub id: TransactionId,
-    /// Why it moved.
+    /// Kind of transaction, such as a call, a top-up or a credit.
     #[schemars(schema_with = "kind_schema")]
     pub kind: Kind,
-    /// Negative when the account was charged.
+    /// Change of the balance; negative when the account was charged.
     pub amount: ExactMoney,
+    /// Balance after this transaction.
     pub balance_after: ExactMoney,
-    /// What it was for: the id of a call, a top-up, an invoice, as the kind says.
+    /// Id of what the transaction is for: a call, a top-up, an invoice and so on, depending on `kind`.
     pub reference: String,
+    /// Text that the customer sees beside the amount; null when there is none.
     pub description: Option<String>,
+    /// When the transaction was posted (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -61,12 +71,14 @@ impl From<Line> for LedgerLine {
     }
 }
 
+/// Credit to a customer's balance, or a correction that takes money back.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCreditCreate {
+    /// Id of the customer's account.
     pub customer_id: AccountId,
-    /// Given when positive, taken back when negative.
+    /// Amount in EUR: positive is credited, negative is taken back and must be available on the balance.
     pub amount: Money,
-    /// The customer reads it beside the amount.
+    /// Why the balance changes; the customer sees this text beside the amount.
     pub reason: Text<1, 300>,
 }

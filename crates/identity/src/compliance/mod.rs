@@ -1,26 +1,29 @@
-//! Compliance: collections of documents that the carrier must see before it may act, and their review.
+//! Compliance intakes: sets of documents that the team reviews.
 //!
-//! An intake is opened for a purpose, a business verification or a number order whose country demands papers. The
-//! customer fills it and hands it in; the team approves it, rejects it or asks for more. `rules` holds the table of
-//! states; `desk` is the one place where an intake changes, so that a business verification means the same to the
-//! account whether it is decided here or under its own name in `kyb`.
+//! An intake is opened for KYB, or for a number order whose country requires documents. The customer uploads documents
+//! and submits the intake; the team approves it, rejects it or asks for more. All changes go through `lifecycle`, so
+//! that a KYB decision has the same effect whether it is made here or in `kyb`.
 //!
-//! - `customer`: `/compliance/intakes` · `review`: `/admin/compliance/intakes`
+//! - `customer`: `/compliance/intakes` · `admin`: `/admin/compliance/intakes`
+//! - `lifecycle`: open, upload, submit, decide · `rules`: the state table · `notify`: mail and notifications
 
+mod admin;
 mod customer;
-mod desk;
-mod letters;
-mod review;
+mod lifecycle;
+mod notify;
 mod rules;
 mod store;
 mod types;
 
-pub use customer::{hand_in, list, show, take_away, upload};
-pub use desk::{DECIDED, Decided, close, decide, download_url, kyb_of, open_regulatory, remove, submit, take_in};
-pub use review::{approve, judge_document, list_all, reject, request_more, review, show_documents, show_to_team};
-pub use rules::Move;
+pub use admin::{admin_show, approve, list_all, list_documents, reject, request_more, review_document, start_review};
+pub use customer::{delete_document, list, show, submit, upload};
+pub use lifecycle::{
+    INTAKE_DECIDED, IntakeDecision, close, decide, download_url, find_or_open_kyb, open_regulatory, remove_document,
+    submit_intake, upload_document,
+};
+pub use rules::Action;
 pub use store::{
-    DocumentRow, IntakeRow, documents, find as find_intake, find_by_document_to_change,
-    find_to_change as find_intake_to_change, latest_kyb, names_file,
+    DocumentRow, IntakeRow, documents, find as find_intake, find_by_document_for_update,
+    find_for_update as find_intake_for_update, latest_kyb, names_file,
 };
 pub use types::{DocumentForm, IntakeStatus, Purpose};

@@ -1,74 +1,73 @@
-//! The states of an intake as one pure table, and what may be handed in when.
+//! State table of an intake, and which documents it accepts.
 
 use super::types::{DocumentStatus, IntakeStatus, Purpose};
 use values::DocKind;
 
-/// How many documents an intake holds at most.
-pub const DOCUMENTS_AT_MOST: usize = 20;
+/// Documents of one intake.
+pub const MAX_DOCUMENTS: usize = 20;
 
-/// Kinds that a business verification takes beside those it asks for.
+/// Kinds that a KYB intake accepts in addition to the required ones.
 const KYB_KINDS: [&str; 6] =
     ["company_registration", "proof_of_address", "director_id", "ubo_declaration", "tax_certificate", "other"];
 
-/// What somebody does with an intake.
+/// What the customer or the team does with an intake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Move {
-    /// The customer hands it in.
+pub enum Action {
+    /// By the customer; the other actions are the team's.
     Submit,
-    /// The team begins to look at it.
-    Review,
+    StartReview,
     Approve,
     Reject,
     RequestMore,
 }
 
-/// A move, or a change of its documents, that an intake's state does not allow.
+/// The status of the intake does not allow the action.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct InvalidTransition {
     pub current: IntakeStatus,
     pub allowed: &'static [IntakeStatus],
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for InvalidTransition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let allowed: Vec<&str> = self.allowed.iter().map(|status| status.as_str()).collect();
         write!(f, "The intake is {}; this is allowed only while it is {}.", self.current, allowed.join(" or "))
     }
 }
 
-/// While the customer has it.
+/// The customer can change and submit the intake.
 const OPEN: &[IntakeStatus] = &[IntakeStatus::Draft, IntakeStatus::MoreInfoRequested];
-/// While the team has it.
-const HANDED_IN: &[IntakeStatus] = &[IntakeStatus::Submitted, IntakeStatus::UnderReview];
+/// The team can decide.
+const IN_REVIEW: &[IntakeStatus] = &[IntakeStatus::Submitted, IntakeStatus::UnderReview];
 
-/// Where a move leads.
-pub fn apply(current: IntakeStatus, step: Move) -> Result<IntakeStatus, Refusal> {
-    let (allowed, to) = match step {
-        Move::Submit => (OPEN, IntakeStatus::Submitted),
-        Move::Review => (&[IntakeStatus::Submitted][..], IntakeStatus::UnderReview),
-        Move::Approve => (HANDED_IN, IntakeStatus::Approved),
-        Move::Reject => (HANDED_IN, IntakeStatus::Rejected),
-        Move::RequestMore => (HANDED_IN, IntakeStatus::MoreInfoRequested),
+/// The status after an action.
+pub fn next_status(current: IntakeStatus, action: Action) -> Result<IntakeStatus, InvalidTransition> {
+    let (allowed, to) = match action {
+        Action::Submit => (OPEN, IntakeStatus::Submitted),
+        Action::StartReview => (&[IntakeStatus::Submitted][..], IntakeStatus::UnderReview),
+        Action::Approve => (IN_REVIEW, IntakeStatus::Approved),
+        Action::Reject => (IN_REVIEW, IntakeStatus::Rejected),
+        Action::RequestMore => (IN_REVIEW, IntakeStatus::MoreInfoRequested),
     };
-    within(current, allowed).map(|()| to)
+    require_status(current, allowed).map(|()| to)
 }
 
-/// Whether documents may be added and taken away.
-pub fn admit_documents(current: IntakeStatus) -> Result<(), Refusal> {
-    within(current, OPEN)
+/// Documents may be uploaded and deleted.
+pub fn check_editable(current: IntakeStatus) -> Result<(), InvalidTransition> {
+    require_status(current, OPEN)
 }
 
-/// Whether the team may accept and reject documents.
-pub fn admit_verdicts(current: IntakeStatus) -> Result<(), Refusal> {
-    within(current, HANDED_IN)
+/// The team may accept and reject documents.
+pub fn check_reviewable(current: IntakeStatus) -> Result<(), InvalidTransition> {
+    require_status(current, IN_REVIEW)
 }
 
-fn within(current: IntakeStatus, allowed: &'static [IntakeStatus]) -> Result<(), Refusal> {
-    if allowed.contains(&current) { Ok(()) } else { Err(Refusal { current, allowed }) }
+fn require_status(current: IntakeStatus, allowed: &'static [IntakeStatus]) -> Result<(), InvalidTransition> {
+    if allowed.contains(&current) { Ok(()) } else { Err(InvalidTransition { current, allowed }) }
 }
 
-/// Whether a document of this kind belongs here.
-pub fn takes(purpose: Purpose, required: &[DocKind], kind: &DocKind) -> bool {
+/// Whether an intake accepts a document of this kind.
+pub fn accepts_kind(purpose: Purpose, required: &[DocKind], kind: &DocKind) -> bool {
     let always: &[&str] = match purpose {
         Purpose::Kyb => &KYB_KINDS,
         Purpose::RegulatoryDid => &["other"],
@@ -76,70 +75,70 @@ pub fn takes(purpose: Purpose, required: &[DocKind], kind: &DocKind) -> bool {
     required.contains(kind) || always.contains(&kind.as_str())
 }
 
-/// Which of the required kinds there are; a rejected document counts for nothing.
-pub fn uploaded(required: &[DocKind], documents: &[(&DocKind, DocumentStatus)]) -> Vec<DocKind> {
-    let counts =
+/// Required kinds that have a document which was not rejected.
+pub fn uploaded_kinds(required: &[DocKind], documents: &[(&DocKind, DocumentStatus)]) -> Vec<DocKind> {
+    let has_document =
         |kind: &DocKind| documents.iter().any(|(one, status)| *one == kind && *status != DocumentStatus::Rejected);
-    required.iter().filter(|kind| counts(kind)).cloned().collect()
+    required.iter().filter(|kind| has_document(kind)).cloned().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The whole table once more, by hand.
-    fn may(from: IntakeStatus, step: Move) -> Option<IntakeStatus> {
+    /// The table a second time, written by hand.
+    fn expected(from: IntakeStatus, action: Action) -> Option<IntakeStatus> {
         use IntakeStatus::*;
-        match (from, step) {
-            (Draft | MoreInfoRequested, Move::Submit) => Some(Submitted),
-            (Submitted, Move::Review) => Some(UnderReview),
-            (Submitted | UnderReview, Move::Approve) => Some(Approved),
-            (Submitted | UnderReview, Move::Reject) => Some(Rejected),
-            (Submitted | UnderReview, Move::RequestMore) => Some(MoreInfoRequested),
+        match (from, action) {
+            (Draft | MoreInfoRequested, Action::Submit) => Some(Submitted),
+            (Submitted, Action::StartReview) => Some(UnderReview),
+            (Submitted | UnderReview, Action::Approve) => Some(Approved),
+            (Submitted | UnderReview, Action::Reject) => Some(Rejected),
+            (Submitted | UnderReview, Action::RequestMore) => Some(MoreInfoRequested),
             _ => None,
         }
     }
 
     #[test]
-    fn every_move_leads_where_the_table_says_and_nowhere_else() {
+    fn actions_lead_where_the_table_says_and_nowhere_else() {
         for &from in IntakeStatus::ALL {
-            for step in [Move::Submit, Move::Review, Move::Approve, Move::Reject, Move::RequestMore] {
-                assert_eq!(apply(from, step).ok(), may(from, step), "{from} {step:?}");
+            for action in [Action::Submit, Action::StartReview, Action::Approve, Action::Reject, Action::RequestMore] {
+                assert_eq!(next_status(from, action).ok(), expected(from, action), "{from} {action:?}");
             }
         }
     }
 
     #[test]
-    fn a_decided_intake_stays_as_it_is() {
+    fn a_decided_intake_cannot_change() {
         for status in [IntakeStatus::Approved, IntakeStatus::Rejected] {
-            assert!(admit_documents(status).is_err() && admit_verdicts(status).is_err());
+            assert!(check_editable(status).is_err() && check_reviewable(status).is_err());
         }
-        let refusal = apply(IntakeStatus::Approved, Move::Reject).err().map(|refusal| refusal.to_string());
+        let refusal = next_status(IntakeStatus::Approved, Action::Reject).err().map(|error| error.to_string());
         let sentence = "The intake is approved; this is allowed only while it is submitted or under_review.";
         assert_eq!(refusal.as_deref(), Some(sentence));
     }
 
     #[test]
-    fn customer_and_team_never_have_an_intake_at_once() {
+    fn an_intake_is_never_open_to_customer_and_team_together() {
         for &status in IntakeStatus::ALL {
-            assert!(admit_documents(status).is_err() || admit_verdicts(status).is_err(), "{status}");
+            assert!(check_editable(status).is_err() || check_reviewable(status).is_err(), "{status}");
         }
     }
 
     #[test]
-    fn a_kind_counts_once_it_has_a_document_that_was_not_rejected() {
+    fn a_kind_is_uploaded_once_it_has_a_document_that_was_not_rejected() {
         let [a, b, c] = ["a", "b", "c"].map(DocKind::named);
         let documents = [(&a, DocumentStatus::Rejected), (&b, DocumentStatus::Rejected), (&b, DocumentStatus::Pending)];
-        assert_eq!(uploaded(&[a.clone(), b.clone(), c.clone()], &documents), [b]);
-        assert_eq!(uploaded(&[c], &[(&a, DocumentStatus::Accepted)]), []);
+        assert_eq!(uploaded_kinds(&[a.clone(), b.clone(), c.clone()], &documents), [b]);
+        assert_eq!(uploaded_kinds(&[c], &[(&a, DocumentStatus::Accepted)]), []);
     }
 
     #[test]
-    fn an_intake_takes_what_it_asks_for_and_the_usual() {
+    fn an_intake_accepts_required_kinds_and_the_usual_ones() {
         let [tax, licence] = ["tax_certificate", "licence"].map(DocKind::named);
-        assert!(takes(Purpose::Kyb, &[], &tax));
-        assert!(!takes(Purpose::Kyb, &[], &licence));
-        assert!(takes(Purpose::RegulatoryDid, std::slice::from_ref(&licence), &licence));
-        assert!(!takes(Purpose::RegulatoryDid, &[licence], &tax));
+        assert!(accepts_kind(Purpose::Kyb, &[], &tax));
+        assert!(!accepts_kind(Purpose::Kyb, &[], &licence));
+        assert!(accepts_kind(Purpose::RegulatoryDid, std::slice::from_ref(&licence), &licence));
+        assert!(!accepts_kind(Purpose::RegulatoryDid, &[licence], &tax));
     }
 }

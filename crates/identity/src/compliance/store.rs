@@ -1,8 +1,8 @@
-//! The tables of intakes and their documents.
+//! Tables `intakes` and `intake_documents`.
 
 use uuid::Uuid;
 
-use super::rules::{self, DOCUMENTS_AT_MOST};
+use super::rules::{self, MAX_DOCUMENTS};
 use super::types::{DocumentStatus, IntakeStatus, Purpose};
 use db::{Conn, DbError, FromRow, Row, params, row, sql};
 use platform::outside::files::ContentHash;
@@ -26,10 +26,10 @@ row! {
 }
 
 impl IntakeRow {
-    /// Which of the required kinds are there.
+    /// Required kinds that have a document which was not rejected.
     pub fn uploaded(&self, documents: &[DocumentRow]) -> Vec<DocKind> {
         let documents: Vec<_> = documents.iter().map(|document| (&document.kind, document.status)).collect();
-        rules::uploaded(&self.required_docs.0, &documents)
+        rules::uploaded_kinds(&self.required_docs.0, &documents)
     }
 }
 
@@ -49,9 +49,9 @@ row! {
     }
 }
 
-/// Which intakes are listed.
-pub struct Wanted {
-    /// Nobody in particular: everybody's.
+/// Filter of a list of intakes.
+pub struct IntakeFilter {
+    /// None lists the intakes of all accounts.
     pub account: Option<AccountId>,
     pub status: Option<IntakeStatus>,
     pub purpose: Option<Purpose>,
@@ -61,13 +61,13 @@ pub async fn find(conn: &mut Conn, id: IntakeId) -> Result<Option<IntakeRow>, Db
     conn.opt(sql!("SELECT ", IntakeRow::COLS, " FROM intakes WHERE id = $1"), params![id]).await
 }
 
-/// The intake, held until the transaction ends.
-pub async fn find_to_change(conn: &mut Conn, id: IntakeId) -> Result<Option<IntakeRow>, DbError> {
+/// The intake, locked until the transaction ends.
+pub async fn find_for_update(conn: &mut Conn, id: IntakeId) -> Result<Option<IntakeRow>, DbError> {
     conn.opt(sql!("SELECT ", IntakeRow::COLS, " FROM intakes WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
-/// The intake that a document belongs to, held until the transaction ends.
-pub async fn find_by_document_to_change(
+/// The intake that a document belongs to, locked until the transaction ends.
+pub async fn find_by_document_for_update(
     conn: &mut Conn,
     document: IntakeDocumentId,
 ) -> Result<Option<IntakeRow>, DbError> {
@@ -83,9 +83,9 @@ pub async fn find_by_document_to_change(
     .await
 }
 
-/// The account's latest business verification.
+/// The account's latest KYB intake.
 pub async fn latest_kyb(conn: &mut Conn, account: AccountId) -> Result<Option<IntakeRow>, DbError> {
-    // One that is not rejected is the latest, since no other can have been opened beside it.
+    // A partial unique index allows one intake that is not rejected, so that one is the latest.
     conn.opt(
         sql!(
             "SELECT ",
@@ -98,7 +98,7 @@ pub async fn latest_kyb(conn: &mut Conn, account: AccountId) -> Result<Option<In
     .await
 }
 
-/// Opens an intake; false when the account has a business verification that is not rejected.
+/// Inserts an intake; false when the account has a KYB intake that is not rejected.
 pub async fn insert(conn: &mut Conn, intake: &IntakeRow) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -122,7 +122,7 @@ pub async fn insert(conn: &mut Conn, intake: &IntakeRow) -> Result<bool, DbError
     Ok(inserted == 1)
 }
 
-/// Writes what a move changes.
+/// Writes what an action changes.
 pub async fn update(conn: &mut Conn, intake: &IntakeRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -147,7 +147,7 @@ pub async fn touch(conn: &mut Conn, id: IntakeId, now: Time) -> Result<(), DbErr
     Ok(())
 }
 
-/// An intake with one of its documents, or with none if it has none.
+/// One row of the join: an intake with one of its documents, if it has any.
 struct Joined {
     intake: IntakeRow,
     document: Option<DocumentRow>,
@@ -161,15 +161,15 @@ impl FromRow for Joined {
     }
 }
 
-/// Intakes with their documents, newest first: a page is one statement, and true of one moment.
+/// Intakes with their documents, newest first, in one statement.
 pub async fn list(
     conn: &mut Conn,
-    wanted: &Wanted,
+    filter: &IntakeFilter,
     after: (Time, IntakeId),
     limit: i64,
 ) -> Result<Vec<(IntakeRow, Vec<DocumentRow>)>, DbError> {
     let (at, id) = after;
-    let joined = match wanted.account {
+    let joined = match filter.account {
         Some(account) => {
             conn.all(
                 sql!(
@@ -185,7 +185,7 @@ pub async fn list(
                     " FROM intake_documents) d ON d.intake_id = i.id
                      ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
                 ),
-                params![account, wanted.status, wanted.purpose, at, id, limit],
+                params![account, filter.status, filter.purpose, at, id, limit],
             )
             .await?
         }
@@ -204,16 +204,16 @@ pub async fn list(
                     " FROM intake_documents) d ON d.intake_id = i.id
                      ORDER BY i.created_at DESC, i.id DESC, d.uploaded_at, d.id"
                 ),
-                params![wanted.status, wanted.purpose, at, id, limit],
+                params![filter.status, filter.purpose, at, id, limit],
             )
             .await?
         }
     };
-    Ok(gathered(joined))
+    Ok(group_by_intake(joined))
 }
 
-/// Each intake once, with all its documents. Rows of one intake stand together.
-fn gathered(rows: Vec<Joined>) -> Vec<(IntakeRow, Vec<DocumentRow>)> {
+/// Each intake once, with all its documents. Rows of one intake are adjacent.
+fn group_by_intake(rows: Vec<Joined>) -> Vec<(IntakeRow, Vec<DocumentRow>)> {
     let mut intakes: Vec<(IntakeRow, Vec<DocumentRow>)> = Vec::new();
     for Joined { intake, document } in rows {
         match intakes.last_mut().filter(|(last, _)| last.id == intake.id) {
@@ -224,9 +224,9 @@ fn gathered(rows: Vec<Joined>) -> Vec<(IntakeRow, Vec<DocumentRow>)> {
     intakes
 }
 
-/// Everything that was handed in, oldest first.
+/// Documents of an intake, oldest first.
 pub async fn documents(conn: &mut Conn, intake: IntakeId) -> Result<Vec<DocumentRow>, DbError> {
-    let limit = i64::try_from(DOCUMENTS_AT_MOST).unwrap_or(i64::MAX);
+    let limit = i64::try_from(MAX_DOCUMENTS).unwrap_or(i64::MAX);
     conn.all(
         sql!(
             "SELECT ",
@@ -262,14 +262,14 @@ pub async fn insert_document(conn: &mut Conn, document: &DocumentRow) -> Result<
     Ok(())
 }
 
-/// Whether there was such a document.
+/// False when there is no such document.
 pub async fn delete_document(conn: &mut Conn, intake: IntakeId, id: IntakeDocumentId) -> Result<bool, DbError> {
     let sql = sql!("DELETE FROM intake_documents WHERE intake_id = $1 AND id = $2");
     Ok(conn.exec(sql, params![intake, id]).await? == 1)
 }
 
-/// Whether there is such a document.
-pub async fn judge_document(
+/// False when there is no such document.
+pub async fn set_document_status(
     conn: &mut Conn,
     intake: IntakeId,
     id: IntakeDocumentId,
@@ -280,7 +280,7 @@ pub async fn judge_document(
     Ok(conn.exec(sql, params![intake, id, status, reject_reason]).await? == 1)
 }
 
-/// Whether any document has this content.
+/// Whether any document references this file.
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
     let (named,) = conn
         .one(sql!("SELECT EXISTS (SELECT 1 FROM intake_documents WHERE content_hash = $1)"), params![*hash])

@@ -1,4 +1,4 @@
-//! Intakes over the wire. Times here are RFC 3339.
+//! Request and response types of intakes. Times are RFC 3339.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,8 @@ use super::store::{DocumentRow, IntakeRow};
 use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Rfc3339, Text, text_enum};
 
 text_enum! {
-    /// What an intake is for.
+    /// Purpose of a compliance intake: `kyb` (verification of the company) or `regulatory_did` (documents that a
+    /// regulated number needs).
     pub enum Purpose {
         Kyb = "kyb",
         RegulatoryDid = "regulatory_did",
@@ -16,7 +17,8 @@ text_enum! {
 }
 
 text_enum! {
-    /// Where an intake stands.
+    /// Status of a compliance intake: `draft` and `more_info_requested` (the customer adds documents), `submitted` and
+    /// `under_review` (the team reviews it), `approved` or `rejected` (final).
     pub enum IntakeStatus {
         Draft = "draft",
         Submitted = "submitted",
@@ -28,7 +30,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// What the team thinks of a document.
+    /// Review status of a document: `pending` (not reviewed), `accepted` or `rejected`.
     pub enum DocumentStatus {
         Pending = "pending",
         Accepted = "accepted",
@@ -36,15 +38,24 @@ text_enum! {
     }
 }
 
+/// Document of a compliance intake.
 #[derive(Serialize, JsonSchema)]
 pub struct IntakeDocument {
+    /// Id of the document.
     pub id: IntakeDocumentId,
+    /// Kind of document, such as `company_registration`.
     pub kind: DocKind,
+    /// Name of the uploaded file.
     pub filename: String,
+    /// Media type, detected from the content of the file.
     pub content_type: String,
+    /// Size of the file in bytes.
     pub size_bytes: i64,
+    /// When the document was uploaded (RFC 3339, UTC).
     pub uploaded_at: Rfc3339,
+    /// Review status of the document.
     pub status: DocumentStatus,
+    /// Why the document was rejected; omitted unless `status` is `rejected`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject_reason: Option<String>,
 }
@@ -64,21 +75,32 @@ impl From<DocumentRow> for IntakeDocument {
     }
 }
 
+/// Compliance intake: a set of documents that the team reviews.
 #[derive(Serialize, JsonSchema)]
 pub struct Intake {
+    /// Id of the intake.
     pub id: IntakeId,
+    /// Status of the intake.
     pub status: IntakeStatus,
+    /// What the documents are for.
     pub purpose: Purpose,
-    /// The number order it belongs to, if any.
+    /// Id of the number order that needs the documents; null for KYB.
     pub related_resource_id: Option<Uuid>,
-    /// Kinds of which a document is needed before the intake can be submitted.
+    /// Kinds of which at least one document is needed before the intake can be submitted.
     pub required_docs: Vec<DocKind>,
+    /// Kinds among `required_docs` that have a document which was not rejected.
     pub uploaded_docs: Vec<DocKind>,
+    /// Documents of the intake, oldest first, at most 20.
     pub documents: Vec<IntakeDocument>,
+    /// Note of the reviewer to the customer; null when there is none.
     pub reviewer_note: Option<String>,
+    /// When the intake was last submitted (RFC 3339, UTC); null until then.
     pub submitted_at: Option<Rfc3339>,
+    /// When the intake was approved or rejected (RFC 3339, UTC); null until then.
     pub reviewed_at: Option<Rfc3339>,
+    /// When the intake was opened (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// When the intake or one of its documents last changed (RFC 3339, UTC).
     pub updated_at: Rfc3339,
 }
 
@@ -101,43 +123,49 @@ impl Intake {
     }
 }
 
-/// An intake as the team sees it.
+/// Compliance intake as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminIntake {
+    /// Id of the customer's account.
     pub account_id: AccountId,
     #[serde(flatten)]
     pub intake: Intake,
 }
 
-/// A document and where the team finds its file.
+/// Document with a link to its file.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedDocument {
     #[serde(flatten)]
     pub document: IntakeDocument,
-    /// Good for five minutes.
+    /// Signed URL of the file; it works without signing in and expires after five minutes.
     pub download_url: String,
 }
 
+/// Documents of an intake, each with a link to its file.
 #[derive(Serialize, JsonSchema)]
 pub struct LinkedDocuments {
+    /// Documents, oldest first.
     pub data: Vec<LinkedDocument>,
 }
 
-/// What stands beside the file of an upload.
+/// Fields of the multipart form beside the file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentForm {
+    /// Kind of document; must be one that the intake accepts.
     pub doc_kind: DocKind,
 }
 
+/// Decision about an intake.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComplianceActionRequest {
-    /// Shown to the customer.
+    /// Note to the customer; it is shown in the portal and in the mail about the decision.
     #[serde(default)]
     pub note: Option<Text<0, 2000>>,
 }
 
+/// Review of one document.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend(
@@ -146,8 +174,9 @@ pub struct ComplianceActionRequest {
     "else" = {"properties": {"reject_reason": {"type": "null"}}}
 ))]
 pub struct DocumentUpdate {
+    /// New review status of the document.
     pub status: DocumentStatus,
-    /// Needed to reject; no other verdict has one.
+    /// Why the document is rejected; required when `status` is `rejected`, not allowed otherwise.
     #[serde(default)]
     pub reject_reason: Option<Text<1, 500>>,
 }

@@ -1,17 +1,17 @@
-//! Business verification (know your business): the papers of a company, and the team's verdict on them.
+//! KYB (know your business): verification of a customer's company.
 //!
-//! It is the intake of `compliance` with the purpose `kyb`, under ids of its own and with fewer states: what is a draft
-//! or was sent back is `open`, what was handed in is `submitted`. Every account has one from the first time it looks; a
-//! rejected one stays, and the next look opens another.
+//! A KYB intake is a compliance intake with the purpose `kyb`, with ids of its own and fewer statuses: `draft` and
+//! `more_info_requested` are `open`, `submitted` and `under_review` are `submitted`. `GET /me/kyb` opens an intake when
+//! there is none or the last one was rejected.
 //!
-//! - `customer`: `/me/kyb` · `review`: `/admin/kyb` · `rules`: what a refusal says
+//! - `customer`: `/me/kyb` · `admin`: `/admin/kyb` · `rules`: error texts
 
+mod admin;
 mod customer;
-mod review;
 mod rules;
 mod store;
 mod types;
 
-pub use customer::{remove, show, submit, upload};
-pub use review::{approve, detail, list, reject};
+pub use admin::{admin_show, approve, list_all, reject};
+pub use customer::{delete_document, show, submit, upload};
 pub use types::KybStatus;

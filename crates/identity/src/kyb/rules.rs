@@ -1,26 +1,26 @@
-//! What stands in the way of a move, in the words of a business verification: what it is, and what would do.
+//! Status checks of a KYB intake; the error names the status, the one that is needed and what to do.
 
 use super::types::KybStatus;
 
-/// Whether the customer may change and submit it.
-pub fn must_be_open(status: KybStatus) -> Result<(), String> {
-    let way_out = match status {
+/// The customer may change and submit the intake.
+pub fn require_open(status: KybStatus) -> Result<(), String> {
+    let next = match status {
         KybStatus::Open => return Ok(()),
-        KybStatus::Submitted => "we are looking at it, and tell you should we need more",
-        KybStatus::Approved => "nothing more is needed",
-        KybStatus::Rejected => "GET /v1/me/kyb opens another one",
+        KybStatus::Submitted => "The team is reviewing it and will ask if it needs more.",
+        KybStatus::Approved => "Nothing more is needed.",
+        KybStatus::Rejected => "GET /v1/me/kyb opens a new one.",
     };
-    Err(format!("The business verification is {status}, and documents are taken only while it is open: {way_out}."))
+    Err(format!("The KYB intake is {status}; it can be changed and submitted only while it is open. {next}"))
 }
 
-/// Whether the team may decide on it.
-pub fn must_be_submitted(status: KybStatus) -> Result<(), String> {
-    let way_out = match status {
+/// The team may decide about the intake.
+pub fn require_submitted(status: KybStatus) -> Result<(), String> {
+    let next = match status {
         KybStatus::Submitted => return Ok(()),
-        KybStatus::Open => "the customer has yet to submit it",
-        KybStatus::Approved | KybStatus::Rejected => "that decision is final",
+        KybStatus::Open => "The customer has not submitted it yet.",
+        KybStatus::Approved | KybStatus::Rejected => "The decision is final.",
     };
-    Err(format!("The business verification is {status}, and is decided on only while it is submitted: {way_out}."))
+    Err(format!("The KYB intake is {status}; it can be approved or rejected only while it is submitted. {next}"))
 }
 
 #[cfg(test)]
@@ -28,14 +28,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_refusal_names_the_state_and_the_one_that_would_do() {
+    fn every_error_names_the_current_and_the_required_status() {
         for &status in KybStatus::ALL {
             for (outcome, allowed) in
-                [(must_be_open(status), KybStatus::Open), (must_be_submitted(status), KybStatus::Submitted)]
+                [(require_open(status), KybStatus::Open), (require_submitted(status), KybStatus::Submitted)]
             {
                 assert_eq!(outcome.is_ok(), status == allowed);
-                if let Err(words) = outcome {
-                    assert!(words.contains(status.as_str()) && words.contains(allowed.as_str()), "{words}");
+                if let Err(detail) = outcome {
+                    assert!(detail.contains(status.as_str()) && detail.contains(allowed.as_str()), "{detail}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! The team's list of business verifications. It writes nothing.
+//! The team's list of KYB intakes. Read-only; `compliance::store` writes them.
 
 use super::types::KybStatus;
 use crate::compliance::IntakeStatus;
@@ -6,7 +6,7 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, KybId, Time};
 
 row! {
-    pub struct Listed {
+    pub struct KybListRow {
         pub id: KybId,
         pub account_id: AccountId,
         pub account_legal_name: String,
@@ -18,13 +18,13 @@ row! {
     }
 }
 
-/// Business verifications, newest first.
+/// KYB intakes, newest first.
 pub async fn list(
     conn: &mut Conn,
     status: Option<KybStatus>,
     after: (Time, KybId),
     limit: i64,
-) -> Result<Vec<Listed>, DbError> {
+) -> Result<Vec<KybListRow>, DbError> {
     let (at, id) = after;
     let Some(status) = status else {
         return conn
@@ -54,7 +54,7 @@ pub async fn list(
     .await
 }
 
-/// The states of an intake that a status stands for.
+/// The intake statuses that a KYB status stands for.
 fn statuses(status: KybStatus) -> [IntakeStatus; 2] {
     match status {
         KybStatus::Open => [IntakeStatus::Draft, IntakeStatus::MoreInfoRequested],
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_filtered_by_the_states_it_is_shown_for() {
+    fn the_filter_matches_the_status_that_is_shown() {
         for &status in KybStatus::ALL {
             for &state in IntakeStatus::ALL {
                 assert_eq!(statuses(status).contains(&state), KybStatus::from(state) == status, "{status} {state}");

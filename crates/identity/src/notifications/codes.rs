@@ -1,7 +1,7 @@
-//! Everything an account can be told of: each code with its severity and what its payload says.
+//! Notification codes, each with its severity and payload.
 //!
-//! A feature that has news adds an entry here and hands [`notify`](super::notify) the struct; code, severity and
-//! payload cannot get mixed up.
+//! To add a notification, add an entry here and pass its struct to [`notify`](super::notify); code and severity follow
+//! from the struct.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -13,6 +13,8 @@ use crate::accounts::OnboardingStatus;
 use values::{Date, E164, ExactMoney, Money, Rfc3339, text_enum};
 
 text_enum! {
+    /// Severity of a notification or notice: `info`, `warning` (should be looked at), or `critical` (calls or orders
+    /// are affected, or will be soon).
     pub enum Severity {
         Info = "info",
         Warning = "warning",
@@ -20,47 +22,47 @@ text_enum! {
     }
 }
 
-/// What an account is told of: the payload of one code.
-pub trait News: Serialize {
+/// Payload of one notification code.
+pub trait NotificationPayload: Serialize {
     const CODE: NotificationCode;
     const SEVERITY: Severity;
 }
 
-macro_rules! news {
-    ($($(#[doc = $story:literal])* $name:ident = $code:literal, $severity:ident {
-        $($(#[doc = $about:literal])* $field:ident: $type:ty),* $(,)?
+macro_rules! notifications {
+    ($($(#[doc = $description:literal])* $name:ident = $code:literal, $severity:ident {
+        $($(#[doc = $field_description:literal])* $field:ident: $type:ty),* $(,)?
     })*) => {
         text_enum! {
-            /// What a notification is about.
+            /// Code of a notification; `GET /notifications/codes` describes each.
             pub enum NotificationCode {
-                $($(#[doc = $story])* $name = $code),*
+                $($(#[doc = $description])* $name = $code),*
             }
         }
 
         $(
-            $(#[doc = $story])*
+            $(#[doc = $description])*
             #[derive(Clone, Debug, Serialize, JsonSchema)]
             pub struct $name {
-                $($(#[doc = $about])* pub $field: $type),*
+                $($(#[doc = $field_description])* pub $field: $type),*
             }
 
-            impl News for $name {
+            impl NotificationPayload for $name {
                 const CODE: NotificationCode = NotificationCode::$name;
                 const SEVERITY: Severity = Severity::$severity;
             }
         )*
 
-        /// Every code with what it says, in the order of the declaration.
+        /// All codes, in the order of the declaration.
         pub fn catalogue() -> Vec<NotificationKind> {
             vec![$(NotificationKind {
                 code: NotificationCode::$name,
                 severity: Severity::$severity,
-                description: concat!($($story),*).trim(),
-                payload: stand_alone::<$name>(),
+                description: concat!($($description),*).trim(),
+                payload: inline_schema::<$name>(),
             }),*]
         }
 
-        /// The payload of each code, under the code as its title.
+        /// Schema of any payload: one alternative for each code, with the code as its title.
         pub fn payload_schema(generator: &mut SchemaGenerator) -> Schema {
             let forms: Vec<Value> = vec![$(titled($code, &generator.subschema_for::<$name>())),*];
             json_schema!({ "type": "object", "anyOf": forms })
@@ -68,19 +70,22 @@ macro_rules! news {
     };
 }
 
-/// A code, and what its notifications carry.
+/// Notification code with its severity and payload schema.
 #[derive(Serialize, JsonSchema)]
 pub struct NotificationKind {
+    /// Code of the notification.
     pub code: NotificationCode,
+    /// Severity of every notification with this code.
     pub severity: Severity,
+    /// When a notification with this code is sent.
     pub description: &'static str,
-    /// The JSON schema of the payload.
+    /// JSON schema of the payload.
     #[schemars(with = "std::collections::BTreeMap<String, Value>")]
     pub payload: Value,
 }
 
-/// A schema that refers to nothing outside of itself.
-fn stand_alone<T: JsonSchema>() -> Value {
+/// A schema without references to other schemas.
+fn inline_schema<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>().to_value()
 }
 
@@ -92,185 +97,232 @@ fn titled(code: &str, schema: &Schema) -> Value {
     form
 }
 
-news! {
-    /// The balance fell below the share of the last 30 days' spend that the account chose.
+notifications! {
+    /// The balance fell below the low-balance threshold of the account.
     BalanceLow = "balance.low", Warning {
+        /// Current balance.
         balance: ExactMoney,
-        /// What it fell below.
+        /// Threshold that the balance fell below: `threshold_pct` percent of `spend_30d`.
         threshold: ExactMoney,
+        /// Low-balance threshold of the account, in percent of the last 30 days' spend.
         threshold_pct: i64,
+        /// Spend of the last 30 days.
         spend_30d: ExactMoney,
     }
 
-    /// Nothing is left to spend: calls and orders are refused.
+    /// No money is available: calls and orders are refused.
     BalanceExhausted = "balance.exhausted", Critical {
+        /// Current balance.
         balance: ExactMoney,
-        /// What has to be left on the balance.
+        /// Amount that must stay on the balance; below zero it is a credit line.
         minimum: Money,
     }
 
-    /// A payment arrived on the balance.
+    /// A top-up was completed.
     TopupCompleted = "topup.completed", Info {
+        /// Id of the top-up.
         topup_id: Uuid,
+        /// Amount that was added to the balance.
         amount: Money,
+        /// Balance after the top-up.
         balance_after: ExactMoney,
     }
 
-    /// A payment came to nothing.
+    /// A top-up failed.
     TopupFailed = "topup.failed", Warning {
+        /// Id of the top-up.
         topup_id: Uuid,
+        /// Amount of the top-up.
         amount: Money,
-        /// What the provider says of it, if anything.
+        /// Reason that the payment provider gave; null when it gave none.
         reason: Option<String>,
     }
 
-    /// The saved card was declined.
+    /// An auto-recharge failed because the saved card was declined.
     RechargeFailed = "recharge.failed", Critical {
+        /// Id of the saved card.
         payment_method_id: Uuid,
+        /// Amount of the auto-recharge.
         amount: Money,
-        /// What the provider says of it, if anything.
+        /// Reason that the payment provider gave; null when it gave none.
         reason: Option<String>,
-        /// Whether it was declined so often that auto-recharge is off now.
+        /// Whether auto-recharge was turned off after repeated failures.
         disabled: bool,
     }
 
-    /// There is a new invoice.
+    /// An invoice was issued.
     InvoiceIssued = "invoice.issued", Info {
+        /// Id of the invoice.
         invoice_id: Uuid,
+        /// Invoice number.
         number: String,
+        /// Total of the invoice, VAT included.
         total: ExactMoney,
+        /// Day by which the invoice must be paid.
         due_date: Date,
     }
 
-    /// A number works, and its calls go to its trunk.
+    /// A number was activated; calls to it go to its trunk.
     NumberActive = "number.active", Info {
+        /// Id of the number.
         number_id: Uuid,
+        /// Id of the number order.
         order_id: Uuid,
+        /// The number in E.164 format.
         e164: E164,
     }
 
-    /// A number order came to nothing; what was charged is back on the balance.
+    /// A number order failed; the amount charged was refunded to the balance.
     NumberFailed = "number.failed", Warning {
+        /// Id of the number order.
         order_id: Uuid,
+        /// The number in E.164 format.
         e164: E164,
+        /// Why the order failed.
         reason: String,
+        /// Amount that was refunded to the balance.
         refunded: Money,
     }
 
-    /// The balance will not do for the numbers that renew in the next days.
+    /// The available balance does not cover the upcoming number renewals.
     NumberRenewalAhead = "number.renewal_ahead", Warning {
         /// How many numbers renew.
         numbers: i64,
-        /// What that costs.
+        /// Total price of these renewals.
         total: Money,
+        /// Available balance.
         available: ExactMoney,
+        /// When the first of them renews (RFC 3339, UTC).
         first_renewal_at: Rfc3339,
     }
 
-    /// A number could not be renewed, for want of money.
+    /// A number could not be renewed because the balance was too low.
     NumberRenewalFailed = "number.renewal_failed", Warning {
+        /// Id of the number.
         number_id: Uuid,
+        /// The number in E.164 format.
         e164: E164,
+        /// Monthly price of the number.
         monthly: Money,
+        /// Available balance.
         available: ExactMoney,
-        /// How often in a row; the third releases the number.
+        /// Failed renewals in a row; the third releases the number.
         failures: i64,
+        /// When the renewal is retried (RFC 3339, UTC).
         again_at: Rfc3339,
     }
 
-    /// A number is not yours any more.
+    /// A number was released and no longer belongs to the account.
     NumberReleased = "number.released", Critical {
+        /// Id of the number.
         number_id: Uuid,
+        /// The number in E.164 format.
         e164: E164,
+        /// Why the number was released.
         reason: String,
     }
 
-    /// What calls may cost in a day is spent: calls are refused until midnight UTC.
+    /// The daily spend of the fraud cap was reached: calls are refused until midnight UTC.
     FraudCapReached = "fraud.cap_reached", Critical {
+        /// Maximum spend per UTC day that the account set.
         max_spend_per_day: Money,
     }
 
-    /// The calls of an hour cost far more than those of the week before: somebody else may be using a trunk.
+    /// The calls of one hour cost far more than in the week before; somebody else may be using a trunk.
     SpendJump = "fraud.spend_jump", Critical {
-        /// When the hour began.
+        /// Start of the hour (RFC 3339, UTC).
         hour: Rfc3339,
+        /// Spend of that hour.
         spend: ExactMoney,
-        /// What an hour of the week before has cost.
+        /// Average spend per hour in the week before.
         average: ExactMoney,
     }
 
-    /// Hardly anybody answers at a destination on this day.
+    /// The answer-seizure ratio (ASR) of a destination is low on this day.
     QualityLowAsr = "quality.low_asr", Warning {
+        /// UTC day of the calls.
         date: Date,
+        /// Country of the destination, as an ISO 3166-1 alpha-2 code.
         country: String,
+        /// Name of the destination.
         destination_name: String,
+        /// Number of calls to the destination.
         attempts: i64,
+        /// Number of answered calls.
         answered: i64,
-        /// The answered share of the attempts, from 0 to 1.
+        /// Answered calls divided by all calls, from 0 to 1.
         asr: f64,
     }
 
-    /// A file of calls can be fetched.
+    /// A CDR export can be downloaded.
     ExportReady = "export.ready", Info {
+        /// Id of the export.
         export_id: Uuid,
+        /// Number of CDRs in the file.
         rows_count: i64,
+        /// Size of the file in bytes.
         size_bytes: i64,
-        /// When the file goes.
+        /// When the file is deleted (RFC 3339, UTC).
         expires_at: Rfc3339,
     }
 
     /// The VAT id was confirmed.
     VatValid = "vat.valid", Info {
+        /// The VAT id that was checked.
         vat_id: String,
     }
 
-    /// Prices have changed or are about to: the difference between the two moments tells which.
+    /// Sell rates have changed or are about to; compare the tariffs at `from` and `to` to see which.
     RatesChanged = "rates.changed", Info {
-        /// The last moment of the old prices.
+        /// Last moment of the old rates (RFC 3339, UTC).
         from: Rfc3339,
-        /// When the last of the new prices is in force.
+        /// When all new rates are in force (RFC 3339, UTC).
         to: Rfc3339,
     }
 
     /// The VAT id was not confirmed.
     VatInvalid = "vat.invalid", Warning {
+        /// The VAT id that was checked.
         vat_id: String,
     }
 
-    /// The business was verified.
+    /// KYB was approved.
     KybApproved = "kyb.approved", Info {
-        /// What the reviewer wrote, if anything.
+        /// Note of the reviewer; null when there is none.
         note: Option<String>,
     }
 
-    /// The business was not verified; the next look at it begins anew.
+    /// KYB was rejected; `GET /me/kyb` opens a new intake.
     KybRejected = "kyb.rejected", Warning {
-        /// What the reviewer wrote, if anything.
+        /// Note of the reviewer; null when there is none.
         note: Option<String>,
     }
 
-    /// Documents are missing or cannot be read.
+    /// The team asks for more documents in a compliance intake.
     ComplianceMoreInfo = "compliance.more_info", Warning {
+        /// Id of the compliance intake.
         intake_id: Uuid,
-        /// What the reviewer wrote, if anything.
+        /// Note of the reviewer; null when there is none.
         note: Option<String>,
     }
 
-    /// The team has answered a ticket.
+    /// The team replied to a ticket.
     TicketReply = "ticket.reply", Info {
+        /// Id of the ticket.
         ticket_id: Uuid,
+        /// Subject of the ticket.
         subject: String,
     }
 
-    /// The account may only look, top up and write to support.
+    /// The account was suspended: it may only read, top up and write to support.
     AccountSuspended = "account.suspended", Critical {
-        /// What the team says of it, if anything.
+        /// Reason that the team gave; null when it gave none.
         reason: Option<String>,
     }
 
-    /// The account may do again what it might before.
+    /// The suspension of the account was lifted.
     AccountReinstated = "account.reinstated", Info {
-        /// What it is again.
+        /// Onboarding status of the account, as before the suspension.
         onboarding_status: OnboardingStatus,
     }
 }

@@ -1,13 +1,13 @@
-//! Notifications: what an account is told of in the portal. A client finds the words by the code.
+//! Notifications to an account, shown in the portal. Clients map the code to a text.
 //!
-//! A feature that has news calls [`notify`] in the transaction of what happened, with the struct of one of the `codes`.
-//! Everybody of the account sees the same list, and what one has read the others have too. They are kept for 400 days.
+//! Features call [`notify`] in the transaction of what happened, with the struct of one of the `codes`. All users of an
+//! account share one list and its read marks. Notifications are purged after 400 days.
 
 mod codes;
 mod store;
 
 pub use codes::*;
-pub use store::forget;
+pub use store::purge;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,18 +24,24 @@ use platform::entropy::Entropy;
 use store::{NotificationId, NotificationRow, Payload};
 use values::{AccountId, Rfc3339, Time};
 
-/// Counting further helps nobody.
-const UNREAD_COUNTED: i64 = 1000;
+/// The unread count stops here.
+const MAX_UNREAD_COUNT: i64 = 1000;
 
+/// Notification to an account; all its users see the same list.
 #[derive(Serialize, JsonSchema)]
 pub struct Notification {
+    /// Id of the notification.
     pub id: NotificationId,
+    /// Code of the notification; clients map it to a text.
     pub code: NotificationCode,
+    /// Severity of the notification.
     pub severity: Severity,
-    /// What there is to say; which fields it has depends on the code.
+    /// Details; the fields depend on `code`.
     #[schemars(schema_with = "codes::payload_schema")]
     pub payload: Value,
+    /// When a user of the account marked it as read (RFC 3339, UTC); null while it is unread.
     pub read_at: Option<Rfc3339>,
+    /// When it happened (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -47,19 +53,19 @@ impl From<NotificationRow> for Notification {
     }
 }
 
-/// Tells an account of something, in the transaction it happens in.
-pub async fn notify<N: News + Sync>(
+/// Inserts a notification; call it in the transaction of what happened.
+pub async fn notify<N: NotificationPayload + Sync>(
     conn: &mut Conn,
     entropy: Entropy,
     account: AccountId,
-    news: &N,
+    payload: &N,
     now: Time,
 ) -> Result<(), DbError> {
     let notification = NotificationRow {
         id: NotificationId::new(entropy.uuid(now)),
         code: N::CODE,
         severity: N::SEVERITY,
-        payload: Payload(serde_json::to_value(news).map_err(DbError::other)?),
+        payload: Payload(serde_json::to_value(payload).map_err(DbError::other)?),
         read_at: None,
         created_at: now,
     };
@@ -89,15 +95,16 @@ pub async fn list(
     listing.page(rows, |row| (row.created_at.millis(), row.id), Notification::from)
 }
 
+/// Number of unread notifications.
 #[derive(Serialize, JsonSchema)]
 pub struct UnreadCount {
-    /// Counted up to 1000.
+    /// Unread notifications, counted up to 1000.
     unread: i64,
 }
 
 pub async fn unread_count(mut ctx: ReadCtx) -> Result<Json<UnreadCount>, Problem> {
     let account = ctx.principal()?.account_id;
-    let unread = store::unread(&mut ctx, account, UNREAD_COUNTED).await?;
+    let unread = store::count_unread(&mut ctx, account, MAX_UNREAD_COUNT).await?;
     Ok(Json(UnreadCount { unread }))
 }
 
@@ -109,26 +116,29 @@ pub async fn mark_read(
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            let row = store::read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
+            let row = store::mark_read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(row.into()))
         })
     })
     .await
 }
 
+/// All notification codes.
 #[derive(Serialize, JsonSchema)]
 pub struct NotificationCodes {
+    /// Codes with severity, description and payload schema.
     data: Vec<NotificationKind>,
 }
 
-/// Every code there is, for whoever writes a client.
+/// All codes, for authors of clients.
 pub async fn codes(_: ReadCtx) -> Result<Json<NotificationCodes>, Problem> {
     Ok(Json(NotificationCodes { data: catalogue() }))
 }
 
+/// Result of marking all notifications as read.
 #[derive(Serialize, JsonSchema)]
 pub struct ReadAll {
-    /// How many were unread.
+    /// Number of notifications that were unread before.
     read: u64,
 }
 
@@ -137,7 +147,7 @@ pub async fn mark_all_read(ctx: RequestCtx) -> Result<Committed<Json<ReadAll>>, 
     ctx.commit(account, |tx, account| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            Ok(Json(ReadAll { read: store::read_all(tx, *account, now).await? }))
+            Ok(Json(ReadAll { read: store::mark_all_read(tx, *account, now).await? }))
         })
     })
     .await

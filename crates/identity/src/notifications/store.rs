@@ -1,4 +1,4 @@
-//! The notifications.
+//! Table `notifications`.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ id! {
     pub struct NotificationId;
 }
 
-/// What a notification says, as JSON.
+/// Payload of a notification, stored as JSON text.
 #[derive(Clone, Debug)]
 pub struct Payload(pub Value);
 
@@ -50,13 +50,13 @@ pub async fn insert(conn: &mut Conn, account: AccountId, new: &NotificationRow) 
     Ok(())
 }
 
-/// Where a page begins: after the notification of this moment and id.
-pub type Position = (Time, NotificationId);
+/// Position in a list: creation time and id of the last row.
+pub type NotificationCursor = (Time, NotificationId);
 
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
-    (at, id): Position,
+    (at, id): NotificationCursor,
     limit: i64,
 ) -> Result<Vec<NotificationRow>, DbError> {
     conn.all(
@@ -74,7 +74,7 @@ pub async fn list(
 pub async fn list_unread(
     conn: &mut Conn,
     account: AccountId,
-    (at, id): Position,
+    (at, id): NotificationCursor,
     limit: i64,
 ) -> Result<Vec<NotificationRow>, DbError> {
     conn.all(
@@ -89,22 +89,22 @@ pub async fn list_unread(
     .await
 }
 
-/// How many are unread, counted no further than `most`.
-pub async fn unread(conn: &mut Conn, account: AccountId, most: i64) -> Result<i64, DbError> {
+/// Number of unread notifications, counted up to `limit`.
+pub async fn count_unread(conn: &mut Conn, account: AccountId, limit: i64) -> Result<i64, DbError> {
     let (count,) = conn
         .one(
             sql!(
                 "SELECT COUNT(*) FROM
                      (SELECT 1 AS one FROM notifications WHERE account_id = $1 AND read_at IS NULL LIMIT $2) AS unread"
             ),
-            params![account, most],
+            params![account, limit],
         )
         .await?;
     Ok(count)
 }
 
-/// Marks one as read and answers it; the first time counts.
-pub async fn read(
+/// Marks one as read and returns it; the time of the first mark stays.
+pub async fn mark_read(
     conn: &mut Conn,
     account: AccountId,
     id: NotificationId,
@@ -120,8 +120,8 @@ pub async fn read(
     .await
 }
 
-/// Marks all as read and answers how many were not.
-pub async fn read_all(conn: &mut Conn, account: AccountId, now: Time) -> Result<u64, DbError> {
+/// Marks all as read and returns how many were unread.
+pub async fn mark_all_read(conn: &mut Conn, account: AccountId, now: Time) -> Result<u64, DbError> {
     conn.exec(
         sql!("UPDATE notifications SET read_at = $2 WHERE account_id = $1 AND read_at IS NULL"),
         params![account, now],
@@ -129,8 +129,8 @@ pub async fn read_all(conn: &mut Conn, account: AccountId, now: Time) -> Result<
     .await
 }
 
-/// Forgets notifications from before `cutoff`, so many at most.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes up to `batch` notifications created before `cutoff`.
+pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM notifications WHERE id IN

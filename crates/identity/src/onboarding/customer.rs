@@ -1,12 +1,12 @@
-//! What a prospect sees and says of itself.
+//! The customer's handlers: `/me/account`, `/me/waitlist`, `/me/traffic-profile`.
 
 use serde_json::{Value, json};
 
-use super::store::{self, Prospect};
+use super::store::{self, OnboardingAccount};
 use super::types::{
     MyAccountResponse, MyAccountUpdate, MyWaitlistResponse, TrafficProfileRequest, TrafficProfileResponse,
 };
-use super::{Event, happened, must_be_active, rules, waitlist};
+use super::{Event, apply_event, require_active, rules};
 use crate::accounts::{self, Details};
 use crate::users;
 use api::answer::Json;
@@ -18,29 +18,29 @@ use values::{AccountId, UnixSeconds};
 
 pub async fn my_account(mut ctx: ReadCtx) -> Result<Json<MyAccountResponse>, Problem> {
     let account = ctx.principal()?.account_id;
-    let prospect = store::prospect(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(view(&mut ctx, prospect).await?))
+    let row = store::find_account(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(view(&mut ctx, row).await?))
 }
 
-async fn view(conn: &mut Conn, prospect: Prospect) -> Result<MyAccountResponse, Problem> {
-    let waitlist_position = position(conn, &prospect).await?;
+async fn view(conn: &mut Conn, row: OnboardingAccount) -> Result<MyAccountResponse, Problem> {
+    let waitlist_position = waitlist_position(conn, &row).await?;
     Ok(MyAccountResponse {
-        id: prospect.account_id,
-        legal_name: prospect.company_name,
-        trading_name: prospect.trading_name,
-        country: prospect.country,
-        vat_id: prospect.vat_id,
-        contact_name: prospect.contact_name,
-        contact_email: prospect.contact_email,
-        contact_phone: prospect.contact_phone,
-        status: prospect.beta_status,
+        id: row.account_id,
+        legal_name: row.company_name,
+        trading_name: row.trading_name,
+        country: row.country,
+        vat_id: row.vat_id,
+        contact_name: row.contact_name,
+        contact_email: row.contact_email,
+        contact_phone: row.contact_phone,
+        status: row.beta_status,
         waitlist_position,
-        waitlist_joined_at: prospect.waitlist_joined_at.map(UnixSeconds),
-        created_at: prospect.created_at.into(),
+        waitlist_joined_at: row.waitlist_joined_at.map(UnixSeconds),
+        created_at: row.created_at.into(),
     })
 }
 
-pub async fn change_my_account(
+pub async fn update_my_account(
     ctx: RequestCtx,
     Body(changes): Body<MyAccountUpdate>,
 ) -> Result<Committed<Json<MyAccountResponse>>, Problem> {
@@ -55,18 +55,18 @@ async fn apply(
 ) -> Result<Json<MyAccountResponse>, Problem> {
     let now = tx.ctx.now;
     accounts::lock(tx, account).await?;
-    must_be_active(tx, account).await?;
-    let before = store::prospect(tx, account).await?.ok_or_else(Problem::not_found)?;
-    let shown = view(tx, before.clone()).await?;
-    tx.expect_version(&shown)?;
+    require_active(tx, account).await?;
+    let before = store::find_account(tx, account).await?.ok_or_else(Problem::not_found)?;
+    let current = view(tx, before.clone()).await?;
+    tx.expect_version(&current)?;
     let mut after = before.clone();
     changes.apply(&mut after);
     if after.country != before.country {
-        let known = store::standing(tx, account).await?.ok_or_else(Problem::not_found)?;
-        rules::may_move_country(before.country, known.standing().onboarding)
-            .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
+        let row = store::state(tx, account).await?.ok_or_else(Problem::not_found)?;
+        rules::check_country_change(before.country, row.state().onboarding)
+            .map_err(|error| Problem::state_conflict(error.to_string()))?;
     }
-    tx.ctx.note_changes(facts(&before), facts(&after));
+    tx.ctx.note_changes(audited_fields(&before), audited_fields(&after));
     let details = Details {
         trading_name: after.trading_name.as_deref(),
         country: after.country,
@@ -80,30 +80,30 @@ async fn apply(
     Ok(Json(view(tx, after).await?))
 }
 
-/// What the audit log tells of a change.
-fn facts(of: &Prospect) -> [(&'static str, Value); 4] {
+/// Fields whose changes go to the audit log.
+fn audited_fields(row: &OnboardingAccount) -> [(&'static str, Value); 4] {
     [
-        ("trading_name", json!(of.trading_name)),
-        ("country", json!(of.country)),
-        ("contact_name", json!(of.contact_name)),
-        ("contact_phone", json!(of.contact_phone)),
+        ("trading_name", json!(row.trading_name)),
+        ("country", json!(row.country)),
+        ("contact_name", json!(row.contact_name)),
+        ("contact_phone", json!(row.contact_phone)),
     ]
 }
 
-/// The prospect's place, if it waits.
-pub async fn position(conn: &mut Conn, prospect: &Prospect) -> Result<Option<i64>, DbError> {
-    match prospect.waitlist_ticket {
-        Some(ticket) => waitlist::position(conn, ticket).await.map(Some),
+/// Position on the waitlist, if the account is on it.
+pub async fn waitlist_position(conn: &mut Conn, account: &OnboardingAccount) -> Result<Option<i64>, DbError> {
+    match account.waitlist_ticket {
+        Some(ticket) => store::waitlist_position(conn, ticket).await.map(Some),
         None => Ok(None),
     }
 }
 
 pub async fn my_waitlist(mut ctx: ReadCtx) -> Result<Json<MyWaitlistResponse>, Problem> {
     let account = ctx.principal()?.account_id;
-    let prospect = store::prospect(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
-    let position = position(&mut ctx, &prospect).await?;
-    let total = waitlist::total(&mut ctx).await?;
-    Ok(Json(MyWaitlistResponse { position, total, status: prospect.beta_status }))
+    let row = store::find_account(&mut ctx, account).await?.ok_or_else(Problem::not_found)?;
+    let position = waitlist_position(&mut ctx, &row).await?;
+    let total = store::waitlist_total(&mut ctx).await?;
+    Ok(Json(MyWaitlistResponse { position, total, status: row.beta_status }))
 }
 
 pub async fn traffic_profile(mut ctx: ReadCtx) -> Result<Json<TrafficProfileResponse>, Problem> {
@@ -112,7 +112,7 @@ pub async fn traffic_profile(mut ctx: ReadCtx) -> Result<Json<TrafficProfileResp
     Ok(Json(profile.into()))
 }
 
-pub async fn put_traffic_profile(
+pub async fn set_traffic_profile(
     ctx: RequestCtx,
     Body(request): Body<TrafficProfileRequest>,
 ) -> Result<Committed<Json<TrafficProfileResponse>>, Problem> {
@@ -120,15 +120,15 @@ pub async fn put_traffic_profile(
     ctx.commit((account, request), |tx, (account, request)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            must_be_active(tx, *account).await?;
+            require_active(tx, *account).await?;
             match store::traffic_profile(tx, *account).await? {
                 Some(current) => tx.expect_version(&TrafficProfileResponse::from(current))?,
                 None => tx.expect_no_version()?,
             }
-            store::keep_traffic_profile(tx, *account, request, now).await?;
-            happened(tx, *account, Event::Profiled, now).await?;
-            let kept = store::traffic_profile(tx, *account).await?.ok_or_else(Problem::not_found)?;
-            Ok(Json(kept.into()))
+            store::upsert_traffic_profile(tx, *account, request, now).await?;
+            apply_event(tx, *account, Event::Profiled, now).await?;
+            let saved = store::traffic_profile(tx, *account).await?.ok_or_else(Problem::not_found)?;
+            Ok(Json(saved.into()))
         })
     })
     .await

@@ -1,25 +1,29 @@
-//! Onboarding: from a stranger's signup to a customer the carrier may trust.
+//! Onboarding: from signup through the private beta to a live customer.
 //!
-//! An account moves through two sets of states, which `rules` holds as one table. Whatever happens to an account is told
-//! to [`happened`], in the transaction of the happening: it moves the states, lets the account join or leave the
-//! waitlist, and keeps the counts that the team sees.
+//! An account has two statuses, beta and onboarding, which `rules` holds as one table. Features report what happened
+//! with [`apply_event`], in the same transaction: it changes the statuses, joins or leaves the waitlist and updates the
+//! counts that the team sees.
+//!
+//! Waitlist: an account that joins gets the next ticket, and tickets never change. Its position is the number of
+//! tickets up to its own that still wait, so positions close up when an account leaves. That is a count over the unique
+//! index on `onboardings.waitlist_ticket`, which is fast enough for a waitlist of some ten thousand accounts.
 //!
 //! - `signup`: `POST /signup`, `POST /beta/signup` · `customer`: `/me/account`, `/me/waitlist`, `/me/traffic-profile`
-//! - `waitlist`: places without gaps
 
 mod customer;
 mod rules;
 mod signup;
 mod store;
 mod types;
-mod waitlist;
 
-pub use customer::{change_my_account, my_account, my_waitlist, position, put_traffic_profile, traffic_profile};
-pub use rules::{AccountStatus, Event, Standing};
+pub use customer::{
+    my_account, my_waitlist, set_traffic_profile, traffic_profile, update_my_account, waitlist_position,
+};
+pub use rules::{AccountState, AccountStatus, Event};
 pub use signup::{beta_signup, signup};
 pub use store::{
-    Beginning, Prospect, approved_since, begin, counts, declined_since, live_customers, lock, prospect,
-    set_reviewer_note, set_suspension_reason, traffic_profile as traffic_profile_of,
+    NewOnboarding, OnboardingAccount, approved_since, beta_counts, declined_since, find_account, insert,
+    live_customers, lock, set_reviewer_note, set_suspension_reason, traffic_profile as find_traffic_profile,
 };
 pub use types::TrafficType;
 
@@ -28,77 +32,76 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use values::{AccountId, Time};
 
-/// Whether this may happen to an account now. Nothing is moved; [`happened`] decides when it has.
-pub async fn allows(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
-    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
-    rules::apply(known.standing(), event, known.facts())
-        .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
+/// Checks that an event is possible now, without applying it; [`apply_event`] checks again.
+pub async fn check_event(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
+    let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
+    rules::apply(row.state(), event, row.facts()).map_err(|error| Problem::state_conflict(error.to_string()))?;
     Ok(())
 }
 
-/// Refuses what a suspended account may not do: it looks, tops up and writes to support, and nothing else.
-pub async fn must_be_active(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+/// Refuses a suspended account, which may only read, top up and write to support.
+pub async fn require_active(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
     match store::is_suspended(conn, account).await? {
         Some(false) => Ok(()),
         Some(true) => {
-            Err(Problem::account_not_active("The account is suspended; write to support to have it reinstated."))
+            Err(Problem::account_not_active("The account is suspended. Write to support to have it reinstated."))
         }
         None => Err(Problem::not_found()),
     }
 }
 
-/// Refuses what only an account whose business was verified may do: to provision anything, and to place calls.
-pub async fn must_be_approved(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    must_be_active(conn, account).await?;
-    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
-    match known.standing().onboarding {
+/// Refuses an account whose KYB is not approved, which may not order numbers, create trunks or place calls.
+pub async fn require_approved(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    require_active(conn, account).await?;
+    let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
+    match row.state().onboarding {
         OnboardingStatus::Approved => Ok(()),
-        _ => Err(Problem::account_not_active("The account is not approved yet; have your business verified first.")),
+        _ => Err(Problem::account_not_active("The account is not approved yet. Complete KYB first.")),
     }
 }
 
-/// Refuses what only an account that was let into the beta may do. A suspended one was, and still may.
-pub async fn must_be_let_in(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
-    match known.standing().beta {
+/// Refuses an account that was not approved for the private beta. A suspended one passes.
+pub async fn require_beta_approved(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+    let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
+    match row.state().beta {
         AccountStatus::BetaApproved | AccountStatus::Live => Ok(()),
-        _ => Err(Problem::account_not_active("The account is not approved yet; it can be topped up once it is.")),
+        _ => Err(Problem::account_not_active(
+            "The account is not approved for the private beta yet. Top-ups are possible once it is.",
+        )),
     }
 }
 
-/// Whether a saved card of the account may be charged while its holder is away: once it was let in, and not while it is
-/// suspended and could use nothing of the money.
-pub async fn may_be_charged(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
-    let Some(known) = store::standing(conn, account).await? else { return Ok(false) };
-    let Standing { beta, suspended_from, .. } = known.standing();
+/// Whether a saved card may be charged automatically: the account is approved for the beta and not suspended.
+pub async fn can_be_charged(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let Some(row) = store::state(conn, account).await? else { return Ok(false) };
+    let AccountState { beta, suspended_from, .. } = row.state();
     Ok(matches!(beta, AccountStatus::BetaApproved | AccountStatus::Live) && suspended_from.is_none())
 }
 
-/// Moves an account by what happened to it. A move that the table does not have is refused.
-pub async fn happened(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
+/// Applies an event to an account; fails when the table has no such transition.
+pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
     store::lock(conn, account).await?;
     if event == Event::ToppedUp {
-        store::remember_topup(conn, account, now).await?;
+        store::record_topup(conn, account, now).await?;
     }
-    let known = store::standing(conn, account).await?.ok_or_else(Problem::not_found)?;
-    let before = known.standing();
-    let after =
-        rules::apply(before, event, known.facts()).map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
-    store::move_to(conn, account, after, now).await?;
+    let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
+    let before = row.state();
+    let after = rules::apply(before, event, row.facts()).map_err(|error| Problem::state_conflict(error.to_string()))?;
+    store::set_state(conn, account, after, now).await?;
     match event {
-        Event::Approved => store::remember_approval(conn, account, now).await?,
-        Event::Declined => store::remember_decline(conn, account, now).await?,
+        Event::Approved => store::record_approval(conn, account, now).await?,
+        Event::Declined => store::record_decline(conn, account, now).await?,
         _ => {}
     }
-    let waits = |standing: Standing| standing.beta == AccountStatus::BetaWaitlist;
-    match (waits(before), waits(after)) {
-        (false, true) => waitlist::join(conn, account, now).await?,
-        (true, false) => waitlist::leave(conn, account).await?,
+    let is_waiting = |state: AccountState| state.beta == AccountStatus::BetaWaitlist;
+    match (is_waiting(before), is_waiting(after)) {
+        (false, true) => store::join_waitlist(conn, account, now).await?,
+        (true, false) => store::leave_waitlist(conn, account).await?,
         _ => {}
     }
     if before.beta != after.beta {
-        store::count(conn, before.beta, -1).await?;
-        store::count(conn, after.beta, 1).await?;
+        store::add_to_count(conn, before.beta, -1).await?;
+        store::add_to_count(conn, after.beta, 1).await?;
     }
     Ok(())
 }

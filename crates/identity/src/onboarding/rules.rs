@@ -1,13 +1,15 @@
-//! The state machine of an account: two sets of states that move together, as one pure table.
+//! State machine of an account, as a pure function.
 //!
-//! `beta` is the prospect's place in the private beta, `onboarding` what the carrier has checked. An account that is
-//! suspended remembers the status it had; what happens meanwhile moves that one.
+//! `beta` is the status in the private beta, `onboarding` the status of KYB. A suspended account keeps the onboarding
+//! status it had in `suspended_from`, and events change that one meanwhile.
 
 use crate::accounts::OnboardingStatus;
 use values::{Country, text_enum};
 
 text_enum! {
-    /// Where a prospect stands in the private beta.
+    /// Status of an account in the private beta: `beta_signup` (signed up), `beta_card_pending` (card verification has
+    /// started), `beta_waitlist` (waits for approval), `beta_approved` (may top up), `beta_declined`, or `live` (KYB is
+    /// approved and the account has topped up).
     pub enum AccountStatus {
         BetaSignup = "beta_signup",
         BetaCardPending = "beta_card_pending",
@@ -18,10 +20,10 @@ text_enum! {
     }
 }
 
-/// What can happen to an account.
+/// Events that change the state of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The traffic profile was given.
+    /// The traffic profile was saved.
     Profiled,
     KybOpened,
     KybSubmitted,
@@ -30,7 +32,7 @@ pub enum Event {
     CardStarted,
     CardVerified,
     CardFailed,
-    /// The team lets the prospect in.
+    /// The team approved the account for the private beta.
     Approved,
     Declined,
     /// A top-up was completed.
@@ -39,7 +41,7 @@ pub enum Event {
     Reinstated,
 }
 
-/// What must be true beside the states.
+/// Facts that transitions depend on beside the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub card_verified: bool,
@@ -49,34 +51,35 @@ pub struct Facts {
 }
 
 impl Facts {
-    fn ready_to_wait(self) -> bool {
+    fn is_ready_for_waitlist(self) -> bool {
         self.card_verified && self.kyb_submitted && self.profiled
     }
 }
 
+/// Beta and onboarding status of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct AccountState {
     pub beta: AccountStatus,
     pub onboarding: OnboardingStatus,
     /// The status to return to; present exactly while suspended.
     pub suspended_from: Option<OnboardingStatus>,
 }
 
-/// A move that the table does not have.
+/// The state of the account does not allow the event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct InvalidTransition {
     pub current: &'static str,
     pub allowed: Vec<&'static str>,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for InvalidTransition {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "The account is {}; this is allowed only while it is {}.", self.current, self.allowed.join(" or "))
     }
 }
 
-/// The beta moves: from one of these, by this, to that.
-fn beta_move(event: Event) -> Option<(&'static [AccountStatus], AccountStatus)> {
+/// Beta transition of an event: the statuses it is allowed in, and the next one.
+fn beta_transition(event: Event) -> Option<(&'static [AccountStatus], AccountStatus)> {
     use AccountStatus::{BetaApproved, BetaCardPending, BetaDeclined, BetaSignup, BetaWaitlist};
     match event {
         Event::CardStarted => Some((&[BetaSignup, BetaCardPending], BetaCardPending)),
@@ -86,8 +89,8 @@ fn beta_move(event: Event) -> Option<(&'static [AccountStatus], AccountStatus)> 
     }
 }
 
-/// The onboarding moves.
-fn onboarding_move(event: Event) -> Option<(&'static [OnboardingStatus], OnboardingStatus)> {
+/// Onboarding transition of an event: the statuses it is allowed in, and the next one.
+fn onboarding_transition(event: Event) -> Option<(&'static [OnboardingStatus], OnboardingStatus)> {
     use OnboardingStatus::{Approved, DocsRequested, UnderReview};
     match event {
         Event::KybSubmitted => Some((&[DocsRequested], UnderReview)),
@@ -97,69 +100,75 @@ fn onboarding_move(event: Event) -> Option<(&'static [OnboardingStatus], Onboard
     }
 }
 
-/// What the event makes of the account.
-pub fn apply(standing: Standing, event: Event, facts: Facts) -> Result<Standing, Refusal> {
-    let mut next = standing;
-    if let Some((from, to)) = beta_move(event) {
-        next.beta = moved(standing.beta, from, to, AccountStatus::as_str)?;
+/// The state after an event.
+pub fn apply(state: AccountState, event: Event, facts: Facts) -> Result<AccountState, InvalidTransition> {
+    let mut next = state;
+    if let Some((from, to)) = beta_transition(event) {
+        next.beta = transition(state.beta, from, to, AccountStatus::as_str)?;
     }
     match event {
-        Event::Suspended => return suspend(standing),
-        Event::Reinstated => return reinstate(standing),
+        Event::Suspended => return suspend(state),
+        Event::Reinstated => return reinstate(state),
         _ => {}
     }
-    let mut checked = standing.suspended_from.unwrap_or(standing.onboarding);
-    if let Some((from, to)) = onboarding_move(event) {
-        checked = moved(checked, from, to, OnboardingStatus::as_str)?;
+    let mut onboarding = state.suspended_from.unwrap_or(state.onboarding);
+    if let Some((from, to)) = onboarding_transition(event) {
+        onboarding = transition(onboarding, from, to, OnboardingStatus::as_str)?;
     }
-    if matches!(event, Event::KybOpened | Event::Approved) && checked == OnboardingStatus::SignupPending {
-        checked = OnboardingStatus::DocsRequested;
+    if matches!(event, Event::KybOpened | Event::Approved) && onboarding == OnboardingStatus::SignupPending {
+        onboarding = OnboardingStatus::DocsRequested;
     }
-    // Whichever of the conditions comes last takes the account on.
-    if matches!(next.beta, AccountStatus::BetaSignup | AccountStatus::BetaCardPending) && facts.ready_to_wait() {
+    // Card, KYB and traffic profile may come in any order; the last of them puts the account on the waitlist.
+    if matches!(next.beta, AccountStatus::BetaSignup | AccountStatus::BetaCardPending) && facts.is_ready_for_waitlist()
+    {
         next.beta = AccountStatus::BetaWaitlist;
     }
-    if next.beta == AccountStatus::BetaApproved && checked == OnboardingStatus::Approved && facts.topped_up {
+    if next.beta == AccountStatus::BetaApproved && onboarding == OnboardingStatus::Approved && facts.topped_up {
         next.beta = AccountStatus::Live;
     }
     match next.suspended_from {
-        Some(_) => next.suspended_from = Some(checked),
-        None => next.onboarding = checked,
+        Some(_) => next.suspended_from = Some(onboarding),
+        None => next.onboarding = onboarding,
     }
     Ok(next)
 }
 
-/// Whether a company may still say that it is elsewhere: until its papers are submitted, or while nobody knows where.
-pub fn may_move_country(known: Country, onboarding: OnboardingStatus) -> Result<(), Refusal> {
+/// The country of a company may change until KYB is submitted, and be set once if it is unknown.
+pub fn check_country_change(known: Country, onboarding: OnboardingStatus) -> Result<(), InvalidTransition> {
     use OnboardingStatus::{DocsRequested, SignupPending};
     if known == Country::UNKNOWN {
         return Ok(());
     }
-    moved(onboarding, &[SignupPending, DocsRequested], onboarding, OnboardingStatus::as_str).map(|_| ())
+    transition(onboarding, &[SignupPending, DocsRequested], onboarding, OnboardingStatus::as_str).map(|_| ())
 }
 
-fn moved<S: Copy + PartialEq>(current: S, from: &[S], to: S, name: fn(S) -> &'static str) -> Result<S, Refusal> {
+fn transition<S: Copy + PartialEq>(
+    current: S,
+    from: &[S],
+    to: S,
+    name: fn(S) -> &'static str,
+) -> Result<S, InvalidTransition> {
     if from.contains(&current) {
         return Ok(to);
     }
-    Err(Refusal { current: name(current), allowed: from.iter().map(|state| name(*state)).collect() })
+    Err(InvalidTransition { current: name(current), allowed: from.iter().map(|state| name(*state)).collect() })
 }
 
-fn suspend(standing: Standing) -> Result<Standing, Refusal> {
-    match standing.suspended_from {
-        Some(_) => Err(Refusal { current: "suspended", allowed: vec!["not suspended"] }),
-        None => Ok(Standing {
+fn suspend(state: AccountState) -> Result<AccountState, InvalidTransition> {
+    match state.suspended_from {
+        Some(_) => Err(InvalidTransition { current: "suspended", allowed: vec!["not suspended"] }),
+        None => Ok(AccountState {
             onboarding: OnboardingStatus::Suspended,
-            suspended_from: Some(standing.onboarding),
-            ..standing
+            suspended_from: Some(state.onboarding),
+            ..state
         }),
     }
 }
 
-fn reinstate(standing: Standing) -> Result<Standing, Refusal> {
-    match standing.suspended_from {
-        Some(before) => Ok(Standing { onboarding: before, suspended_from: None, ..standing }),
-        None => Err(Refusal { current: standing.onboarding.as_str(), allowed: vec!["suspended"] }),
+fn reinstate(state: AccountState) -> Result<AccountState, InvalidTransition> {
+    match state.suspended_from {
+        Some(before) => Ok(AccountState { onboarding: before, suspended_from: None, ..state }),
+        None => Err(InvalidTransition { current: state.onboarding.as_str(), allowed: vec!["suspended"] }),
     }
 }
 
@@ -185,10 +194,13 @@ mod tests {
         Event::Reinstated,
     ];
 
-    const BORN: Standing =
-        Standing { beta: AccountStatus::BetaSignup, onboarding: OnboardingStatus::SignupPending, suspended_from: None };
+    const NEW: AccountState = AccountState {
+        beta: AccountStatus::BetaSignup,
+        onboarding: OnboardingStatus::SignupPending,
+        suspended_from: None,
+    };
 
-    /// Every pair of beta states that the product allows, written down a second time and by hand.
+    /// Every pair of beta statuses that the product allows, written a second time by hand.
     fn beta_may_become(from: AccountStatus, to: AccountStatus) -> bool {
         use AccountStatus::*;
         from == to
@@ -199,7 +211,7 @@ mod tests {
                     | (BetaWaitlist, BetaApproved | BetaDeclined)
                     | (BetaDeclined, BetaApproved)
                     | (BetaApproved, Live)
-                    // Approval of an account that is paid up and checked already.
+                    // Approval of an account that has topped up and passed KYB already.
                     | (BetaSignup | BetaCardPending | BetaWaitlist | BetaDeclined, Live)
             )
     }
@@ -215,8 +227,8 @@ mod tests {
             )
     }
 
-    /// Facts as they follow from what happened.
-    fn after(facts: Facts, event: Event) -> Facts {
+    /// Facts after an event.
+    fn facts_after(facts: Facts, event: Event) -> Facts {
         match event {
             Event::Profiled => Facts { profiled: true, ..facts },
             Event::KybSubmitted => Facts { kyb_submitted: true, ..facts },
@@ -232,23 +244,23 @@ mod tests {
         fn no_sequence_of_events_reaches_a_state_that_is_not_allowed(
             events in proptest::collection::vec(proptest::sample::select(&EVENTS[..]), 0..60),
         ) {
-            let mut standing = BORN;
+            let mut state = NEW;
             let mut facts = Facts { card_verified: false, kyb_submitted: false, profiled: false, topped_up: false };
             for event in events {
-                let known = after(facts, event);
-                match apply(standing, event, known) {
+                let known = facts_after(facts, event);
+                match apply(state, event, known) {
                     Ok(next) => {
-                        prop_assert!(beta_may_become(standing.beta, next.beta), "{standing:?} {event:?} {next:?}");
-                        prop_assert!(onboarding_may_become(standing.onboarding, next.onboarding));
+                        prop_assert!(beta_may_become(state.beta, next.beta), "{state:?} {event:?} {next:?}");
+                        prop_assert!(onboarding_may_become(state.onboarding, next.onboarding));
                         prop_assert_eq!(next.suspended_from.is_some(), next.onboarding == OnboardingStatus::Suspended);
                         prop_assert_ne!(next.suspended_from, Some(OnboardingStatus::Suspended));
-                        if next.beta == AccountStatus::BetaWaitlist && standing.beta != next.beta {
-                            prop_assert!(known.ready_to_wait());
+                        if next.beta == AccountStatus::BetaWaitlist && state.beta != next.beta {
+                            prop_assert!(known.is_ready_for_waitlist());
                         }
                         if next.beta == AccountStatus::Live {
                             prop_assert!(known.topped_up);
                         }
-                        (standing, facts) = (next, known);
+                        (state, facts) = (next, known);
                     }
                     Err(refusal) => {
                         prop_assert!(!refusal.allowed.is_empty());
@@ -260,9 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_where_the_account_is_and_where_it_would_have_to_be() {
+    fn an_invalid_transition_names_the_current_and_the_allowed_statuses() {
         let facts = Facts { card_verified: false, kyb_submitted: false, profiled: false, topped_up: false };
-        let live = Standing { beta: AccountStatus::Live, onboarding: OnboardingStatus::Approved, suspended_from: None };
+        let live =
+            AccountState { beta: AccountStatus::Live, onboarding: OnboardingStatus::Approved, suspended_from: None };
         let refusal = apply(live, Event::Declined, facts).unwrap_err();
         assert_eq!(
             refusal.to_string(),
@@ -271,18 +284,18 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_three_conditions_opens_the_waitlist_whichever_it_is() {
+    fn the_last_of_three_conditions_puts_the_account_on_the_waitlist() {
         for last in [Event::Profiled, Event::CardVerified] {
             let all = Facts { card_verified: true, kyb_submitted: true, profiled: true, topped_up: false };
-            assert_eq!(apply(BORN, last, all).map(|next| next.beta), Ok(AccountStatus::BetaWaitlist));
+            assert_eq!(apply(NEW, last, all).map(|next| next.beta), Ok(AccountStatus::BetaWaitlist));
         }
     }
 
     #[test]
-    fn what_happens_while_suspended_is_not_lost() {
+    fn events_during_a_suspension_are_not_lost() {
         let facts = Facts { card_verified: false, kyb_submitted: true, profiled: false, topped_up: false };
-        let step = |standing, event| apply(standing, event, facts).ok();
-        let suspended = step(BORN, Event::KybOpened).and_then(|s| step(s, Event::Suspended));
+        let step = |state, event| apply(state, event, facts).ok();
+        let suspended = step(NEW, Event::KybOpened).and_then(|s| step(s, Event::Suspended));
         let reinstated = suspended.and_then(|s| step(s, Event::KybSubmitted)).and_then(|s| step(s, Event::Reinstated));
         assert_eq!(reinstated.map(|s| s.onboarding), Some(OnboardingStatus::UnderReview));
     }

@@ -1,7 +1,7 @@
-//! Signing up. A known address is answered like a new one, in the same time, and told the truth by mail.
+//! Signup. A known email address gets the same response in the same time as a new one; only the mail differs.
 
-use super::rules::{AccountStatus, Standing};
-use super::store::{self, Beginning};
+use super::rules::{AccountState, AccountStatus};
+use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
 use crate::users::{self, NewUser};
@@ -12,8 +12,8 @@ use api::problem::Problem;
 use platform::letters::{self, Addressee, KnownAddress, SignupReceived, Welcome};
 use values::{AccountId, Country, E164, Email, Role, Text, UserId};
 
-/// What both shapes of signup come down to.
-struct Prospect {
+/// A signup, with or without a password.
+struct Signup {
     id: AccountId,
     company_name: Text<1, 200>,
     trading_name: Option<String>,
@@ -29,7 +29,7 @@ pub async fn signup(
     ctx: RequestCtx,
     Body(request): Body<SignupRequest>,
 ) -> Result<Committed<Accepted<SignupResponse>>, Problem> {
-    let prospect = Prospect {
+    let signup = Signup {
         id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
         company_name: request.company,
         trading_name: None,
@@ -40,11 +40,11 @@ pub async fn signup(
         password_hash: None,
         expected_volume: Some(request.expected_volume.into_string()),
     };
-    ctx.commit(prospect, |tx, prospect| {
+    ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
-            take_in(tx, prospect).await?;
-            // Of a known address the id leads nowhere; nobody but its owner can tell.
-            Ok(Accepted(SignupResponse { signup_id: prospect.id }))
+            create_account(tx, signup).await?;
+            // For a known address this id does not exist, which the caller cannot find out.
+            Ok(Accepted(SignupResponse { signup_id: signup.id }))
         })
     })
     .await
@@ -54,9 +54,9 @@ pub async fn beta_signup(
     ctx: RequestCtx,
     Body(request): Body<BetaSignupRequest>,
 ) -> Result<Committed<Accepted<BetaSignupResponse>>, Problem> {
-    // Hashed whether it will be needed or not, so that time tells nothing.
+    // Hashed even if the address is known, so that the response time does not tell.
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
-    let prospect = Prospect {
+    let signup = Signup {
         id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
         company_name: request.legal_name,
         trading_name: request.trading_name.map(Text::into_string).filter(|name| !name.is_empty()),
@@ -67,54 +67,57 @@ pub async fn beta_signup(
         password_hash: Some(password_hash),
         expected_volume: None,
     };
-    ctx.commit(prospect, |tx, prospect| {
+    ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
-            take_in(tx, prospect).await?;
+            create_account(tx, signup).await?;
             let message =
-                "Thank you. If the address is new to us, you can sign in now; we have sent a mail.".to_owned();
+                "Thank you. If the address is new to us, you can sign in now. We have sent you a mail.".to_owned();
             Ok(Accepted(BetaSignupResponse { message }))
         })
     })
     .await
 }
 
-/// Makes the account, unless the address has one; either way a letter follows.
-async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
-    let call = tx.ctx.clone();
+/// Creates the account, unless the email address has one; a mail is sent either way.
+async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem> {
+    let ctx = tx.ctx.clone();
     let account = NewAccount {
-        id: prospect.id,
-        company_name: prospect.company_name.clone(),
-        trading_name: prospect.trading_name.clone(),
-        country: prospect.country,
-        contact_name: prospect.contact_name.clone(),
-        contact_email: prospect.email.clone(),
-        contact_phone: prospect.contact_phone.clone(),
+        id: signup.id,
+        company_name: signup.company_name.clone(),
+        trading_name: signup.trading_name.clone(),
+        country: signup.country,
+        contact_name: signup.contact_name.clone(),
+        contact_email: signup.email.clone(),
+        contact_phone: signup.contact_phone.clone(),
     };
     let user = NewUser {
-        id: UserId::new(call.app.entropy.uuid(call.now)),
-        account_id: prospect.id,
-        email: prospect.email.clone(),
-        name: prospect.contact_name.clone(),
+        id: UserId::new(ctx.app.entropy.uuid(ctx.now)),
+        account_id: signup.id,
+        email: signup.email.clone(),
+        name: signup.contact_name.clone(),
         roles: vec![Role::Customer].into(),
-        password_hash: prospect.password_hash.clone(),
+        password_hash: signup.password_hash.clone(),
     };
-    accounts::insert(tx, &account, call.now).await?;
-    if !users::insert_if_new(tx, &user, call.now).await? {
-        accounts::discard(tx, prospect.id).await?;
-        // The name is the stranger's, not the owner's.
-        letters::send(tx, &call.app, &Addressee::nameless(&prospect.email), &KnownAddress {}, call.now).await?;
+    accounts::insert(tx, &account, ctx.now).await?;
+    if !users::insert_if_new(tx, &user, ctx.now).await? {
+        accounts::delete_new(tx, signup.id).await?;
+        // The name in the request may not be the owner's.
+        letters::send(tx, &ctx.app, &Addressee::nameless(&signup.email), &KnownAddress {}, ctx.now).await?;
         return Ok(());
     }
-    let standing =
-        Standing { beta: AccountStatus::BetaSignup, onboarding: OnboardingStatus::SignupPending, suspended_from: None };
-    let expected_volume = prospect.expected_volume.as_deref();
-    let beginning = Beginning { standing, is_carrier: false, expected_volume };
-    store::begin(tx, prospect.id, &beginning, call.now).await?;
-    call.concerns(prospect.id, user.id, &user.roles);
+    let state = AccountState {
+        beta: AccountStatus::BetaSignup,
+        onboarding: OnboardingStatus::SignupPending,
+        suspended_from: None,
+    };
+    let expected_volume = signup.expected_volume.as_deref();
+    let onboarding = NewOnboarding { state, is_carrier: false, expected_volume };
+    store::insert(tx, signup.id, &onboarding, ctx.now).await?;
+    ctx.concerns(signup.id, user.id, &user.roles);
     let to = Addressee::new(&user.email, &user.name);
     match user.password_hash {
-        Some(_) => letters::send(tx, &call.app, &to, &Welcome {}, call.now).await?,
-        None => letters::send(tx, &call.app, &to, &SignupReceived {}, call.now).await?,
+        Some(_) => letters::send(tx, &ctx.app, &to, &Welcome {}, ctx.now).await?,
+        None => letters::send(tx, &ctx.app, &to, &SignupReceived {}, ctx.now).await?,
     }
     Ok(())
 }

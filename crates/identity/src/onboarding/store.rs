@@ -1,13 +1,13 @@
-//! What onboarding writes of an account, its traffic profile, and the counts of prospects.
+//! Tables `onboardings`, `traffic_profiles`, `prospect_counts` (accounts per beta status) and `waitlist_tail`.
 
-use super::rules::{AccountStatus, Facts, Standing};
+use super::rules::{AccountState, AccountStatus, Facts};
 use super::types::{TrafficProfileRequest, TrafficType};
 use crate::accounts::OnboardingStatus;
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Country, E164, Email, Text, Time, Words};
 
 row! {
-    pub struct Known {
+    pub struct StateRow {
         beta: AccountStatus,
         onboarding: OnboardingStatus,
         suspended_from: Option<OnboardingStatus>,
@@ -18,18 +18,19 @@ row! {
     }
 }
 
-impl Known {
-    pub fn standing(&self) -> Standing {
-        Standing { beta: self.beta, onboarding: self.onboarding, suspended_from: self.suspended_from }
+impl StateRow {
+    pub fn state(&self) -> AccountState {
+        AccountState { beta: self.beta, onboarding: self.onboarding, suspended_from: self.suspended_from }
     }
 
     pub fn facts(&self) -> Facts {
-        let Known { topped_up, card_verified, kyb_submitted, profiled, .. } = *self;
+        let StateRow { topped_up, card_verified, kyb_submitted, profiled, .. } = *self;
         Facts { topped_up, card_verified, kyb_submitted, profiled }
     }
 }
 
-/// Makes events of one account wait for each other. A statement of its own, so that what follows sees what they did.
+/// Locks the account, so that its events run one after the other. A separate statement, so that the next one sees their
+/// changes.
 pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     let _: Option<(AccountId,)> = conn
         .opt(sql!("SELECT account_id FROM onboardings WHERE account_id = $1 /*pg FOR UPDATE */"), params![account])
@@ -37,7 +38,7 @@ pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     Ok(())
 }
 
-pub async fn standing(conn: &mut Conn, account: AccountId) -> Result<Option<Known>, DbError> {
+pub async fn state(conn: &mut Conn, account: AccountId) -> Result<Option<StateRow>, DbError> {
     conn.opt(
         sql!(
             "SELECT o.beta_status, o.onboarding_status, o.suspended_from, o.topped_up_at IS NOT NULL,
@@ -52,38 +53,38 @@ pub async fn standing(conn: &mut Conn, account: AccountId) -> Result<Option<Know
     .await
 }
 
-/// Writes the states.
-pub async fn move_to(conn: &mut Conn, account: AccountId, standing: Standing, now: Time) -> Result<(), DbError> {
+/// Writes the state.
+pub async fn set_state(conn: &mut Conn, account: AccountId, state: AccountState, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE onboardings SET beta_status = $2, onboarding_status = $3, suspended_from = $4, updated_at = $5
              WHERE account_id = $1"
         ),
-        params![account, standing.beta, standing.onboarding, standing.suspended_from, now],
+        params![account, state.beta, state.onboarding, state.suspended_from, now],
     )
     .await?;
     Ok(())
 }
 
-pub async fn remember_approval(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn record_approval(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE onboardings SET beta_approved_at = $2 WHERE account_id = $1"), params![account, now])
         .await?;
     Ok(())
 }
 
-pub async fn remember_decline(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn record_decline(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE onboardings SET beta_declined_at = $2 WHERE account_id = $1"), params![account, now])
         .await?;
     Ok(())
 }
 
-/// Whether the account is suspended, if there is one.
+/// Whether the account is suspended; none when there is no such account.
 pub async fn is_suspended(conn: &mut Conn, account: AccountId) -> Result<Option<bool>, DbError> {
     let sql = sql!("SELECT suspended_from IS NOT NULL FROM onboardings WHERE account_id = $1");
     Ok(conn.opt(sql, params![account]).await?.map(|(suspended,)| suspended))
 }
 
-pub async fn remember_topup(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn record_topup(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE onboardings SET topped_up_at = $2 WHERE account_id = $1 AND topped_up_at IS NULL"),
         params![account, now],
@@ -97,14 +98,14 @@ pub async fn set_reviewer_note(conn: &mut Conn, account: AccountId, note: Option
     Ok(())
 }
 
-/// Keeps why an account is suspended, or that it is not.
+/// Stores the reason for a suspension; none clears it.
 pub async fn set_suspension_reason(conn: &mut Conn, account: AccountId, reason: Option<&str>) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE onboardings SET suspension_reason = $2 WHERE account_id = $1"), params![account, reason])
         .await?;
     Ok(())
 }
 
-pub async fn count(conn: &mut Conn, status: AccountStatus, change: i64) -> Result<(), DbError> {
+pub async fn add_to_count(conn: &mut Conn, status: AccountStatus, change: i64) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO prospect_counts (beta_status, accounts) VALUES ($1, $2)
@@ -116,32 +117,34 @@ pub async fn count(conn: &mut Conn, status: AccountStatus, change: i64) -> Resul
     Ok(())
 }
 
-pub async fn counts(conn: &mut Conn) -> Result<Vec<(AccountStatus, i64)>, DbError> {
+/// Accounts per beta status.
+pub async fn beta_counts(conn: &mut Conn) -> Result<Vec<(AccountStatus, i64)>, DbError> {
     conn.all(sql!("SELECT beta_status, accounts FROM prospect_counts"), params![]).await
 }
 
-/// How many were let in since then, whatever became of them.
+/// Accounts approved for the beta since then, whatever their status now.
 pub async fn approved_since(conn: &mut Conn, since: Time) -> Result<i64, DbError> {
     let sql = sql!("SELECT COUNT(*) FROM onboardings WHERE beta_approved_at IS NOT NULL AND beta_approved_at >= $1");
     let (approved,) = conn.one(sql, params![since]).await?;
     Ok(approved)
 }
 
-/// How many were turned down since then, whatever became of them.
+/// Accounts declined since then, whatever their status now.
 pub async fn declined_since(conn: &mut Conn, since: Time) -> Result<i64, DbError> {
     let sql = sql!("SELECT COUNT(*) FROM onboardings WHERE beta_declined_at IS NOT NULL AND beta_declined_at >= $1");
     let (declined,) = conn.one(sql, params![since]).await?;
     Ok(declined)
 }
 
-/// Where an account begins.
-pub struct Beginning<'a> {
-    pub standing: Standing,
+/// First state of an account.
+pub struct NewOnboarding<'a> {
+    pub state: AccountState,
+    /// Whether this is the operator's own account.
     pub is_carrier: bool,
     pub expected_volume: Option<&'a str>,
 }
 
-pub async fn begin(conn: &mut Conn, account: AccountId, from: &Beginning<'_>, now: Time) -> Result<(), DbError> {
+pub async fn insert(conn: &mut Conn, account: AccountId, new: &NewOnboarding<'_>, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO onboardings (account_id, is_carrier, beta_status, onboarding_status, suspended_from,
@@ -150,24 +153,24 @@ pub async fn begin(conn: &mut Conn, account: AccountId, from: &Beginning<'_>, no
         ),
         params![
             account,
-            from.is_carrier,
-            from.standing.beta,
-            from.standing.onboarding,
-            from.standing.suspended_from,
-            from.expected_volume,
+            new.is_carrier,
+            new.state.beta,
+            new.state.onboarding,
+            new.state.suspended_from,
+            new.expected_volume,
             now
         ],
     )
     .await?;
-    if from.is_carrier { Ok(()) } else { count(conn, from.standing.beta, 1).await }
+    if new.is_carrier { Ok(()) } else { add_to_count(conn, new.state.beta, 1).await }
 }
 
 row! {
-    /// A prospect as the team and the prospect itself see it.
+    /// An account with its signup details and its state.
     #[derive(Clone)]
-    pub struct Prospect {
+    pub struct OnboardingAccount {
         pub account_id: AccountId,
-        /// Whether it is the carrier's own account, which is no prospect.
+        /// Whether it is the operator's own account, which is not a customer.
         pub is_carrier: bool,
         pub company_name: String,
         pub trading_name: Option<String>,
@@ -186,7 +189,7 @@ row! {
     }
 }
 
-pub async fn prospect(conn: &mut Conn, account: AccountId) -> Result<Option<Prospect>, DbError> {
+pub async fn find_account(conn: &mut Conn, account: AccountId) -> Result<Option<OnboardingAccount>, DbError> {
     conn.opt(
         sql!(
             "SELECT o.account_id, is_carrier, company_name, trading_name, country, vat_id, contact_name, contact_email,
@@ -216,7 +219,7 @@ pub async fn traffic_profile(conn: &mut Conn, account: AccountId) -> Result<Opti
         .await
 }
 
-pub async fn keep_traffic_profile(
+pub async fn upsert_traffic_profile(
     conn: &mut Conn,
     account: AccountId,
     profile: &TrafficProfileRequest,
@@ -245,7 +248,38 @@ pub async fn keep_traffic_profile(
     Ok(())
 }
 
-/// Customers who may place calls, in the order of their ids.
+/// Adds the account at the end of the waitlist.
+pub async fn join_waitlist(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+    let (ticket,): (i64,) =
+        conn.one(sql!("UPDATE waitlist_tail SET ticket = ticket + 1 WHERE id = 1 RETURNING ticket"), params![]).await?;
+    conn.exec(
+        sql!("UPDATE onboardings SET waitlist_ticket = $2, waitlist_joined_at = $3 WHERE account_id = $1"),
+        params![account, ticket, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Removes the account from the waitlist; `waitlist_joined_at` stays.
+pub async fn leave_waitlist(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET waitlist_ticket = NULL WHERE account_id = $1"), params![account]).await?;
+    Ok(())
+}
+
+/// Position of a waiting ticket, counted from 1.
+pub async fn waitlist_position(conn: &mut Conn, ticket: i64) -> Result<i64, DbError> {
+    let (position,) =
+        conn.one(sql!("SELECT COUNT(*) FROM onboardings WHERE waitlist_ticket <= $1"), params![ticket]).await?;
+    Ok(position)
+}
+
+/// Accounts on the waitlist. Tickets start at 1; the condition lets both engines use the index.
+pub async fn waitlist_total(conn: &mut Conn) -> Result<i64, DbError> {
+    let (total,) = conn.one(sql!("SELECT COUNT(*) FROM onboardings WHERE waitlist_ticket >= 1"), params![]).await?;
+    Ok(total)
+}
+
+/// Customers with the status `live`, in the order of their ids.
 pub async fn live_customers(
     conn: &mut Conn,
     after: Option<AccountId>,

@@ -1,4 +1,4 @@
-//! The signed-in user: itself, and the devices it is signed in on.
+//! The signed-in user and its sessions: `GET /me`, `/me/sessions`.
 
 use super::store;
 use super::types::{Device, MeResponse, MeUser};
@@ -39,7 +39,7 @@ pub async fn list_devices(
     )
 }
 
-pub async fn end_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result<Committed<NoContent>, Problem> {
+pub async fn delete_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result<Committed<NoContent>, Problem> {
     let user = ctx.principal()?.user_id;
     ctx.commit((user, id), |tx, (user, id)| {
         Box::pin(async move {

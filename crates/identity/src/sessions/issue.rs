@@ -1,4 +1,4 @@
-//! Tokens: made once, stored as hashes, handed out.
+//! Issues access and refresh tokens. Refresh tokens are stored as hashes.
 
 use uuid::Uuid;
 
@@ -12,37 +12,37 @@ use api::problem::Problem;
 use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims};
 use values::{SessionId, Time};
 
-/// What is stored of a token that was handed out.
+/// Hash under which a token is stored.
 pub fn hash(token: &str) -> [u8; 32] {
     sha256(token.as_bytes())
 }
 
-/// Opens a session for a user who has proven who it is.
+/// Opens a session for a user who has authenticated.
 pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Problem> {
-    let call = tx.ctx.clone();
-    let id = SessionId::new(call.app.entropy.uuid(call.now));
+    let ctx = tx.ctx.clone();
+    let id = SessionId::new(ctx.app.entropy.uuid(ctx.now));
     let session = NewSession {
         id,
         user_id: user.id,
-        expires_at: call.now.plus(SESSION_LIFETIME),
-        ip: call.ip,
-        user_agent: call.user_agent.as_deref(),
+        expires_at: ctx.now.plus(SESSION_LIFETIME),
+        ip: ctx.ip,
+        user_agent: ctx.user_agent.as_deref(),
     };
-    store::insert_session(tx, &session, call.now).await?;
-    call.concerns(user.account_id, user.id, &user.roles);
-    hand_out(tx, user, id, None).await
+    store::insert_session(tx, &session, ctx.now).await?;
+    ctx.concerns(user.account_id, user.id, &user.roles);
+    issue_tokens(tx, user, id, None).await
 }
 
-/// A fresh pair of tokens in a session, after `parent` if one was spent for it.
-pub async fn hand_out(
+/// Issues a pair of tokens of a session; `parent` is the refresh token that it replaces.
+pub async fn issue_tokens(
     tx: &mut Tx<'_>,
     user: &User,
     session: SessionId,
     parent: Option<&[u8]>,
 ) -> Result<SessionResponse, Problem> {
-    let call = tx.ctx.clone();
-    let jti: Uuid = call.app.entropy.uuid(call.now);
-    let issued = call.now.seconds();
+    let ctx = tx.ctx.clone();
+    let jti: Uuid = ctx.app.entropy.uuid(ctx.now);
+    let issued = ctx.now.seconds();
     let expires = issued + ACCESS_LIFETIME.as_secs().cast_signed();
     let claims = AccessClaims {
         sub: user.id,
@@ -55,10 +55,10 @@ pub async fn hand_out(
         scope: None,
         act: None,
     };
-    let access_token = call.app.tokens.sign(&claims).map_err(Problem::internal)?;
-    let refresh_token = call.app.entropy.token();
+    let access_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
+    let refresh_token = ctx.app.entropy.token();
     store::insert_access_token(tx, jti, user.id, session, Time::from_seconds(expires)).await?;
-    store::insert_refresh_token(tx, &hash(&refresh_token), session, parent, call.now).await?;
+    store::insert_refresh_token(tx, &hash(&refresh_token), session, parent, ctx.now).await?;
     Ok(SessionResponse {
         access_token,
         refresh_token,

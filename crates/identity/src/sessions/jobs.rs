@@ -1,4 +1,4 @@
-//! What runs after the answer: reset links.
+//! Job that sends the mail of a password reset, after the response, which is the same for unknown addresses.
 
 use data_encoding::BASE64;
 use serde_json::{Value, json};
@@ -16,21 +16,27 @@ use values::{Email, Time};
 
 pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
 
-/// Enqueues a job about an address; addresses wait sealed.
-pub async fn enqueue_sealed(conn: &mut Conn, app: &App, kind: Kind, email: &Email, now: Time) -> Result<(), DbError> {
+/// Enqueues a job about an email address, which is encrypted in the payload.
+pub async fn enqueue_encrypted(
+    conn: &mut Conn,
+    app: &App,
+    kind: Kind,
+    email: &Email,
+    now: Time,
+) -> Result<(), DbError> {
     let sealed = BASE64.encode(&app.keys.seal(Purpose::Letter, email.as_str().as_bytes()));
     enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind, payload: json!({"sealed": sealed}), run_at: now }).await
 }
 
-fn unseal(app: &App, payload: &Value) -> Option<Email> {
+fn decrypt(app: &App, payload: &Value) -> Option<Email> {
     let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
     String::from_utf8(app.keys.open(Purpose::Letter, &sealed)?).ok()?.parse().ok()
 }
 
-/// Makes the reset link and its letter, if the address belongs to anyone.
+/// Creates the reset link and sends its mail, if the address belongs to an active user.
 pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let email =
-        unseal(&context.app, &payload).ok_or_else(|| JobError::Hopeless("the address cannot be read".into()))?;
+        decrypt(&context.app, &payload).ok_or_else(|| JobError::Hopeless("cannot decrypt the email address".into()))?;
     let db = context.db.clone();
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {

@@ -1,12 +1,12 @@
 //! Sign-in and sessions.
 //!
-//! A sign-in opens a session: one device, and the family of all refresh tokens that follow from it. An access token
-//! lives fifteen minutes and has a row that can be revoked; a refresh token is spent by its use and followed by another.
-//! A spent token that comes back means that somebody copied it: the whole family ends, unless it is only a lost answer.
+//! A sign-in opens a session: one device, and the family of refresh tokens that are issued for it. An access token
+//! lasts fifteen minutes and has a row, so that it can be revoked; a refresh token works once and is replaced by the
+//! next. A refresh token that is used twice was copied: the session ends, unless the client only lost the response.
 //!
-//! - `sign_in`: password, second factor · `refresh`: rotation and sign-out · `links`: magic links and forgotten
-//!   passwords · `devices`: `GET /me` and the list of sessions · `impersonate`: an admin reads as a customer
-//! - `rules`: lock-out and reuse, pure · `issue`: tokens · `jobs`: what runs later
+//! - `sign_in`: password and second factor · `refresh`: token rotation and sign-out · `links`: magic links and password
+//!   resets · `devices`: `GET /me` and the list of sessions · `impersonate`: read-only tokens for admins
+//! - `rules`: lockout and token reuse, pure functions · `issue`: tokens · `jobs`: the mail of a password reset
 
 mod devices;
 mod impersonate;
@@ -19,7 +19,7 @@ mod sign_in;
 mod store;
 mod types;
 
-pub use devices::{end_device, list_devices, me};
+pub use devices::{delete_device, list_devices, me};
 pub use impersonate::impersonate;
 pub use jobs::{FORGOT_PASSWORD, forgot_password_job};
 pub use links::{
@@ -27,4 +27,4 @@ pub use links::{
 };
 pub use refresh::{refresh, sign_out};
 pub use sign_in::{sign_in, verify_second_factor};
-pub use store::{end_everything, forget_access_tokens, forget_failures, forget_links, forget_sessions};
+pub use store::{end_all_sessions, purge_access_tokens, purge_failures, purge_links, purge_sessions};

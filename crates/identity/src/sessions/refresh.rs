@@ -1,7 +1,7 @@
-//! Rotation of refresh tokens, and signing out.
+//! Rotation of refresh tokens, and sign-out.
 
 use super::issue;
-use super::rules::{Reuse, judge_reuse};
+use super::rules::{Reuse, classify_reuse};
 use super::store::{self, RefreshToken};
 use super::types::{RefreshRequest, SessionResponse, SignOutRequest};
 use crate::users;
@@ -16,46 +16,47 @@ pub async fn refresh(
     Body(request): Body<RefreshRequest>,
 ) -> Result<Committed<Json<SessionResponse>>, Problem> {
     let hash = issue::hash(&request.refresh_token);
-    let known = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
-    let token = known.ok_or_else(bad_token)?;
+    let token = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
+    let token = token.ok_or_else(invalid_token)?;
     if let Some(used_at) = token.used_at {
-        if judge_reuse(used_at, token.successor_used, ctx.now) == Reuse::Theft {
-            end_family(&ctx, token).await?;
+        if classify_reuse(used_at, token.successor_used, ctx.now) == Reuse::Theft {
+            end_stolen_session(&ctx, token).await?;
         }
-        return Err(bad_token());
+        return Err(invalid_token());
     }
     ctx.commit((hash, token.session_id), |tx, (hash, session)| {
         Box::pin(async move {
             let (now, ip) = (tx.ctx.now, tx.ctx.ip);
-            if !store::spend_refresh_token(tx, hash, now).await? {
-                return Err(bad_token());
+            if !store::use_refresh_token(tx, hash, now).await? {
+                return Err(invalid_token());
             }
-            // Touched before it is read: a session that is being ended meanwhile is waited for, and then seen to have ended.
+            // Updated before it is read: waits for a concurrent end of the session and then sees it.
             store::touch_session(tx, *session, ip, now).await?;
-            let session = store::live_session(tx, *session, now).await?.ok_or_else(bad_token)?;
-            let user = users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(bad_token)?;
+            let session = store::live_session(tx, *session, now).await?.ok_or_else(invalid_token)?;
+            let user =
+                users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
             tx.ctx.concerns(user.account_id, user.id, &user.roles);
-            Ok(Json(issue::hand_out(tx, &user, session.id, Some(hash)).await?))
+            Ok(Json(issue::issue_tokens(tx, &user, session.id, Some(hash)).await?))
         })
     })
     .await
 }
 
-/// Somebody holds a copy of a token: nobody may go on with this session, and the user is told.
-async fn end_family(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem> {
-    let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?.ok_or_else(bad_token)?;
+/// Ends a session whose refresh token was copied, and tells the user.
+async fn end_stolen_session(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem> {
+    let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?.ok_or_else(invalid_token)?;
     ctx.concerns(user.account_id, user.id, &user.roles);
     ctx.note("token_reuse", true);
     ctx.app
         .db
         .tx((ctx.clone(), token, user), |conn, (ctx, token, user)| {
             Box::pin(async move {
-                // In this order: a refresh of the family that goes on meanwhile is waited for, and its token dies too.
+                // In this order: a concurrent refresh of the session commits first, and its token is revoked too.
                 let has_ended = store::end_session(conn, token.session_id, ctx.now).await?;
                 store::revoke_access_of_session(conn, token.session_id, ctx.now).await?;
                 if has_ended {
-                    let told = SessionEnded { at: Moment(ctx.now), ip: ctx.ip };
-                    letters::send(conn, &ctx.app, &Addressee::new(&user.email, &user.name), &told, ctx.now).await?;
+                    let mail = SessionEnded { at: Moment(ctx.now), ip: ctx.ip };
+                    letters::send(conn, &ctx.app, &Addressee::new(&user.email, &user.name), &mail, ctx.now).await?;
                     ctx.record(conn, "session.token_reuse").await?;
                 }
                 Ok::<_, Problem>(())
@@ -66,21 +67,21 @@ async fn end_family(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem
     Ok(())
 }
 
-fn bad_token() -> Problem {
-    Problem::token_invalid("The refresh token is unknown, spent or too old: sign in again.")
+fn invalid_token() -> Problem {
+    Problem::token_invalid("The refresh token is unknown, already used or expired. Sign in again.")
 }
 
 pub async fn sign_out(ctx: RequestCtx, Body(request): Body<SignOutRequest>) -> Result<Committed<NoContent>, Problem> {
     let hash = issue::hash(&request.refresh_token);
-    let known = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
-    let token = known.ok_or_else(bad_token)?;
+    let token = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
+    let token = token.ok_or_else(invalid_token)?;
     if token.user_id != ctx.principal()?.user_id {
         return Err(Problem::not_found());
     }
     ctx.commit(token.session_id, |tx, session| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            // Signing out twice is signed out.
+            // A second sign-out succeeds too.
             store::end_session(tx, *session, now).await?;
             Ok(NoContent)
         })

@@ -1,4 +1,4 @@
-//! The way in: password first, then a code where one is asked for.
+//! Sign-in: password first, then the second factor if the user has one.
 
 use std::net::IpAddr;
 
@@ -24,14 +24,14 @@ pub async fn sign_in(
     Body(request): Body<SignInRequest>,
 ) -> Result<Committed<Json<SignInResponse>>, Problem> {
     ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
-    let pair = failing_pair(&request.email, ctx.ip);
+    let pair = lockout_key(&request.email, ctx.ip);
     let user = check_password(&ctx, &request, pair).await?;
     ctx.commit((user, pair), |tx, (user, pair)| {
         Box::pin(async move {
-            // The password was checked before the transaction; a reset may have come in between.
-            let held = users::find_held(tx, user.id).await?;
-            if held.is_none_or(|held| held.password_hash != user.password_hash) {
-                return Err(no_match());
+            // The password was checked before the transaction; it may have been reset meanwhile.
+            let current = users::find_locked(tx, user.id).await?;
+            if current.is_none_or(|current| current.password_hash != user.password_hash) {
+                return Err(wrong_credentials());
             }
             store::clear_failures(tx, *pair).await?;
             if two_factor::is_required(tx, user.id).await? {
@@ -43,7 +43,8 @@ pub async fn sign_in(
     .await
 }
 
-/// The user with this email and password. Unknown, wrong, locked and deactivated look and last alike.
+/// The user with this email and password. Unknown, wrong, locked out and deactivated give the same response in the same
+/// time.
 async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
     let mut conn = ctx.app.db.read().await?;
     let user = users::find_by_email(&mut conn, &request.email).await?;
@@ -53,41 +54,43 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
         ctx.concerns(user.account_id, user.id, &user.roles);
     }
     let stored = user.as_ref().and_then(|user| user.password_hash.clone());
-    let fits = ctx.app.passwords.verify(request.password.expose(), stored).await?;
+    let is_correct = ctx.app.passwords.verify(request.password.expose(), stored).await?;
     let limits_on = ctx.app.limits.are_on();
     let is_locked = limits_on && locked_until.is_some_and(|until| until > ctx.now);
-    let known = user.as_ref().map(|user| user.id);
-    match user.filter(|user| fits && user.is_active && !is_locked) {
+    let user_id = user.as_ref().map(|user| user.id);
+    match user.filter(|user| is_correct && user.is_active && !is_locked) {
         Some(user) => Ok(user),
         None => {
             ctx.app.traffic.count(Count::FailedSignIn, ctx.ip.to_string());
             if limits_on && !is_locked {
-                remember_failure(ctx, pair, known).await?;
+                record_failure(ctx, pair, user_id).await?;
             }
-            Err(no_match())
+            Err(wrong_credentials())
         }
     }
 }
 
-fn no_match() -> Problem {
-    Problem::invalid_credentials("Email and password do not match; POST /v1/auth/forgot-password helps.")
+fn wrong_credentials() -> Problem {
+    Problem::invalid_credentials(
+        "Email and password do not match. Use POST /v1/auth/forgot-password to reset the password.",
+    )
 }
 
-async fn remember_failure(ctx: &RequestCtx, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
+async fn record_failure(ctx: &RequestCtx, pair: Uuid, user: Option<UserId>) -> Result<(), Problem> {
     ctx.app
         .db
         .tx((pair, user, ctx.now), |conn, (pair, user, now)| {
             Box::pin(async move {
                 let failures = store::count_failure(conn, *pair, *user, *now).await?;
-                store::lock_until(conn, *pair, now.plus(rules::wait_after(failures))).await?;
+                store::lock_until(conn, *pair, now.plus(rules::lockout_after(failures))).await?;
                 Ok(())
             })
         })
         .await
 }
 
-/// Whoever fails from one network must not lock the owner out at another.
-pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
+/// Email and network: failures from one network must not lock the user out on another.
+pub(super) fn lockout_key(email: &Email, ip: IpAddr) -> Uuid {
     let hash = sha256(format!("{email} {}", limits::network_of(ip)).as_bytes());
     let mut first = [0; 16];
     first.copy_from_slice(&hash[..16]);
@@ -95,19 +98,19 @@ pub(super) fn failing_pair(email: &Email, ip: IpAddr) -> Uuid {
 }
 
 async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, Problem> {
-    let call = tx.ctx.clone();
-    let jti = call.app.entropy.uuid(call.now);
+    let ctx = tx.ctx.clone();
+    let jti = ctx.app.entropy.uuid(ctx.now);
     let claims = ChallengeClaims {
         sub: user.id,
-        iat: call.now.seconds(),
-        exp: call.now.seconds() + CHALLENGE_LIFETIME.as_secs().cast_signed(),
+        iat: ctx.now.seconds(),
+        exp: ctx.now.seconds() + CHALLENGE_LIFETIME.as_secs().cast_signed(),
         jti,
         aud: ChallengeAudience::Challenge,
     };
-    let expires_at = call.now.plus(CHALLENGE_LIFETIME);
+    let expires_at = ctx.now.plus(CHALLENGE_LIFETIME);
     two_factor::open_challenge(tx, &Challenge { jti, user_id: user.id, expires_at }).await?;
-    let tmp_token = call.app.tokens.sign(&claims).map_err(Problem::internal)?;
-    call.note("second_factor", "required");
+    let tmp_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
+    ctx.note("second_factor", "required");
     Ok(SignInTwoFaRequired { status: TwoFactorRequired::Required, tmp_token })
 }
 
@@ -116,18 +119,18 @@ pub async fn verify_second_factor(
     Body(request): Body<VerifyRequest>,
 ) -> Result<Committed<Json<SessionResponse>>, Problem> {
     let claims = ctx.app.tokens.read_challenge(&request.tmp_token, ctx.now).map_err(|error| match error {
-        TokenError::Expired => Problem::token_expired("Too late: sign in again."),
-        TokenError::Invalid => Problem::token_invalid("The tmp_token is not one of ours: sign in again."),
+        TokenError::Expired => Problem::token_expired("The tmp_token has expired. Sign in again."),
+        TokenError::Invalid => Problem::token_invalid("The tmp_token is invalid. Sign in again."),
     })?;
     let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
     ctx.concerns(user.account_id, user.id, &user.roles);
     ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
-    count_try(&ctx, &claims).await?;
+    count_attempt(&ctx, &claims).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            two_factor::pass(tx, &app, user.id, code, now).await?;
+            two_factor::verify_code(tx, &app, user.id, code, now).await?;
             if !two_factor::use_challenge(tx, *jti, now).await? {
                 return Err(spent_challenge());
             }
@@ -141,16 +144,16 @@ pub async fn verify_second_factor(
     .await
 }
 
-/// A try counts whatever comes of it, so it commits on its own.
-async fn count_try(ctx: &RequestCtx, claims: &ChallengeClaims) -> Result<(), Problem> {
+/// An attempt counts whatever its result, so it commits in a transaction of its own.
+async fn count_attempt(ctx: &RequestCtx, claims: &ChallengeClaims) -> Result<(), Problem> {
     let open = ctx
         .app
         .db
-        .tx((claims.jti, claims.sub), |conn, (jti, user)| Box::pin(two_factor::try_challenge(conn, *jti, *user)))
+        .tx((claims.jti, claims.sub), |conn, (jti, user)| Box::pin(two_factor::count_attempt(conn, *jti, *user)))
         .await?;
     if open { Ok(()) } else { Err(spent_challenge()) }
 }
 
 fn spent_challenge() -> Problem {
-    Problem::token_invalid("The tmp_token was used or had its tries: sign in again.")
+    Problem::token_invalid("The tmp_token was already used or has no attempts left. Sign in again.")
 }

@@ -1,10 +1,10 @@
-//! Sessions, their tokens, links and failed sign-ins.
+//! Tables `sessions`, `access_tokens`, `refresh_tokens`, `link_tokens` and `sign_in_failures`.
 
 use std::net::IpAddr;
 
 use uuid::Uuid;
 
-use super::rules::FAILURE_MEMORY;
+use super::rules::FAILURE_WINDOW;
 use db::{Conn, DbError, params, row, sql};
 use values::{SessionId, Time, UserId, text_enum};
 
@@ -75,7 +75,7 @@ pub async fn list_sessions(
     .await
 }
 
-/// Ends a session; false when it had ended before. Its access tokens live on unless they are revoked too.
+/// Ends a session; false when it had ended before. Its access tokens stay valid unless they are revoked too.
 pub async fn end_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<bool, DbError> {
     let ended = conn
         .exec(sql!("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"), params![id, now])
@@ -92,8 +92,8 @@ pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId, now: Time)
     Ok(())
 }
 
-/// Ends every session of a user and revokes every access token, at once; also those by which it reads as a customer.
-pub async fn end_everything(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+/// Ends all sessions of a user and revokes its access tokens, also those with which it impersonates.
+pub async fn end_all_sessions(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"), params![user, now])
         .await?;
     conn.exec(
@@ -109,7 +109,7 @@ pub async fn end_everything(conn: &mut Conn, user: UserId, now: Time) -> Result<
     Ok(())
 }
 
-/// A token by which an admin reads as a user.
+/// An access token with which an admin impersonates a user.
 pub async fn insert_impersonation(
     conn: &mut Conn,
     jti: Uuid,
@@ -176,8 +176,8 @@ pub async fn find_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<Option<R
     .await
 }
 
-/// Spends a token: of any number that try at once, one succeeds.
-pub async fn spend_refresh_token(conn: &mut Conn, hash: &[u8], now: Time) -> Result<bool, DbError> {
+/// Marks a token as used; only one of several concurrent attempts succeeds.
+pub async fn use_refresh_token(conn: &mut Conn, hash: &[u8], now: Time) -> Result<bool, DbError> {
     let spent = conn
         .exec(
             sql!("UPDATE refresh_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL"),
@@ -225,8 +225,8 @@ pub async fn find_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Re
     .await
 }
 
-/// Spends a link, once.
-pub async fn spend_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now: Time) -> Result<bool, DbError> {
+/// Marks a link as used; false when it was used before.
+pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now: Time) -> Result<bool, DbError> {
     let spent = conn
         .exec(
             sql!("UPDATE link_tokens SET used_at = $3 WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL"),
@@ -236,7 +236,7 @@ pub async fn spend_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now:
     Ok(spent == 1)
 }
 
-/// Makes every unused link of a purpose worthless, as when the password has just been changed.
+/// Invalidates all unused links of a purpose.
 pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE link_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL"),
@@ -246,14 +246,14 @@ pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose, now
     Ok(())
 }
 
-/// Until when this pair of email and address has to wait.
+/// End of the lockout of this email and network.
 pub async fn locked_until(conn: &mut Conn, subject: Uuid) -> Result<Option<Time>, DbError> {
     let found: Option<(Time,)> =
         conn.opt(sql!("SELECT locked_until FROM sign_in_failures WHERE subject = $1"), params![subject]).await?;
     Ok(found.map(|(until,)| until))
 }
 
-/// Counts a failure and tells how many there were lately.
+/// Counts a failure and returns how many there were in the last 24 hours.
 pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>, now: Time) -> Result<i64, DbError> {
     let (failures,) = conn
         .one(
@@ -264,7 +264,7 @@ pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>,
                      failed_at = excluded.failed_at, user_id = excluded.user_id
                  RETURNING failures"
             ),
-            params![subject, now, now.minus(FAILURE_MEMORY), user],
+            params![subject, now, now.minus(FAILURE_WINDOW), user],
         )
         .await?;
     Ok(failures)
@@ -281,8 +281,8 @@ pub async fn clear_failures(conn: &mut Conn, subject: Uuid) -> Result<(), DbErro
     Ok(())
 }
 
-/// Forgets the oldest access tokens that have expired.
-pub async fn forget_access_tokens(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes access tokens that expired before `cutoff`, oldest first.
+pub async fn purge_access_tokens(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM access_tokens WHERE jti IN
@@ -293,8 +293,8 @@ pub async fn forget_access_tokens(conn: &mut Conn, cutoff: Time, batch: i64) -> 
     .await
 }
 
-/// Forgets the oldest sessions that have expired; their tokens go with them.
-pub async fn forget_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes sessions that expired before `cutoff`, oldest first, with their tokens.
+pub async fn purge_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM sessions WHERE id IN
@@ -305,8 +305,8 @@ pub async fn forget_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Resul
     .await
 }
 
-/// Forgets the oldest links that have expired.
-pub async fn forget_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes links that expired before `cutoff`, oldest first.
+pub async fn purge_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM link_tokens WHERE token_hash IN
@@ -317,8 +317,8 @@ pub async fn forget_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u
     .await
 }
 
-/// Forgets the oldest failed sign-ins.
-pub async fn forget_failures(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes failed sign-ins from before `cutoff`, oldest first.
+pub async fn purge_failures(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM sign_in_failures WHERE subject IN

@@ -1,4 +1,4 @@
-//! Sessions over the wire.
+//! Request and response types of sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,26 @@ use crate::two_factor::Code;
 use crate::users::User;
 use values::{AccountId, Email, Rfc3339, Roles, Secret, SessionId, Text, UserId};
 
+/// Email address and password.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignInRequest {
+    /// Email address of the user.
     pub email: Email,
+    /// Password of the user.
     pub password: Secret<8, 200>,
 }
 
+/// User who signed in.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct SessionUser {
+    /// Id of the user.
     pub id: UserId,
+    /// Email address of the user.
     pub email: Email,
+    /// Id of the account that the user belongs to.
     pub account_id: AccountId,
+    /// Roles of the user.
     pub roles: Roles,
 }
 
@@ -29,35 +37,44 @@ impl From<&User> for SessionUser {
     }
 }
 
+/// Scheme of the `Authorization` header: always `Bearer`.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub enum TokenType {
     Bearer,
 }
 
+/// Tokens of a session.
 #[derive(Serialize, JsonSchema)]
 pub struct SessionResponse {
+    /// Access token for the `Authorization: Bearer` header; it lasts 15 minutes.
     pub access_token: String,
+    /// Refresh token for the next pair of tokens; it works once.
     pub refresh_token: String,
-    /// When the access token ends, in Unix seconds.
+    /// When the access token expires (Unix seconds).
     pub expires_at: i64,
+    /// Scheme of the `Authorization` header.
     pub token_type: TokenType,
+    /// User who signed in.
     pub user: SessionUser,
 }
 
+/// Always `2fa_required`.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub enum TwoFactorRequired {
     #[serde(rename = "2fa_required")]
     Required,
 }
 
+/// Second step of a sign-in: the account needs a second factor.
 #[derive(Serialize, JsonSchema)]
 pub struct SignInTwoFaRequired {
+    /// Always `2fa_required`.
     pub status: TwoFactorRequired,
-    /// For `POST /admin/2fa/verify`, within five minutes.
+    /// Token for `POST /admin/2fa/verify`; it expires after five minutes.
     pub tmp_token: String,
 }
 
-/// A session, or the demand for a second factor.
+/// Session, or the request for a second factor.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SignInResponse {
@@ -65,87 +82,120 @@ pub enum SignInResponse {
     TwoFactor(SignInTwoFaRequired),
 }
 
-/// A token as it was handed out. Whether it means anything is for the database to say.
+/// A token as the client sends it; not checked yet.
 pub type OpaqueToken = Text<1, 2048>;
 
+/// Second factor of a sign-in.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyRequest {
+    /// Token from the sign-in response; it accepts five attempts.
     pub tmp_token: OpaqueToken,
+    /// Code of the authenticator app, or a recovery code.
     pub code: Code,
 }
 
+/// Refresh token to exchange for a new pair of tokens.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RefreshRequest {
+    /// Refresh token of the session; it works once, and using it again ends the session.
     pub refresh_token: OpaqueToken,
 }
 
+/// Session to end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SignOutRequest {
+    /// Refresh token of the session.
     pub refresh_token: OpaqueToken,
 }
 
+/// Request for a password reset link.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgotPasswordRequest {
+    /// Email address of the user.
     pub email: Email,
 }
 
+/// Confirmation; the same whether or not the email address is known.
 #[derive(Serialize, JsonSchema)]
 pub struct ForgotPasswordResponse {
+    /// What happens next, as a sentence.
     pub message: String,
 }
 
+/// New password for the user of a reset link.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResetPasswordRequest {
+    /// Token from the reset link; it works once, within one hour.
     pub token: OpaqueToken,
+    /// New password, 8 to 200 characters; all sessions of the user end.
     pub new_password: Secret<8, 200>,
 }
 
+/// Magic link to sign in with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FirstLoginRequest {
+    /// Token from the magic link; it works once, within 72 hours.
     pub token: OpaqueToken,
 }
 
+/// Magic link to sign in with.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MagicLinkRedeemRequest {
+    /// Token from the magic link; it works once, within 72 hours.
     pub token: OpaqueToken,
 }
 
+/// Tokens of a session that a magic link opened.
 #[derive(Serialize, JsonSchema)]
 pub struct MagicLinkRedeemResponse {
+    /// Access token for the `Authorization: Bearer` header.
     pub access_token: String,
+    /// Refresh token for the next pair of tokens; it works once.
     pub refresh_token: String,
-    /// Seconds until the access token ends.
+    /// Seconds until the access token expires.
     pub expires_in: u64,
 }
 
+/// The signed-in user.
 #[derive(Serialize, JsonSchema)]
 pub struct MeUser {
+    /// Id of the user.
     pub id: UserId,
+    /// Email address of the user.
     pub email: Email,
+    /// Roles of the user.
     pub roles: Roles,
 }
 
+/// The signed-in user and its account.
 #[derive(Serialize, JsonSchema)]
 pub struct MeResponse {
+    /// The signed-in user.
     pub user: MeUser,
+    /// Account that the user belongs to.
     pub account: Account,
 }
 
-/// A signed-in device.
+/// Session of the signed-in user: one sign-in on one device.
 #[derive(Serialize, JsonSchema)]
 pub struct Device {
+    /// Id of the session.
     pub id: SessionId,
+    /// When the user signed in (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// When the session was last refreshed (RFC 3339, UTC).
     pub last_used_at: Rfc3339,
+    /// IP address that the session was last refreshed from.
     pub ip: String,
+    /// `User-Agent` header of the sign-in; null when there was none.
     pub user_agent: Option<String>,
-    /// Whether this is the session that asks.
+    /// Whether this is the session of the request.
     pub current: bool,
 }

@@ -1,4 +1,4 @@
-//! Codes as pure functions: time steps, recovery codes and what an app is shown.
+//! TOTP codes (RFC 6238), recovery codes and the enrolment QR code, as pure functions.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::BASE32_NOPAD;
@@ -13,7 +13,7 @@ use values::{Email, Time, UserId};
 
 pub const SEED_BYTES: usize = 20;
 const STEP_SECONDS: u64 = 30;
-/// A code of the step before or after is taken too: clocks differ.
+/// Codes of the step before and after are accepted too, because clocks differ.
 const SKEW_STEPS: u16 = 1;
 const RECOVERY_CODES: usize = 10;
 const RECOVERY_BYTES: usize = 10;
@@ -31,14 +31,14 @@ fn totp(seed: &[u8], account: &str) -> Result<Totp, Problem> {
         .map_err(|error| Problem::internal(error.to_string()))
 }
 
-/// The time step whose code this is, around now.
+/// The time step around now that this code belongs to.
 pub fn matching_step(seed: &[u8], digits: &str, now: Time) -> Result<Option<i64>, Problem> {
     let Ok(seconds) = u64::try_from(now.seconds()) else { return Ok(None) };
     let step = totp(seed, ISSUER)?.check(digits, seconds);
     Ok(step.and_then(|step| i64::try_from(step).ok()))
 }
 
-/// What is shown to the user who enrols.
+/// The response to an enrolment.
 pub fn enrollment(seed: &[u8], email: &Email) -> Result<Enrollment, Problem> {
     let otpauth_url = totp(seed, email.as_str())?.to_url().map_err(|error| Problem::internal(error.to_string()))?;
     let qr = QrCode::new(otpauth_url.as_bytes()).map_err(Problem::internal)?;
@@ -46,7 +46,7 @@ pub fn enrollment(seed: &[u8], email: &Email) -> Result<Enrollment, Problem> {
     Ok(Enrollment { secret: BASE32_NOPAD.encode(seed), otpauth_url, qr_svg })
 }
 
-/// Ten codes of 80 bits, in groups that can be read aloud.
+/// Ten codes of 80 bits, in groups of four characters.
 pub fn new_recovery_codes(entropy: Entropy) -> Vec<String> {
     let code = || {
         let text = BASE32_NOPAD.encode(&entropy.bytes::<RECOVERY_BYTES>());
@@ -56,7 +56,7 @@ pub fn new_recovery_codes(entropy: Entropy) -> Vec<String> {
     (0..RECOVERY_CODES).map(|_| code()).collect()
 }
 
-/// Codes of 80 random bits need no slow hash, only one that differs between users.
+/// 80 random bits need no slow hash; the user id makes equal codes of two users differ.
 pub fn hash_recovery_code(user: UserId, code: &str) -> Vec<u8> {
     let bare: String = code.chars().filter(|c| *c != '-').collect();
     digest(&SHA256, &[user.uuid().as_bytes(), bare.as_bytes()].concat()).as_ref().to_vec()
@@ -69,7 +69,7 @@ mod tests {
 
     /// RFC 6238, appendix B: SHA-1, the last six of eight digits.
     #[test]
-    fn codes_are_those_of_the_standard() {
+    fn codes_match_the_test_vectors_of_rfc_6238() {
         let seed = b"12345678901234567890";
         for (seconds, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
             let step = matching_step(seed, code, Time::from_seconds(seconds)).unwrap();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_one_step_around_its_own() {
+    fn a_code_is_accepted_one_step_before_and_after_its_own() {
         let seed = b"12345678901234567890";
         let at = |seconds| matching_step(seed, "287082", Time::from_seconds(seconds)).unwrap();
         assert_eq!(at(59 + 30), Some(1));
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn recovery_codes_differ_and_hash_alike_with_or_without_dashes() {
+    fn recovery_codes_differ_and_hash_the_same_without_dashes() {
         let codes = new_recovery_codes(Entropy);
         assert_eq!(codes.len(), 10);
         assert_eq!(codes.iter().collect::<std::collections::BTreeSet<_>>().len(), 10);

@@ -1,16 +1,16 @@
-//! Two-factor authentication: one-time codes from an authenticator app, and recovery codes for when it is lost.
+//! Two-factor authentication (2FA): TOTP codes of an authenticator app, and recovery codes in case it is lost.
 //!
-//! Enrolment makes a seed, confirmation proves that the app has it and hands out the recovery codes, once. A code is
-//! accepted once: the last accepted time step is remembered and only a later one passes. Signing in with a code is the
-//! second step of [`super::sessions`], which asks [`pass`] here.
+//! Enrolment creates a seed; confirmation proves that the app has it and returns the recovery codes, once. A code works
+//! once: the last accepted time step is stored, and only a later one passes. Sign-in is in [`super::sessions`], which
+//! calls [`verify_code`].
 
 mod codes;
 mod handlers;
 mod store;
 mod types;
 
-pub use handlers::{confirm, disable, enroll, renew_recovery_codes};
-pub use store::{Challenge, forget_challenges, open_challenge, remove, try_challenge, use_challenge, void_challenges};
+pub use handlers::{confirm, disable, enroll, regenerate_recovery_codes};
+pub use store::{Challenge, count_attempt, delete, open_challenge, purge_challenges, use_challenge, void_challenges};
 pub use types::Code;
 
 use api::problem::Problem;
@@ -19,23 +19,23 @@ use platform::app::App;
 use platform::crypto::keys::Purpose;
 use values::{Time, UserId};
 
-/// Whether signing in takes a code.
+/// Whether sign-in needs a second factor.
 pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
     Ok(store::find(conn, user).await?.is_some_and(|seed| seed.confirmed_at.is_some()))
 }
 
-/// Accepts a code of a confirmed enrolment, of the app or of the recovery set, and spends it.
-pub async fn pass(conn: &mut Conn, app: &App, user: UserId, code: &Code, now: Time) -> Result<(), Problem> {
+/// Accepts a TOTP or recovery code of a confirmed enrolment; it does not work a second time.
+pub async fn verify_code(conn: &mut Conn, app: &App, user: UserId, code: &Code, now: Time) -> Result<(), Problem> {
     let seed = store::find(conn, user).await?.filter(|seed| seed.confirmed_at.is_some());
-    let seed = seed.ok_or_else(|| Problem::state_conflict("Two-factor authentication is not set up; enrol first."))?;
-    let passed = match code {
+    let seed = seed.ok_or_else(|| Problem::state_conflict("Two-factor authentication is not set up. Enrol first."))?;
+    let is_accepted = match code {
         Code::OneTime(digits) => accept_one_time(conn, app, &seed, digits, now).await?,
         Code::Recovery(text) => {
             let hash = codes::hash_recovery_code(user, text);
-            store::spend_recovery_code(conn, user, &hash, now).await?
+            store::use_recovery_code(conn, user, &hash, now).await?
         }
     };
-    if passed { Ok(()) } else { Err(wrong_code()) }
+    if is_accepted { Ok(()) } else { Err(wrong_code()) }
 }
 
 async fn accept_one_time(
@@ -46,7 +46,7 @@ async fn accept_one_time(
     now: Time,
 ) -> Result<bool, Problem> {
     let plain =
-        app.keys.open(Purpose::TotpSeed, &seed.seed).ok_or_else(|| Problem::internal("a seed cannot be opened"))?;
+        app.keys.open(Purpose::TotpSeed, &seed.seed).ok_or_else(|| Problem::internal("cannot decrypt a TOTP seed"))?;
     match codes::matching_step(&plain, digits, now)? {
         Some(step) => Ok(store::accept_step(conn, seed.user_id, step, now).await?),
         None => Ok(false),
@@ -54,5 +54,5 @@ async fn accept_one_time(
 }
 
 fn wrong_code() -> Problem {
-    Problem::invalid_credentials("The code is wrong, or was used already.")
+    Problem::invalid_credentials("The code is wrong or was already used.")
 }

@@ -1,17 +1,17 @@
-//! Seeds, recovery codes and sign-ins that wait for a code.
+//! Tables `two_factor_seeds`, `recovery_codes` and `two_factor_challenges`.
 
 use uuid::Uuid;
 
 use db::{Conn, DbError, params, row, sql};
 use values::{Time, UserId};
 
-/// How many codes may be tried with one challenge.
-const TRIES: i64 = 5;
+/// Attempts for one challenge.
+const MAX_ATTEMPTS: i64 = 5;
 
 row! {
     pub struct Seed {
         pub user_id: UserId,
-        /// Sealed.
+        /// Encrypted.
         pub seed: Vec<u8>,
         pub confirmed_at: Option<Time>,
     }
@@ -21,9 +21,9 @@ pub async fn find(conn: &mut Conn, user: UserId) -> Result<Option<Seed>, DbError
     conn.opt(sql!("SELECT ", Seed::COLS, " FROM two_factor_seeds WHERE user_id = $1"), params![user]).await
 }
 
-/// Keeps a seed that is not confirmed yet; false when a confirmed one stands.
-pub async fn keep_seed(conn: &mut Conn, user: UserId, sealed: &[u8], now: Time) -> Result<bool, DbError> {
-    let kept = conn
+/// Stores an unconfirmed seed; false when there is a confirmed one.
+pub async fn save_seed(conn: &mut Conn, user: UserId, sealed: &[u8], now: Time) -> Result<bool, DbError> {
+    let saved = conn
         .exec(
             sql!(
                 "INSERT INTO two_factor_seeds (user_id, seed, last_step, created_at) VALUES ($1, $2, 0, $3)
@@ -33,7 +33,7 @@ pub async fn keep_seed(conn: &mut Conn, user: UserId, sealed: &[u8], now: Time) 
             params![user, sealed, now],
         )
         .await?;
-    Ok(kept == 1)
+    Ok(saved == 1)
 }
 
 pub async fn confirm(conn: &mut Conn, user: UserId, now: Time) -> Result<bool, DbError> {
@@ -46,7 +46,7 @@ pub async fn confirm(conn: &mut Conn, user: UserId, now: Time) -> Result<bool, D
     Ok(confirmed == 1)
 }
 
-/// Accepts a time step if it is later than every one before.
+/// Accepts a time step if it is later than the last accepted one.
 pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64, now: Time) -> Result<bool, DbError> {
     let accepted = conn
         .exec(
@@ -60,13 +60,12 @@ pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64, now: Time) ->
     Ok(accepted == 1)
 }
 
-pub async fn remove(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
     conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
     Ok(())
 }
 
-/// Puts a fresh set in the place of whatever is left of the last one.
 pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec<u8>]) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
     for hash in hashes {
@@ -76,7 +75,7 @@ pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec
     Ok(())
 }
 
-pub async fn spend_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8], now: Time) -> Result<bool, DbError> {
+pub async fn use_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8], now: Time) -> Result<bool, DbError> {
     let spent = conn
         .exec(
             sql!("UPDATE recovery_codes SET used_at = $3 WHERE code_hash = $1 AND user_id = $2 AND used_at IS NULL"),
@@ -89,7 +88,7 @@ pub async fn spend_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8], now
     Ok(spent == 1)
 }
 
-/// A sign-in whose password was right and whose code is still to come.
+/// A sign-in with a correct password that waits for the second factor.
 pub struct Challenge {
     pub jti: Uuid,
     pub user_id: UserId,
@@ -105,21 +104,21 @@ pub async fn open_challenge(conn: &mut Conn, challenge: &Challenge) -> Result<()
     Ok(())
 }
 
-/// Counts a try; false when the challenge is unknown, used or has had its tries.
-pub async fn try_challenge(conn: &mut Conn, jti: Uuid, user: UserId) -> Result<bool, DbError> {
+/// Counts an attempt; false when the challenge is unknown, used or has no attempts left.
+pub async fn count_attempt(conn: &mut Conn, jti: Uuid, user: UserId) -> Result<bool, DbError> {
     let tried = conn
         .exec(
             sql!(
                 "UPDATE two_factor_challenges SET tries = tries + 1
                  WHERE jti = $1 AND user_id = $2 AND used_at IS NULL AND tries < $3"
             ),
-            params![jti, user, TRIES],
+            params![jti, user, MAX_ATTEMPTS],
         )
         .await?;
     Ok(tried == 1)
 }
 
-/// Ends a challenge with success, once.
+/// Completes a challenge; false when it was completed before.
 pub async fn use_challenge(conn: &mut Conn, jti: Uuid, now: Time) -> Result<bool, DbError> {
     let used = conn
         .exec(
@@ -130,7 +129,7 @@ pub async fn use_challenge(conn: &mut Conn, jti: Uuid, now: Time) -> Result<bool
     Ok(used == 1)
 }
 
-/// Makes every sign-in that waits for a code worthless, as when the password that began it has just been changed.
+/// Invalidates all open challenges of a user.
 pub async fn void_challenges(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE two_factor_challenges SET used_at = $2 WHERE user_id = $1 AND used_at IS NULL"),
@@ -140,8 +139,8 @@ pub async fn void_challenges(conn: &mut Conn, user: UserId, now: Time) -> Result
     Ok(())
 }
 
-/// Forgets the oldest challenges that have expired.
-pub async fn forget_challenges(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes challenges that expired before `cutoff`, oldest first.
+pub async fn purge_challenges(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM two_factor_challenges WHERE jti IN

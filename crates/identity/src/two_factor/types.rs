@@ -1,4 +1,4 @@
-//! Two-factor over the wire.
+//! Request and response types of 2FA.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use values::Invalid;
 
-/// A code from the authenticator app or from the recovery set.
+/// A TOTP code or a recovery code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Code {
     OneTime(String),
@@ -57,25 +57,28 @@ impl JsonSchema for Code {
     }
 }
 
+/// Second factor that confirms the request.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeRequest {
+    /// Code of the authenticator app; where 2FA is already confirmed, a recovery code works too.
     pub code: Code,
 }
 
-/// What an authenticator app needs. Shown once.
+/// TOTP secret for an authenticator app; shown only once.
 #[derive(Serialize, JsonSchema)]
 pub struct Enrollment {
-    /// The seed in base32, for typing.
+    /// Secret in base32, to be typed into the app.
     pub secret: String,
-    /// The same as a URL that apps understand.
+    /// The same secret as an `otpauth://` URL.
     pub otpauth_url: String,
-    /// The URL as a QR code, an SVG image.
+    /// The URL as a QR code (SVG image).
     pub qr_svg: String,
 }
 
+/// New recovery codes; they replace all earlier ones.
 #[derive(Serialize, JsonSchema)]
 pub struct RecoveryCodes {
-    /// Each opens the account once when the app is lost. Shown once.
+    /// Ten recovery codes, each of which replaces a TOTP code once; shown only once.
     pub recovery_codes: Vec<String>,
 }

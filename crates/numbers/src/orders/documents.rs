@@ -8,7 +8,7 @@ use super::settle::{Fate, fail};
 use super::store::{self, OrderRow};
 use api::problem::Problem;
 use db::Conn;
-use identity::compliance::{self, Decided, IntakeStatus};
+use identity::compliance::{self, IntakeDecision, IntakeStatus};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use values::Time;
@@ -20,7 +20,7 @@ const NEVER_CAME: &str = "the documents were not handed in within 30 days";
 
 /// The documents of an order were approved or rejected.
 pub async fn decided_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let decided: Decided = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let decided: IntakeDecision = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
     let now = context.clock.now();
     let moved = context.db.tx((context.clone(), decided, now), |conn, (context, decided, now)| {
         Box::pin(async move {
@@ -41,7 +41,7 @@ fn failed(problem: Problem) -> JobError {
 }
 
 /// The order, if it is to be provisioned now.
-async fn go_by(conn: &mut Conn, app: &App, decided: &Decided, now: Time) -> Result<Option<OrderRow>, Problem> {
+async fn go_by(conn: &mut Conn, app: &App, decided: &IntakeDecision, now: Time) -> Result<Option<OrderRow>, Problem> {
     let order = store::of_intake(conn, decided.intake_id).await?;
     let Some(mut order) = order.filter(|order| order.status == OrderStatus::PendingDocuments) else { return Ok(None) };
     if !decided.approved {
@@ -80,7 +80,7 @@ pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
 async fn expire(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
     let Some(intake) = order.intake_id else { return Ok(()) };
     // It may be handed in at this very moment, so it is held first.
-    let intake = compliance::find_intake_to_change(conn, intake).await?;
+    let intake = compliance::find_intake_for_update(conn, intake).await?;
     let is_open = |status| matches!(status, IntakeStatus::Draft | IntakeStatus::MoreInfoRequested);
     if !intake.is_some_and(|intake| is_open(intake.status)) {
         return Ok(());

@@ -107,7 +107,7 @@ pub async fn cancel(ctx: RequestCtx, Path(id): Path<OrderId>) -> Result<Committe
 
 async fn take_back(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>, Problem> {
     let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     let order = store::lock(tx, id).await?.filter(|order| order.account_id == account);
     let mut order = order.ok_or_else(Problem::not_found)?;
     if !order.status.leads_to(OrderStatus::Cancelled) {

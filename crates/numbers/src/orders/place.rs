@@ -50,7 +50,7 @@ pub async fn place(conn: &mut Conn, request: &Request) -> Result<OrderRow, Probl
         mark.expect_same(&begun.request_digest)?;
         return Ok(begun);
     }
-    onboarding::must_be_approved(conn, *account).await?;
+    onboarding::require_approved(conn, *account).await?;
     rented::hold_trunks(conn, *account).await?;
     let trunk = trunk(conn, request).await?;
     for group in groups(conn, request).await? {

@@ -120,7 +120,7 @@ pub async fn change(
 
 async fn rewrite(tx: &mut Tx<'_>, id: NumberId, wanted: &DidUpdate) -> Result<Json<Did>, Problem> {
     let account = tx.ctx.principal()?.account_id;
-    onboarding::must_be_approved(tx, account).await?;
+    onboarding::require_approved(tx, account).await?;
     hold_trunks(tx, account).await?;
     let mut number = own(tx, id).await?;
     tx.expect_version(&Did::from(number.clone()))?;
@@ -138,7 +138,7 @@ pub async fn remove(ctx: RequestCtx, Path(id): Path<NumberId>) -> Result<Committ
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
-            onboarding::must_be_active(tx, account).await?;
+            onboarding::require_active(tx, account).await?;
             let number = own(tx, *id).await?;
             release(tx, &app, &number, "its customer gave it back", now).await?;
             Ok(NoContent)

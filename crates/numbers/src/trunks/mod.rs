@@ -140,7 +140,7 @@ fn known_zone(settings: &Settings, name: &str) -> Result<(), Problem> {
 
 /// Makes changes of one account's trunks wait for each other, and refuses them unless the account is approved.
 async fn hold(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    onboarding::must_be_approved(conn, account).await?;
+    onboarding::require_approved(conn, account).await?;
     Ok(accounts::lock(conn, account).await?)
 }
 

@@ -96,7 +96,7 @@ pub async fn change(
 
 async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps>, Problem> {
     let (call, account) = (tx.ctx, tx.ctx.principal()?.account_id);
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let before = caps(tx, account).await?;
     tx.expect_version(&before)?;

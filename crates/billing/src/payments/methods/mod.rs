@@ -64,7 +64,7 @@ pub async fn create(
 }
 
 async fn check_can_add_card(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
-    onboarding::must_be_active(conn, account).await?;
+    onboarding::require_active(conn, account).await?;
     if store::count(conn, account).await? >= MAX_CARDS {
         return Err(Problem::state_conflict(format!(
             "The account has {MAX_CARDS} saved cards already. Delete one first."
@@ -159,7 +159,7 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<
 /// The caller's card, locked until the commit together with the account's other cards.
 async fn lock_own(tx: &mut Tx<'_>, id: PaymentMethodId) -> Result<MethodRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
-    onboarding::must_be_active(tx, account).await?;
+    onboarding::require_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let method = store::lock(tx, id).await?;
     method.filter(|method| method.account_id == account).ok_or_else(Problem::not_found)

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{DAY_MILLIS, HOUR_MILLIS, day_of, hour_of};
 use db::DbError;
 use identity::balance::CURRENCY;
-use identity::notifications::{self, News, QualityLowAsr, SpendJump};
+use identity::notifications::{self, NotificationPayload, QualityLowAsr, SpendJump};
 use platform::app::App;
 use platform::config::AlarmSettings;
 use platform::jobs::{JobContext, JobError, Kind};
@@ -94,7 +94,7 @@ async fn look_at_destinations(app: &App, day: i64, now: Time) -> Result<(), DbEr
     }
 }
 
-async fn tell_once<N: News + Send + Sync + 'static>(
+async fn tell_once<N: NotificationPayload + Send + Sync + 'static>(
     app: &App,
     alarm: Alarm,
     news: N,

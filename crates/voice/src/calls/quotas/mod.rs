@@ -55,7 +55,7 @@ pub async fn quotas(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<
 }
 
 async fn of_customer(conn: &mut Conn, app: &App, id: AccountId) -> Result<ZoneQuotas, Problem> {
-    let customer = onboarding::prospect(conn, id).await?.filter(|prospect| !prospect.is_carrier);
+    let customer = onboarding::find_account(conn, id).await?.filter(|prospect| !prospect.is_carrier);
     customer.ok_or_else(Problem::not_found)?;
     Ok(ZoneQuotas { data: quotas_of(conn, app, id).await? })
 }

@@ -1,11 +1,11 @@
-//! What the team does with tickets.
+//! The team's handlers: `/admin/tickets`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::desk::{self, MESSAGES_AT_MOST, resume};
-use super::rules::{self, Move, Priority, TicketStatus};
-use super::store::{self, AuthorKind, TicketId, TicketRow, Wanted};
+use super::messages::{self, MAX_MESSAGES, page_start};
+use super::rules::{self, Action, Priority, TicketStatus};
+use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{AdminTicket, AdminTicketUpdate, TicketMessageCreate};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -37,69 +37,69 @@ pub async fn list_all(
     listing: Listing<Filters, (i64, TicketId)>,
 ) -> Result<Page<AdminTicket>, Problem> {
     let Filters { account_id: account, status, priority } = listing.filters;
-    let wanted = Wanted { account, status, priority, before: resume(listing.after), limit: listing.fetch() };
-    let rows = store::list(&mut ctx, &wanted).await?;
+    let filter = TicketFilter { account, status, priority, before: page_start(listing.after), limit: listing.fetch() };
+    let rows = store::list(&mut ctx, &filter).await?;
     listing.page(rows, |row| (row.created_at.millis(), row.id), |row| AdminTicket::new(row, None))
 }
 
-pub async fn show_to_team(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {
+pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {
     let ticket = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(view(&mut ctx, ticket).await?))
 }
 
 async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem> {
-    let messages = store::messages(conn, ticket.id, MESSAGES_AT_MOST).await?;
+    let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
     Ok(AdminTicket::new(ticket, Some(messages)))
 }
 
-async fn find_to_change(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
-    let ticket = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+async fn find_for_update(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
+    let ticket = store::find_for_update(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.ctx.about(ticket.account_id);
     Ok(ticket)
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<TicketId>,
-    Body(wanted): Body<AdminTicketUpdate>,
+    Body(request): Body<AdminTicketUpdate>,
 ) -> Result<Committed<Json<AdminTicket>>, Problem> {
     ctx.note("ticket", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, *wanted))).await
+    ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, *request))).await
 }
 
-async fn apply(tx: &mut Tx<'_>, id: TicketId, wanted: AdminTicketUpdate) -> Result<Json<AdminTicket>, Problem> {
-    let mut ticket = find_to_change(tx, id).await?;
-    let shown = view(tx, ticket.clone()).await?;
-    tx.expect_version(&shown)?;
+async fn apply(tx: &mut Tx<'_>, id: TicketId, request: AdminTicketUpdate) -> Result<Json<AdminTicket>, Problem> {
+    let mut ticket = find_for_update(tx, id).await?;
+    let current = view(tx, ticket.clone()).await?;
+    tx.expect_version(&current)?;
     let before = (ticket.status, ticket.priority);
-    if let Change::Set(status) = wanted.status
+    if let Change::Set(status) = request.status
         && status != ticket.status
     {
         if ticket.status == TicketStatus::Closed {
-            return Err(desk::closed());
+            return Err(messages::closed());
         }
-        let only = || {
-            let detail = format!("The ticket is {}; the team makes it resolved or closed.", ticket.status);
+        let not_allowed = || {
+            let detail = format!("The ticket is {}. The team can only set it to resolved or closed.", ticket.status);
             Problem::state_conflict(detail)
         };
-        let step = rules::leading_to(status).ok_or_else(only)?;
-        desk::advance(&mut ticket, step)?;
+        let action = rules::action_for(status).ok_or_else(not_allowed)?;
+        messages::advance(&mut ticket, action)?;
     }
-    wanted.priority.apply(&mut ticket.priority);
+    request.priority.apply(&mut ticket.priority);
     if before.0 == TicketStatus::Closed && before.1 != ticket.priority {
-        return Err(desk::closed());
+        return Err(messages::closed());
     }
     tx.ctx.note_change("status", before.0.as_str(), ticket.status.as_str());
     tx.ctx.note_change("priority", before.1.as_str(), ticket.priority.as_str());
-    // What is as it was has not been updated.
+    // Without a change, `updated_at` stays.
     if before != (ticket.status, ticket.priority) {
-        desk::save(tx, &mut ticket).await?;
+        messages::save(tx, &mut ticket).await?;
     }
     Ok(Json(view(tx, ticket).await?))
 }
 
-/// The customer hears of an answer in the portal, and whoever wrote the ticket also by mail.
-pub async fn answer(
+/// Adds a message; the account gets a notification and the author of the ticket a mail.
+pub async fn admin_reply(
     ctx: RequestCtx,
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
@@ -108,12 +108,12 @@ pub async fn answer(
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let mut ticket = find_to_change(tx, *id).await?;
-            desk::advance(&mut ticket, Move::TeamWrites)?;
-            desk::append(tx, &mut ticket, AuthorKind::Team, &message.body).await?;
+            let mut ticket = find_for_update(tx, *id).await?;
+            messages::advance(&mut ticket, Action::TeamReply)?;
+            messages::append(tx, &mut ticket, AuthorKind::Team, &message.body).await?;
             let subject = ticket.subject.to_string();
-            let news = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
-            notify(tx, app.entropy, ticket.account_id, &news, now).await?;
+            let notification = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
+            notify(tx, app.entropy, ticket.account_id, &notification, now).await?;
             if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
                 let to = Addressee::new(&author.email, &author.name);
                 let reply = letters::TicketReply { subject, body: message.body.to_string() };

@@ -1,41 +1,41 @@
-//! What both sides do with a ticket alike.
+//! Adding messages and changing the status, shared by customer and team.
 
 use uuid::Uuid;
 
-use super::rules::{self, Move};
+use super::rules::{self, Action};
 use super::store::{self, AuthorKind, NewMessage, TicketId, TicketRow};
 use api::context::Tx;
 use api::problem::Problem;
 use values::{Text, Time};
 
-/// A conversation that is longer has lost its subject.
-pub const MESSAGES_AT_MOST: i64 = 200;
+/// Messages of one ticket.
+pub const MAX_MESSAGES: i64 = 200;
 
-/// The last row shown, or what comes before the newest.
-pub fn resume(after: Option<(i64, TicketId)>) -> (Time, TicketId) {
+/// The row after which a page starts; without a cursor, before the newest.
+pub fn page_start(after: Option<(i64, TicketId)>) -> (Time, TicketId) {
     let (at, id) = after.unwrap_or((i64::MAX, TicketId::new(Uuid::max())));
     (Time::from_millis(at), id)
 }
 
-/// Moves a ticket; a closed one is refused.
-pub fn advance(ticket: &mut TicketRow, step: Move) -> Result<(), Problem> {
-    ticket.status = rules::apply(ticket.status, step).ok_or_else(closed)?;
+/// Changes the status; a closed ticket is refused.
+pub fn advance(ticket: &mut TicketRow, action: Action) -> Result<(), Problem> {
+    ticket.status = rules::next_status(ticket.status, action).ok_or_else(closed)?;
     Ok(())
 }
 
 pub fn closed() -> Problem {
-    Problem::state_conflict("The ticket is closed, which is final; the customer can open another one.")
+    Problem::state_conflict("The ticket is closed. The customer can open a new one.")
 }
 
-/// Adds a message of the caller's and writes the ticket down.
+/// Adds a message of the caller and saves the ticket.
 pub async fn append(
     tx: &mut Tx<'_>,
     ticket: &mut TicketRow,
     author_kind: AuthorKind,
     body: &Text<1, 5000>,
 ) -> Result<(), Problem> {
-    if ticket.messages >= MESSAGES_AT_MOST {
-        let detail = format!("The ticket has {MESSAGES_AT_MOST} messages already; the customer can open another one.");
+    if ticket.messages >= MAX_MESSAGES {
+        let detail = format!("The ticket has {MAX_MESSAGES} messages already. The customer can open a new one.");
         return Err(Problem::state_conflict(detail));
     }
     let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);

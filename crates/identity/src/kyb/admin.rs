@@ -1,16 +1,16 @@
-//! What the team does with business verifications.
+//! The team's handlers: `/admin/kyb`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::rules;
-use super::store::{self, Listed};
+use super::store::{self, KybListRow};
 use super::types::{
     AdminKybAccount, AdminKybActionRequest, AdminKybDetail, AdminKybDocument, AdminKybListItem, ComplianceIntake,
     KybStatus,
 };
-use crate::compliance::{self, DocumentRow, IntakeRow, Move, Purpose, download_url};
+use crate::compliance::{self, Action, DocumentRow, IntakeRow, Purpose, download_url};
 use crate::onboarding;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
@@ -29,32 +29,32 @@ pub struct Filters {
     status: Option<KybStatus>,
 }
 
-pub async fn list(
+pub async fn list_all(
     mut ctx: ReadCtx,
     listing: Listing<Filters, (i64, KybId)>,
 ) -> Result<Items<AdminKybListItem>, Problem> {
     let (at, id) = listing.after.unwrap_or((i64::MAX, KybId::new(Uuid::max())));
     let after = (Time::from_millis(at), id);
     let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
-    listing.items(rows, |listed| (listed.created_at.millis(), listed.id), list_item)
+    listing.items(rows, |row| (row.created_at.millis(), row.id), list_item)
 }
 
-fn list_item(listed: Listed) -> AdminKybListItem {
+fn list_item(row: KybListRow) -> AdminKybListItem {
     AdminKybListItem {
-        id: listed.id,
-        account_id: listed.account_id,
-        account_legal_name: listed.account_legal_name,
-        status: listed.status.into(),
-        submitted_at: listed.submitted_at.map(UnixSeconds),
-        reviewer_note: listed.reviewer_note,
-        document_count: listed.document_count,
+        id: row.id,
+        account_id: row.account_id,
+        account_legal_name: row.account_legal_name,
+        status: row.status.into(),
+        submitted_at: row.submitted_at.map(UnixSeconds),
+        reviewer_note: row.reviewer_note,
+        document_count: row.document_count,
     }
 }
 
-pub async fn detail(mut ctx: ReadCtx, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
+pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     ctx.request.note("kyb", id.to_string());
-    let intake = kyb(compliance::find_intake(&mut ctx, intake_id(id)).await?)?;
+    let intake = require_kyb(compliance::find_intake(&mut ctx, intake_id(id)).await?)?;
     ctx.request.about(intake.account_id);
     Ok(Json(view(&mut ctx, &app, intake, now).await?))
 }
@@ -63,13 +63,13 @@ const fn intake_id(id: KybId) -> IntakeId {
     IntakeId::new(id.uuid())
 }
 
-/// The intake, if it is a business verification.
-fn kyb(intake: Option<IntakeRow>) -> Result<IntakeRow, Problem> {
+/// The intake, if its purpose is KYB.
+fn require_kyb(intake: Option<IntakeRow>) -> Result<IntakeRow, Problem> {
     intake.filter(|intake| intake.purpose == Purpose::Kyb).ok_or_else(Problem::not_found)
 }
 
 async fn view(conn: &mut Conn, app: &App, intake: IntakeRow, now: Time) -> Result<AdminKybDetail, Problem> {
-    let account = onboarding::prospect(conn, intake.account_id).await?.ok_or_else(Problem::not_found)?;
+    let account = onboarding::find_account(conn, intake.account_id).await?.ok_or_else(Problem::not_found)?;
     let documents = compliance::documents(conn, intake.id).await?;
     Ok(AdminKybDetail {
         account_id: intake.account_id,
@@ -103,7 +103,7 @@ pub async fn approve(
     Path(id): Path<KybId>,
     OptionalBody(request): OptionalBody<AdminKybActionRequest>,
 ) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
-    decide(ctx, id, Move::Approve, request).await
+    decide(ctx, id, Action::Approve, request).await
 }
 
 pub async fn reject(
@@ -111,23 +111,23 @@ pub async fn reject(
     Path(id): Path<KybId>,
     OptionalBody(request): OptionalBody<AdminKybActionRequest>,
 ) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
-    decide(ctx, id, Move::Reject, request).await
+    decide(ctx, id, Action::Reject, request).await
 }
 
 async fn decide(
     ctx: RequestCtx,
     id: KybId,
-    step: Move,
+    action: Action,
     request: AdminKybActionRequest,
 ) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
     ctx.note("kyb", id.to_string());
-    ctx.commit((id, step, request), |tx, (id, step, request)| {
+    ctx.commit((id, action, request), |tx, (id, action, request)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let intake = kyb(compliance::find_intake_to_change(tx, intake_id(*id)).await?)?;
+            let intake = require_kyb(compliance::find_intake_for_update(tx, intake_id(*id)).await?)?;
             tx.ctx.about(intake.account_id);
-            rules::must_be_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
-            let intake = compliance::decide(tx, intake, *step, request.reviewer_note.as_deref()).await?;
+            rules::require_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
+            let intake = compliance::decide(tx, intake, *action, request.reviewer_note.as_deref()).await?;
             Ok(Json(view(tx, &app, intake, now).await?))
         })
     })

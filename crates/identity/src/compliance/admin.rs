@@ -1,12 +1,12 @@
-//! What the team does with intakes.
+//! The team's handlers: `/admin/compliance/intakes`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::customer::{Position, resume};
-use super::desk::{self, download_url, refused};
-use super::rules::{self, Move};
-use super::store::{self, DocumentRow, IntakeRow, Wanted};
+use super::customer::{IntakeCursor, page_start};
+use super::lifecycle::{self, conflict, download_url};
+use super::rules::{self, Action};
+use super::store::{self, DocumentRow, IntakeFilter, IntakeRow};
 use super::types::{
     AdminIntake, ComplianceActionRequest, DocumentUpdate, Intake, IntakeStatus, LinkedDocument, LinkedDocuments,
     Purpose,
@@ -30,27 +30,27 @@ pub struct Filters {
     purpose: Option<Purpose>,
 }
 
-pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Filters, Position>) -> Result<Page<AdminIntake>, Problem> {
+pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Filters, IntakeCursor>) -> Result<Page<AdminIntake>, Problem> {
     let Filters { status, purpose } = listing.filters;
-    let wanted = Wanted { account: None, status, purpose };
-    let rows = store::list(&mut ctx, &wanted, resume(listing.after), listing.fetch()).await?;
+    let filter = IntakeFilter { account: None, status, purpose };
+    let rows = store::list(&mut ctx, &filter, page_start(listing.after), listing.fetch()).await?;
     listing.page(
         rows,
         |(intake, _)| (intake.created_at.millis(), intake.id),
-        |(intake, documents)| for_team(intake, documents),
+        |(intake, documents)| admin_intake(intake, documents),
     )
 }
 
-fn for_team(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
+fn admin_intake(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
     AdminIntake { account_id: intake.account_id, intake: Intake::new(intake, documents) }
 }
 
-pub async fn show_to_team(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
+pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {
     Ok(Json(view(&mut ctx, id).await?))
 }
 
-/// The links are apart from the intake: they differ each time, and the intake's version must not.
-pub async fn show_documents(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
+/// The links are not part of the intake because they change, and its ETag must not change with them.
+pub async fn list_documents(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     ctx.request.note("intake", id.to_string());
     let intake = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
@@ -61,44 +61,44 @@ pub async fn show_documents(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Resul
     Ok(Json(LinkedDocuments { data: documents.map(linked).collect() }))
 }
 
-/// The moves are one function but for the move.
-macro_rules! moves {
-    ($($name:ident $step:ident),*) => {$(
+/// Handlers that differ only in the action.
+macro_rules! decisions {
+    ($($name:ident $action:ident),*) => {$(
         pub async fn $name(
             ctx: RequestCtx,
             Path(id): Path<IntakeId>,
             OptionalBody(request): OptionalBody<ComplianceActionRequest>,
         ) -> Result<Committed<Json<AdminIntake>>, Problem> {
-            act(ctx, id, Move::$step, request).await
+            act(ctx, id, Action::$action, request).await
         }
     )*};
 }
 
-moves!(approve Approve, reject Reject, request_more RequestMore);
+decisions!(approve Approve, reject Reject, request_more RequestMore);
 
-pub async fn review(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<AdminIntake>>, Problem> {
-    act(ctx, id, Move::Review, ComplianceActionRequest::default()).await
+pub async fn start_review(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<AdminIntake>>, Problem> {
+    act(ctx, id, Action::StartReview, ComplianceActionRequest::default()).await
 }
 
 async fn act(
     ctx: RequestCtx,
     id: IntakeId,
-    step: Move,
+    action: Action,
     request: ComplianceActionRequest,
 ) -> Result<Committed<Json<AdminIntake>>, Problem> {
     ctx.note("intake", id.to_string());
-    ctx.commit((id, step, request), |tx, (id, step, request)| {
+    ctx.commit((id, action, request), |tx, (id, action, request)| {
         Box::pin(async move {
-            let intake = find_to_change(tx, *id).await?;
-            desk::decide(tx, intake, *step, request.note.as_deref()).await?;
+            let intake = find_for_update(tx, *id).await?;
+            lifecycle::decide(tx, intake, *action, request.note.as_deref()).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
     .await
 }
 
-async fn find_to_change(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
-    let intake = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
+async fn find_for_update(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
+    let intake = store::find_for_update(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.ctx.about(intake.account_id);
     Ok(intake)
 }
@@ -106,11 +106,11 @@ async fn find_to_change(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Prob
 async fn view(conn: &mut Conn, id: IntakeId) -> Result<AdminIntake, Problem> {
     let intake = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
     let documents = store::documents(conn, id).await?;
-    Ok(for_team(intake, documents))
+    Ok(admin_intake(intake, documents))
 }
 
-/// Answers with the intake, whose version it is that `If-Match` names.
-pub async fn judge_document(
+/// `If-Match` names the version of the intake, so the response is the intake.
+pub async fn review_document(
     ctx: RequestCtx,
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
     Body(update): Body<DocumentUpdate>,
@@ -119,27 +119,27 @@ pub async fn judge_document(
     ctx.note("document", document.to_string());
     ctx.commit((id, document, update), |tx, (id, document, update)| {
         Box::pin(async move {
-            judge(tx, *id, *document, update).await?;
+            apply_review(tx, *id, *document, update).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
     .await
 }
 
-async fn judge(
+async fn apply_review(
     tx: &mut Tx<'_>,
     id: IntakeId,
     document: IntakeDocumentId,
     update: &DocumentUpdate,
 ) -> Result<(), Problem> {
     let now = tx.ctx.now;
-    let intake = find_to_change(tx, id).await?;
+    let intake = find_for_update(tx, id).await?;
     let current = view(tx, id).await?;
     tx.expect_version(&current)?;
     let reason = update.reject_reason.as_deref();
-    if !store::judge_document(tx, id, document, update.status, reason).await? {
+    if !store::set_document_status(tx, id, document, update.status, reason).await? {
         return Err(Problem::not_found());
     }
-    rules::admit_verdicts(intake.status).map_err(refused)?;
+    rules::check_reviewable(intake.status).map_err(conflict)?;
     Ok(store::touch(tx, id, now).await?)
 }

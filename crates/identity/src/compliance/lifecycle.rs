@@ -1,17 +1,17 @@
-//! What happens to an intake, whoever asks for it: opened, filled, moved, shown.
+//! Lifecycle of an intake, for `customer`, `admin`, `kyb` and number orders: open, upload, submit, decide, close.
 //!
-//! Every change holds the intake first, so that two of them never see the same state.
+//! Every change locks the intake first, so that two changes never start from the same state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::letters;
-use super::rules::{self, DOCUMENTS_AT_MOST, Move};
+use super::notify;
+use super::rules::{self, Action, MAX_DOCUMENTS};
 use super::store::{self, DocumentRow, IntakeRow};
 use super::types::{DocumentForm, DocumentStatus, IntakeStatus, Purpose};
 use crate::downloads;
-use crate::onboarding::{self, Event, happened};
+use crate::onboarding::{self, Event, apply_event};
 use api::answer::Created;
 use api::context::{Committed, RequestCtx, Tx};
 use api::problem::{InvalidParam, Problem};
@@ -37,12 +37,12 @@ pub async fn open_regulatory(
     Ok(intake.id)
 }
 
-/// The account's business verification, opened if there is none or the last was rejected.
-pub async fn kyb_of(ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
+/// The account's KYB intake; opened if there is none or the last was rejected.
+pub async fn find_or_open_kyb(ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
     let latest = store::latest_kyb(&mut *ctx.app.db.read().await?, account).await?;
     match latest {
         Some(intake) if intake.status != IntakeStatus::Rejected => return Ok(intake),
-        // Who may only read sees what there is.
+        // An impersonation token must not change anything.
         latest if ctx.principal()?.read_only => return latest.ok_or_else(Problem::not_found),
         _ => {}
     }
@@ -53,10 +53,10 @@ pub async fn kyb_of(ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, P
 async fn open_kyb(conn: &mut Conn, ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
     let intake = draft(&ctx.app, account, Purpose::Kyb, None, &ctx.app.settings.kyb_required_docs, ctx.now);
     if store::insert(conn, &intake).await? {
-        happened(conn, account, Event::KybOpened, ctx.now).await?;
+        apply_event(conn, account, Event::KybOpened, ctx.now).await?;
         ctx.record(conn, "kyb.open").await?;
     }
-    // Somebody may have opened one a moment ago.
+    // A concurrent request may have opened it.
     store::latest_kyb(conn, account).await?.ok_or_else(Problem::not_found)
 }
 
@@ -83,24 +83,24 @@ fn draft(
     }
 }
 
-/// The intake, if it is this account's.
-pub fn owned(intake: Option<IntakeRow>, account: AccountId) -> Result<IntakeRow, Problem> {
+/// The intake, if it belongs to this account.
+pub fn own_intake(intake: Option<IntakeRow>, account: AccountId) -> Result<IntakeRow, Problem> {
     intake.filter(|intake| intake.account_id == account).ok_or_else(Problem::not_found)
 }
 
-/// Takes a document in: looked at, stored for good, and only then a row.
-pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
+/// Adds a document: the file is checked and stored before its row is inserted.
+pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     ctx: RequestCtx,
     intake: IntakeId,
     upload: Upload<DocumentForm>,
     show: fn(DocumentRow) -> T,
 ) -> Result<Committed<Created<T>>, Problem> {
     let account = ctx.principal()?.account_id;
-    let document = examine(&ctx, intake, &upload).await?;
-    // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
+    let document = document_row(&ctx, intake, &upload).await?;
+    // Checked before the file is stored, so that a refused upload leaves no file; checked again in the transaction.
     let mut reader = ctx.app.db.read().await?;
-    let found = store::find(&mut reader, intake).await?;
-    admit(&mut reader, account, &document, found).await?;
+    let row = store::find(&mut reader, intake).await?;
+    check_upload(&mut reader, account, &document, row).await?;
     drop(reader);
     upload.file.keep().await?;
     ctx.note("intake", intake.to_string());
@@ -108,8 +108,8 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     ctx.commit((account, document, show), |tx, (account, document, show)| {
         Box::pin(async move {
             let now = tx.ctx.now;
-            let intake = store::find_to_change(tx, document.intake_id).await?;
-            admit(tx, *account, document, intake).await?;
+            let intake = store::find_for_update(tx, document.intake_id).await?;
+            check_upload(tx, *account, document, intake).await?;
             store::insert_document(tx, document).await?;
             store::touch(tx, document.intake_id, now).await?;
             Ok(Created(show(document.clone())))
@@ -118,8 +118,12 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     .await
 }
 
-/// The row of an upload, if its file is one we take.
-async fn examine(ctx: &RequestCtx, intake_id: IntakeId, upload: &Upload<DocumentForm>) -> Result<DocumentRow, Problem> {
+/// The row of an upload; refuses file types that are not accepted.
+async fn document_row(
+    ctx: &RequestCtx,
+    intake_id: IntakeId,
+    upload: &Upload<DocumentForm>,
+) -> Result<DocumentRow, Problem> {
     let content = upload.file.content().await?;
     let file_type = sniff(content).await.map_err(Problem::internal)?;
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
@@ -138,32 +142,31 @@ async fn examine(ctx: &RequestCtx, intake_id: IntakeId, upload: &Upload<Document
     })
 }
 
-/// Whether this account may add this document to this intake.
-async fn admit(
+/// Checks that this account may add this document to this intake.
+async fn check_upload(
     conn: &mut Conn,
     account: AccountId,
     document: &DocumentRow,
     intake: Option<IntakeRow>,
 ) -> Result<(), Problem> {
-    let intake = owned(intake, account)?;
-    onboarding::must_be_active(conn, account).await?;
-    rules::admit_documents(intake.status).map_err(refused)?;
-    if !rules::takes(intake.purpose, &intake.required_docs.0, &document.kind) {
-        return Err(Problem::invalid("doc_kind", "is not a kind of document that this intake takes"));
+    let intake = own_intake(intake, account)?;
+    onboarding::require_active(conn, account).await?;
+    rules::check_editable(intake.status).map_err(conflict)?;
+    if !rules::accepts_kind(intake.purpose, &intake.required_docs.0, &document.kind) {
+        return Err(Problem::invalid("doc_kind", "is not a kind of document that this intake accepts"));
     }
-    if store::documents(conn, intake.id).await?.len() >= DOCUMENTS_AT_MOST {
-        let full = format!("The intake holds {DOCUMENTS_AT_MOST} documents already; remove one first.");
+    if store::documents(conn, intake.id).await?.len() >= MAX_DOCUMENTS {
+        let full = format!("The intake has {MAX_DOCUMENTS} documents already. Delete one first.");
         return Err(Problem::state_conflict(full));
     }
     Ok(())
 }
 
-/// Takes a document of an intake that is held away again. Its file goes with the next sweep, unless another row names it.
-pub async fn remove(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumentId) -> Result<(), Problem> {
+/// Deletes a document of a locked intake. `orphaned_files` deletes its file later, unless another row references it.
+pub async fn remove_document(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumentId) -> Result<(), Problem> {
     let now = tx.ctx.now;
-    onboarding::must_be_active(tx, intake.account_id).await?;
-    rules::admit_documents(intake.status).map_err(refused)?;
-    // Whoever held the intake before us may have taken the document away.
+    onboarding::require_active(tx, intake.account_id).await?;
+    rules::check_editable(intake.status).map_err(conflict)?;
     if !store::delete_document(tx, intake.id, document).await? {
         return Err(Problem::not_found());
     }
@@ -171,13 +174,13 @@ pub async fn remove(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumen
     Ok(())
 }
 
-/// Hands an intake in, if nothing is missing.
-pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Result<IntakeRow, Problem> {
+/// Submits an intake, if no required document is missing.
+pub async fn submit_intake(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Result<IntakeRow, Problem> {
     let now = tx.ctx.now;
-    let mut intake = owned(store::find_to_change(tx, intake).await?, account)?;
-    onboarding::must_be_active(tx, account).await?;
-    let status = rules::apply(intake.status, Move::Submit).map_err(refused)?;
-    let missing = missing(tx, &intake).await?.into_iter();
+    let mut intake = own_intake(store::find_for_update(tx, intake).await?, account)?;
+    onboarding::require_active(tx, account).await?;
+    let status = rules::next_status(intake.status, Action::Submit).map_err(conflict)?;
+    let missing = missing_kinds(tx, &intake).await?.into_iter();
     let missing: Vec<InvalidParam> =
         missing.map(|kind| InvalidParam { name: kind.to_string(), reason: "has no document yet".to_owned() }).collect();
     if !missing.is_empty() {
@@ -187,92 +190,97 @@ pub async fn submit(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId) -> Re
     intake.submitted_at = Some(now);
     intake.updated_at = now;
     store::update(tx, &intake).await?;
-    follow_up(tx, &intake, Move::Submit).await?;
+    follow_up(tx, &intake, Action::Submit).await?;
     Ok(intake)
 }
 
-/// The kinds of document that are asked for and of which none stands.
-async fn missing(conn: &mut Conn, intake: &IntakeRow) -> Result<Vec<DocKind>, DbError> {
+/// Required kinds without a document that was not rejected.
+async fn missing_kinds(conn: &mut Conn, intake: &IntakeRow) -> Result<Vec<DocKind>, DbError> {
     let uploaded = intake.uploaded(&store::documents(conn, intake.id).await?);
     Ok(intake.required_docs.0.iter().filter(|kind| !uploaded.contains(kind)).cloned().collect())
 }
 
-/// Refuses to approve what the team itself has found wanting.
-async fn admit_approval(conn: &mut Conn, intake: &IntakeRow) -> Result<(), Problem> {
-    let missing: Vec<String> = missing(conn, intake).await?.iter().map(DocKind::to_string).collect();
+/// Refuses to approve an intake when all documents of a required kind were rejected.
+async fn check_documents_complete(conn: &mut Conn, intake: &IntakeRow) -> Result<(), Problem> {
+    let missing: Vec<String> = missing_kinds(conn, intake).await?.iter().map(DocKind::to_string).collect();
     if missing.is_empty() {
         return Ok(());
     }
     Err(Problem::state_conflict(format!(
-        "Every document was rejected that was handed in as {}; accept one, ask for more, or reject the whole.",
+        "All documents of these required kinds were rejected: {}. Accept one of each, or request more documents.",
         missing.join(", ")
     )))
 }
 
-/// Moves an intake as the team decides, with a note to the customer.
+/// Applies a decision of the team, with a note to the customer.
 pub async fn decide(
     tx: &mut Tx<'_>,
     mut intake: IntakeRow,
-    step: Move,
+    action: Action,
     note: Option<&str>,
 ) -> Result<IntakeRow, Problem> {
     let now = tx.ctx.now;
-    intake.status = rules::apply(intake.status, step).map_err(refused)?;
-    if step == Move::Approve {
-        admit_approval(tx, &intake).await?;
+    intake.status = rules::next_status(intake.status, action).map_err(conflict)?;
+    if action == Action::Approve {
+        check_documents_complete(tx, &intake).await?;
     }
     intake.updated_at = now;
-    if step != Move::Review {
+    if action != Action::StartReview {
         intake.reviewer_note = note.map(str::to_owned);
     }
-    if matches!(step, Move::Approve | Move::Reject) {
+    if matches!(action, Action::Approve | Action::Reject) {
         intake.reviewed_at = Some(now);
     }
     store::update(tx, &intake).await?;
-    follow_up(tx, &intake, step).await?;
+    follow_up(tx, &intake, action).await?;
     Ok(intake)
 }
 
-/// What a move means to what the intake was opened for, and to the customer.
-async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, step: Move) -> Result<(), Problem> {
+/// Effects of an action on the account or the number order, and the messages to the customer.
+async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, action: Action) -> Result<(), Problem> {
     let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     match intake.purpose {
         Purpose::Kyb => {
-            if let Some(event) = account_event(step) {
-                happened(tx, intake.account_id, event, now).await?;
+            if let Some(event) = account_event(action) {
+                apply_event(tx, intake.account_id, event, now).await?;
             }
         }
-        // The account itself is not concerned, but the order that opened the intake.
-        Purpose::RegulatoryDid => tell_order(tx, &app, intake, step, now).await?,
+        Purpose::RegulatoryDid => enqueue_decision(tx, &app, intake, action, now).await?,
     }
-    let customer = onboarding::prospect(tx, intake.account_id).await?.ok_or_else(Problem::not_found)?;
-    Ok(letters::decided(tx, &app, &customer, intake, step, now).await?)
+    let customer = onboarding::find_account(tx, intake.account_id).await?.ok_or_else(Problem::not_found)?;
+    Ok(notify::send_decision(tx, &app, &customer, intake, action, now).await?)
 }
 
-/// A number order was waiting for what became of an intake, and hears of it from a job: `{intake_id, approved, note}`.
-pub const DECIDED: Kind = Kind::new("compliance.decided");
+/// Tells the number order that waits for an intake about its decision; the payload is an [`IntakeDecision`].
+pub const INTAKE_DECIDED: Kind = Kind::new("compliance.decided");
 
-/// What became of the intake of a number order.
+/// Decision about the intake of a number order.
 #[derive(Serialize, Deserialize)]
-pub struct Decided {
+pub struct IntakeDecision {
     pub intake_id: IntakeId,
     pub approved: bool,
     pub note: Option<String>,
 }
 
-async fn tell_order(conn: &mut Conn, app: &App, intake: &IntakeRow, step: Move, now: Time) -> Result<(), DbError> {
-    if !matches!(step, Move::Approve | Move::Reject) {
+async fn enqueue_decision(
+    conn: &mut Conn,
+    app: &App,
+    intake: &IntakeRow,
+    action: Action,
+    now: Time,
+) -> Result<(), DbError> {
+    if !matches!(action, Action::Approve | Action::Reject) {
         return Ok(());
     }
-    let (approved, note) = (step == Move::Approve, intake.reviewer_note.clone());
-    let decided = Decided { intake_id: intake.id, approved, note };
-    let payload = serde_json::to_value(decided).map_err(DbError::other)?;
-    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: DECIDED, payload, run_at: now }).await
+    let (approved, note) = (action == Action::Approve, intake.reviewer_note.clone());
+    let decision = IntakeDecision { intake_id: intake.id, approved, note };
+    let payload = serde_json::to_value(decision).map_err(DbError::other)?;
+    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: INTAKE_DECIDED, payload, run_at: now }).await
 }
 
-/// Closes an intake that nobody needs any more, whoever has it.
+/// Rejects an intake that is no longer needed, unless it is decided.
 pub async fn close(conn: &mut Conn, id: IntakeId, note: &str, now: Time) -> Result<(), DbError> {
-    let Some(mut intake) = store::find_to_change(conn, id).await? else { return Ok(()) };
+    let Some(mut intake) = store::find_for_update(conn, id).await? else { return Ok(()) };
     if matches!(intake.status, IntakeStatus::Approved | IntakeStatus::Rejected) {
         return Ok(());
     }
@@ -283,22 +291,22 @@ pub async fn close(conn: &mut Conn, id: IntakeId, note: &str, now: Time) -> Resu
     store::update(conn, &intake).await
 }
 
-/// What happens to an account when its business verification moves.
-fn account_event(step: Move) -> Option<Event> {
-    match step {
-        Move::Submit => Some(Event::KybSubmitted),
-        Move::Review => None,
-        Move::Approve => Some(Event::KybApproved),
-        // To the account both are the same: documents are asked for again.
-        Move::Reject | Move::RequestMore => Some(Event::KybRejected),
+/// The onboarding event of an action on a KYB intake.
+fn account_event(action: Action) -> Option<Event> {
+    match action {
+        Action::Submit => Some(Event::KybSubmitted),
+        Action::StartReview => None,
+        Action::Approve => Some(Event::KybApproved),
+        // Either way the account has to provide documents again.
+        Action::Reject | Action::RequestMore => Some(Event::KybRejected),
     }
 }
 
-pub fn refused(refusal: rules::Refusal) -> Problem {
-    Problem::state_conflict(refusal.to_string())
+pub fn conflict(error: rules::InvalidTransition) -> Problem {
+    Problem::state_conflict(error.to_string())
 }
 
-/// Where a document can be fetched for a while.
+/// Signed URL of a document's file.
 pub fn download_url(app: &App, document: &DocumentRow, now: Time) -> String {
     let DocumentRow { content_hash, file_name, content_type, .. } = document;
     downloads::link(app, *content_hash, file_name, content_type, now)

@@ -1,0 +1,88 @@
+//! Retention: which rows are purged, and after how long. One job runs all rules, once an hour.
+//!
+//! To add a rule, add a row to [`RULES`]; its function deletes a batch of rows older than a cutoff. CDRs are not purged
+//! here: `voice::calls` anonymises their numbers.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::dashboards;
+use api::idempotency;
+use billing::webhooks;
+use db::{Conn, DbError};
+use identity::{notifications, sessions, two_factor};
+use platform::app::App;
+use platform::jobs::{self, JobContext, JobError, Kind};
+use platform::letters;
+use platform::{ledger, limits};
+use values::Time;
+use voice::{calls, cdrs};
+
+pub const PURGE: Kind = Kind::new("housekeeping.forget");
+
+/// Rows deleted in one transaction, so that other transactions do not wait long.
+const BATCH_ROWS: i64 = 1000;
+
+/// Deletes up to this many of the oldest rows before the cutoff, and returns how many.
+type Purge = for<'c> fn(&'c mut Conn, Time, i64) -> BoxFuture<'c, Result<u64, DbError>>;
+
+/// What is purged, how long it is kept, and how it is deleted.
+struct Rule {
+    what: &'static str,
+    kept_for: Duration,
+    purge: Purge,
+}
+
+macro_rules! rule {
+    ($what:literal, $kept_for:expr, $function:expr) => {
+        Rule { what: $what, kept_for: $kept_for, purge: |conn, cutoff, batch| Box::pin($function(conn, cutoff, batch)) }
+    };
+}
+
+const fn days(days: u64) -> Duration {
+    Duration::from_secs(days * 24 * 3600)
+}
+
+/// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
+const RULES: [Rule; 16] = [
+    rule!("idempotency keys", idempotency::KEPT_FOR, idempotency::forget),
+    rule!("rate limit counters", limits::LONGEST_WINDOW, limits::forget),
+    rule!("failed sign-ins", days(1), sessions::purge_failures),
+    rule!("access tokens", days(1), sessions::purge_access_tokens),
+    rule!("2FA challenges", days(1), two_factor::purge_challenges),
+    rule!("sessions", days(7), sessions::purge_sessions),
+    rule!("magic and reset links", days(7), sessions::purge_links),
+    rule!("call alarms", days(7), calls::forget_alarms),
+    rule!("provider webhooks", days(30), webhooks::purge),
+    rule!("ended holds", days(30), ledger::forget_holds),
+    rule!("provisional CDRs that wait for late events", days(30), calls::forget_open_ends),
+    rule!("CDR exports", days(90), cdrs::forget_exports),
+    // Other dead jobs stay until somebody reruns them.
+    rule!("dead mail jobs", days(90), purge_dead_mail),
+    rule!("notifications", days(400), notifications::purge),
+    rule!("traffic per minute", dashboards::MINUTES_KEPT_FOR, dashboards::purge_minutes),
+    rule!("traffic per hour", dashboards::HOURS_KEPT_FOR, dashboards::purge_hours),
+];
+
+async fn purge_dead_mail(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    jobs::forget_dead(conn, letters::SEND, cutoff, batch).await
+}
+
+pub async fn purge_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    for Rule { what, kept_for, purge } in &RULES {
+        let cutoff = context.clock.now().minus(*kept_for);
+        let mut purged = 0;
+        loop {
+            let rows =
+                context.db.tx((*purge, cutoff), |conn, (purge, cutoff)| purge(conn, *cutoff, BATCH_ROWS)).await?;
+            purged += rows;
+            if rows < BATCH_ROWS.cast_unsigned() {
+                break;
+            }
+        }
+        tracing::debug!(what, rows = purged, "purged");
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Mail and notifications about decisions on an intake.
+
+use super::rules::Action;
+use super::store::IntakeRow;
+use super::types::Purpose;
+use crate::notifications::{ComplianceMoreInfo, KybApproved, KybRejected, notify};
+use crate::onboarding::OnboardingAccount;
+use db::{Conn, DbError};
+use platform::app::App;
+use platform::letters::{Addressee, DocumentsApproved, DocumentsRejected, DocumentsWanted, Papers, send};
+use values::Time;
+
+/// Sends the mail and the notification of a decision; other actions send nothing.
+pub async fn send_decision(
+    conn: &mut Conn,
+    app: &App,
+    to: &OnboardingAccount,
+    intake: &IntakeRow,
+    action: Action,
+    now: Time,
+) -> Result<(), DbError> {
+    let papers = match intake.purpose {
+        Purpose::Kyb => Papers::Company,
+        Purpose::RegulatoryDid => Papers::NumberOrder,
+    };
+    let note = intake.reviewer_note.clone().filter(|note| !note.is_empty());
+    notify_account(conn, app, intake, action, note.clone(), now).await?;
+    let to = Addressee::new(&to.contact_email, &to.contact_name);
+    match action {
+        Action::Submit | Action::StartReview => Ok(()),
+        Action::Approve => send(conn, app, &to, &DocumentsApproved { papers, note }, now).await,
+        Action::Reject => send(conn, app, &to, &DocumentsRejected { papers, note }, now).await,
+        Action::RequestMore => send(conn, app, &to, &DocumentsWanted { papers, note }, now).await,
+    }
+}
+
+/// For a number order, approval and rejection are reported by the order itself.
+async fn notify_account(
+    conn: &mut Conn,
+    app: &App,
+    intake: &IntakeRow,
+    action: Action,
+    note: Option<String>,
+    now: Time,
+) -> Result<(), DbError> {
+    let (entropy, account) = (app.entropy, intake.account_id);
+    match (action, intake.purpose) {
+        (Action::Approve, Purpose::Kyb) => notify(conn, entropy, account, &KybApproved { note }, now).await,
+        (Action::Reject, Purpose::Kyb) => notify(conn, entropy, account, &KybRejected { note }, now).await,
+        (Action::RequestMore, _) => {
+            let request = ComplianceMoreInfo { intake_id: intake.id.uuid(), note };
+            notify(conn, entropy, account, &request, now).await
+        }
+        _ => Ok(()),
+    }
+}

@@ -145,7 +145,7 @@ async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
             () = tokio::time::sleep(dashboards::EVERY) => {}
         }
         if let Err(error) = dashboards::write_down(&app).await {
-            tracing::warn!(%error, "what was answered could not be written down yet");
+            tracing::warn!(%error, "request stats flush failed, retrying");
         }
     }
 }
@@ -185,7 +185,7 @@ impl Running {
         }
         // After the last request, so that none is missing.
         if let Err(error) = dashboards::write_down(&self.app).await {
-            tracing::error!(%error, "what was answered in the end could not be written down");
+            tracing::error!(%error, "request stats flush failed at shutdown");
         }
         let _ = self.stop_ops.send(true);
         finished(self.ops_task).await;

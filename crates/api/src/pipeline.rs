@@ -26,8 +26,8 @@ use super::{conditional, headers};
 use platform::app::App;
 use platform::audit::{self, Outcome};
 use platform::limits::{Limit, Subject, Verdict};
+use platform::request_stats::Count;
 use platform::traces::Answered;
-use platform::traffic::Count;
 use values::{AccountId, Time};
 
 /// The public service: the table behind the pipeline.
@@ -107,20 +107,20 @@ impl Service {
     }
 
     fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
-        let (requests, traffic) = (&self.app.metrics.requests, &self.app.traffic);
+        let (requests, stats) = (&self.app.metrics.requests, &self.app.request_stats);
         match endpoint {
             Some(endpoint) => endpoint.count(requests, method, status, took),
             None => requests.answered(method, "", status, took),
         }
-        traffic.answered(status, took);
+        stats.record(status, took);
         if status.is_client_error() || status.is_server_error() {
             let route = endpoint.map(Endpoint::name).unwrap_or_default();
             if status == StatusCode::TOO_MANY_REQUESTS {
-                traffic.count(Count::Limited, route.clone());
+                stats.count(Count::Limited, route.clone());
             }
-            traffic.count(Count::RouteError, route);
+            stats.count(Count::RouteError, route);
             if let Some(account) = seen.account {
-                traffic.count(Count::AccountError, account.to_string());
+                stats.count(Count::AccountError, account.to_string());
             }
         }
     }

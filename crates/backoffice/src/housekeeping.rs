@@ -15,7 +15,7 @@ use db::{Conn, DbError};
 use identity::{notifications, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
-use platform::letters;
+use platform::mail;
 use platform::{audit, ledger, limits};
 use values::Time;
 use voice::{calls, cdrs};
@@ -79,7 +79,7 @@ const RULES: [Rule; 16] = [
     // Nobody would want to read it any more. Other dead jobs stay until somebody has looked at them.
     Rule {
         kept_for: DAY.saturating_mul(90),
-        forget: |conn, cutoff, batch| Box::pin(jobs::forget_dead(conn, letters::SEND, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(jobs::forget_dead(conn, mail::SEND, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(400),

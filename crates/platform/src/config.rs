@@ -6,7 +6,7 @@
 
 mod bucket;
 mod calls;
-mod carrier;
+mod did_supplier;
 mod reading;
 mod revolut;
 mod sources;
@@ -23,7 +23,7 @@ use ipnet::IpNet;
 
 use crate::crypto::passwords::Cost;
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
-use crate::outside::did_supplier::HttpCarrierSettings;
+use crate::outside::did_supplier::HttpDidSupplierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
@@ -52,8 +52,8 @@ pub struct Settings {
     /// Present exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
     pub sandbox_callbacks: sandbox::Callbacks,
-    /// The carrier that numbers come from; without one they are our own.
-    pub carrier: Option<HttpCarrierSettings>,
+    /// The DID supplier's API; `None` when the operator owns its numbers.
+    pub did_supplier: Option<HttpDidSupplierSettings>,
     /// Origins that a payer may be sent back to; the public one unless given.
     pub return_origins: Vec<String>,
     /// Where reference exchange rates are fetched from every day; nowhere unless given.
@@ -164,7 +164,7 @@ impl Settings {
                 "on, or any of drop, duplicate, delay and reorder with commas between",
                 sandbox::Callbacks::default(),
             ),
-            carrier: read.carrier(),
+            did_supplier: read.did_supplier(),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             fx_url: read.checked("TRUNKLINE_FX_URL", "an http(s) URL", is_url),

@@ -147,9 +147,9 @@ fn every_mail_can_be_looked_at_before_anyone_receives_it() {
     let preview = ["mail", "preview", "--out", out.to_str().unwrap()];
     let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &preview, ""));
 
-    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/mail/en");
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/platform/mail/en");
     let mut expected: BTreeSet<_> = files_in(&templates);
-    for shared in ["letter.html", "letter.txt", "parts.html", "parts.txt", "papers.txt"] {
+    for shared in ["message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt"] {
         expected.remove(shared);
     }
     let index = std::fs::read_to_string(out.join("index.html")).unwrap();

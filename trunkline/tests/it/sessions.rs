@@ -39,7 +39,7 @@ both! {
         first.get("/me").await.problem(401, "auth.token_invalid");
         let letters = world.letters().await;
         assert_eq!(letters.len(), 1);
-        assert!(letters[0].to.contains(ADMIN_EMAIL) && letters[0].subject.contains("ended one of your sessions"));
+        assert!(letters[0].to.contains(ADMIN_EMAIL) && letters[0].subject.contains("signed you out of a session"));
 
         // A forgotten password.
         let code = app.fresh(&world).await;

@@ -58,7 +58,7 @@ both! {
         assert_eq!(told(&cora).await, ["ticket.reply"]);
         let letters = world.letters().await;
         let [letter] = &letters[..] else { panic!("{letters:?}") };
-        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
+        assert_eq!((letter.to.as_str(), letter.subject.as_str()), ("cora@customer.example", "New reply to your support ticket"));
         assert!(letter.html.contains("&#60;b&#62;looking") && letter.text.contains("Calls to Belgium fail"));
         world.end().await;
     }

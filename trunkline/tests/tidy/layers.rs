@@ -21,7 +21,7 @@ const LAYERS: &[&[&str]] = &[
         "limits",
         "outside",
         "traces",
-        "traffic",
+        "request_stats",
         "config",
         "secrets",
     ],

@@ -31,12 +31,12 @@ const AUDIT_BATCH: i64 = 20_000;
 
 /// Writes down what this node has counted so far.
 pub async fn write_down(app: &App) -> Result<(), DbError> {
-    let counts = app.traffic.take();
+    let counts = app.request_stats.drain();
     if !counts.is_empty() {
         let work = (counts.clone(), app.clock.now());
         let written = app.db.tx(work, |conn, (counts, now)| Box::pin(store::add(conn, counts, *now))).await;
         if let Err(error) = written {
-            app.traffic.give_back(counts);
+            app.request_stats.restore(counts);
             return Err(error);
         }
     }

@@ -12,7 +12,7 @@ use super::{reaching_back, write_down};
 use api::answer::Report;
 use api::context::ReadCtx;
 use api::problem::Problem;
-use platform::traffic::Count;
+use platform::request_stats::Count;
 use values::{Time, UnixMillis};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -20,7 +20,7 @@ use api::problem::Problem;
 use db::Conn;
 use identity::users::{self, NewUser};
 use identity::{sessions, two_factor};
-use platform::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited};
+use platform::mail::{self, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
@@ -114,8 +114,8 @@ async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<Adm
     call.note("user", user.id.to_string());
     call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     let link = sessions::issue_magic_link(tx, &call.app, user.id, now).await?;
-    let told = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
-    letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+    let told = StaffInvited { link: link.url, expires_at: ReadableTime(link.expires_at) };
+    mail::send(tx, &call.app, &Recipient::new(&user.email, &user.name), &told, now).await?;
     Ok(Created(member(tx, user.id).await?.into()))
 }
 
@@ -182,8 +182,8 @@ pub async fn reset_second_factor(
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::remove(tx, *id).await?;
             sessions::end_everything(tx, *id, now).await?;
-            let to = Addressee::new(&before.email, &before.name);
-            letters::send(tx, &app, &to, &SecondFactorReset { at: Moment(now) }, now).await?;
+            let to = Recipient::new(&before.email, &before.name);
+            mail::send(tx, &app, &to, &SecondFactorReset { at: ReadableTime(now) }, now).await?;
             Ok(Json(anybody(tx, *id).await?.into()))
         })
     })

@@ -13,7 +13,7 @@ use identity::notifications::{BalanceExhausted, BalanceLow, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::ledger::{self, LedgerError, Moved};
-use platform::letters::{self, Addressee};
+use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
 /// A new day has fewer days of spend behind it: balances that were low may not be any more.
@@ -108,7 +108,7 @@ async fn tell_low(conn: &mut Conn, app: &App, account: AccountId, picture: &Pict
     notify(conn, app.entropy, account, &news, now).await?;
     if let Some(to) = addressee(conn, account).await? {
         let (balance, threshold) = (to_cents(balance), to_cents(threshold));
-        letters::send(conn, app, &to, &letters::BalanceLow { balance, threshold, threshold_pct }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceLow { balance, threshold, threshold_pct }, now).await?;
     }
     Ok(())
 }
@@ -123,14 +123,14 @@ async fn tell_exhausted(
     let (balance, minimum) = (money(picture.balance), money(picture.minimum));
     notify(conn, app.entropy, account, &BalanceExhausted { balance: balance.into(), minimum }, now).await?;
     if let Some(to) = addressee(conn, account).await? {
-        letters::send(conn, app, &to, &letters::BalanceExhausted { balance: to_cents(balance) }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceExhausted { balance: to_cents(balance) }, now).await?;
     }
     Ok(())
 }
 
-async fn addressee(conn: &mut Conn, account: AccountId) -> Result<Option<Addressee>, DbError> {
+async fn addressee(conn: &mut Conn, account: AccountId) -> Result<Option<Recipient>, DbError> {
     let contact = accounts::contact(conn, account).await?;
-    Ok(contact.map(|contact| Addressee::new(&contact.contact_email, &contact.contact_name)))
+    Ok(contact.map(|contact| Recipient::new(&contact.contact_email, &contact.contact_name)))
 }
 
 fn money(nanos: i64) -> Money {

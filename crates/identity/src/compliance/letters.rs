@@ -7,7 +7,7 @@ use crate::notifications::{ComplianceMoreInfo, KybApproved, KybRejected, notify}
 use crate::onboarding::Prospect;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::letters::{Addressee, DocumentsApproved, DocumentsRejected, DocumentsWanted, Papers, send};
+use platform::mail::{DocumentSet, DocumentsApproved, DocumentsRejected, DocumentsRequested, Recipient, send};
 use values::Time;
 
 /// Tells the customer of a decision; the steps on the way to one are nothing to write home about.
@@ -19,18 +19,18 @@ pub async fn decided(
     step: Move,
     now: Time,
 ) -> Result<(), DbError> {
-    let papers = match intake.purpose {
-        Purpose::Kyb => Papers::Company,
-        Purpose::RegulatoryDid => Papers::NumberOrder,
+    let documents = match intake.purpose {
+        Purpose::Kyb => DocumentSet::Company,
+        Purpose::RegulatoryDid => DocumentSet::NumberOrder,
     };
     let note = intake.reviewer_note.clone().filter(|note| !note.is_empty());
     tell(conn, app, intake, step, note.clone(), now).await?;
-    let to = Addressee::new(&to.contact_email, &to.contact_name);
+    let to = Recipient::new(&to.contact_email, &to.contact_name);
     match step {
         Move::Submit | Move::Review => Ok(()),
-        Move::Approve => send(conn, app, &to, &DocumentsApproved { papers, note }, now).await,
-        Move::Reject => send(conn, app, &to, &DocumentsRejected { papers, note }, now).await,
-        Move::RequestMore => send(conn, app, &to, &DocumentsWanted { papers, note }, now).await,
+        Move::Approve => send(conn, app, &to, &DocumentsApproved { documents, note }, now).await,
+        Move::Reject => send(conn, app, &to, &DocumentsRejected { documents, note }, now).await,
+        Move::RequestMore => send(conn, app, &to, &DocumentsRequested { documents, note }, now).await,
     }
 }
 

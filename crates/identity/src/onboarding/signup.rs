@@ -9,7 +9,7 @@ use api::answer::Accepted;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::letters::{self, Addressee, KnownAddress, SignupReceived, Welcome};
+use platform::mail::{self, AccountExists, Recipient, SignupReceived, Welcome};
 use values::{AccountId, Country, E164, Email, Role, Text, UserId};
 
 /// What both shapes of signup come down to.
@@ -102,7 +102,7 @@ async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
     if !users::insert_if_new(tx, &user, call.now).await? {
         accounts::discard(tx, prospect.id).await?;
         // The name is the stranger's, not the owner's.
-        letters::send(tx, &call.app, &Addressee::nameless(&prospect.email), &KnownAddress {}, call.now).await?;
+        mail::send(tx, &call.app, &Recipient::unnamed(&prospect.email), &AccountExists {}, call.now).await?;
         return Ok(());
     }
     let standing =
@@ -111,10 +111,10 @@ async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
     let beginning = Beginning { standing, is_carrier: false, expected_volume };
     store::begin(tx, prospect.id, &beginning, call.now).await?;
     call.concerns(prospect.id, user.id, &user.roles);
-    let to = Addressee::new(&user.email, &user.name);
+    let to = Recipient::new(&user.email, &user.name);
     match user.password_hash {
-        Some(_) => letters::send(tx, &call.app, &to, &Welcome {}, call.now).await?,
-        None => letters::send(tx, &call.app, &to, &SignupReceived {}, call.now).await?,
+        Some(_) => mail::send(tx, &call.app, &to, &Welcome {}, call.now).await?,
+        None => mail::send(tx, &call.app, &to, &SignupReceived {}, call.now).await?,
     }
     Ok(())
 }

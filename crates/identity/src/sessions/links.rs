@@ -18,8 +18,8 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::crypto::tokens::ACCESS_LIFETIME;
-use platform::letters::{self, Addressee, Moment, PasswordChanged};
 use platform::limits::{Limit, Subject};
+use platform::mail::{self, PasswordChanged, ReadableTime, Recipient};
 use values::{Time, UserId};
 
 /// Answers everyone alike: whether the address is known is found out by a job, after the answer.
@@ -58,8 +58,8 @@ pub async fn reset_password(
             store::end_everything(tx, user.id, now).await?;
             // Whoever guessed the old one from here has proved to be its owner; from elsewhere guessing stays slow.
             store::clear_failures(tx, failing_pair(&user.email, ctx.ip)).await?;
-            let told = PasswordChanged { at: Moment(now), ip: ctx.ip };
-            letters::send(tx, &ctx.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
+            let told = PasswordChanged { at: ReadableTime(now), ip: ctx.ip };
+            mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &told, now).await?;
             Ok(NoContent)
         })
     })

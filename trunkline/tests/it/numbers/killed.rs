@@ -1,4 +1,4 @@
-//! The real program, killed at moments nobody chose while customers order numbers of a moody carrier.
+//! The real program, killed at random moments while customers order numbers from an unreliable DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,8 +15,8 @@ use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
 use crate::coverage::examples::key;
 use crate::decks::upstream;
 use crate::upstreams::wanted;
-use crate::world::carrier::{CarrierServer, Says};
 use crate::world::client::Client;
+use crate::world::did_supplier::{DidSupplierServer, Says};
 use crate::world::engines::{TestDb, both};
 use crate::world::process::{self, Process};
 use crate::world::{PASSWORD, people};
@@ -30,10 +30,10 @@ const MOODS: [Says; 7] =
 both! {
     async fn whenever_the_program_is_killed_every_order_ends_with_a_number_or_its_money_back(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let carrier = CarrierServer::start(&MOODS.repeat(200)).await;
-        let carrier_settings = carrier.settings();
+        let supplier = DidSupplierServer::start(&MOODS.repeat(200)).await;
+        let supplier_settings = supplier.settings();
         let settings: Vec<(&str, &str)> =
-            [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")].into_iter().chain(carrier_settings).collect();
+            [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")].into_iter().chain(supplier_settings).collect();
         let emails = people_with_money(db).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let admin = sign_in(&node, ADMIN).await;
@@ -63,11 +63,11 @@ both! {
             unanswered.extend(load.join_all().await);
             node = Process::serve(db, folder.path(), &settings);
         }
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         for (email, key, body) in unanswered {
             sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
         }
-        // What the dead programs held is free when their leases end; a carrier is asked once an hour at least.
+        // The dead processes' jobs are free when their leases end; a supplier is asked at least once an hour.
         for _ in 0..4 {
             node.advance(3600).await;
         }
@@ -78,7 +78,7 @@ both! {
         assert_eq!(active + failed, orders);
         assert_eq!((posted(db, "number_order").await, posted(db, "number_refund").await), (orders, failed));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
-        assert_eq!(free(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
+        assert_eq!(free(db).await, 2_000 - orders, "numbers that the supplier refused are withdrawn");
         drop(node);
         for what in ["ledger", "audit"] {
             let verified = process::run(db, folder.path(), &[], &[what, "verify"]);

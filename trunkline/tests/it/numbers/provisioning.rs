@@ -1,4 +1,4 @@
-//! Orders whose carrier has to be asked.
+//! Number orders that a DID supplier provisions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,15 +7,15 @@ use serde_json::json;
 use super::{AMSTERDAM, FIRST, buyer, cents, free, look, numbers, offered, order, posted, told};
 use crate::coverage::examples::key;
 use crate::world::World;
-use crate::world::carrier::{CarrierServer, Says};
+use crate::world::did_supplier::{DidSupplierServer, Says};
 use crate::world::engines::both;
 
 const CORA: &str = "cora@customer.example";
 
 both! {
-    async fn while_the_carrier_is_away_the_order_goes_on_and_the_same_key_answers_with_it(db) {
-        let carrier = CarrierServer::start(&[Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn an_order_survives_a_supplier_outage_and_its_key_replays_it(db) {
+        let supplier = DidSupplierServer::start(&[Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = buyer(&world, CORA, 1000).await;
@@ -28,21 +28,21 @@ both! {
         assert_eq!(orders["data"].as_array().unwrap().len(), 1);
         assert_eq!(orders["data"][0]["status"], "provisioning");
         assert_eq!(cents(&customer).await, 1000 - FIRST);
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(60).await;
         let answered = caller.post("/numbers/orders", body).await.expect(201);
         assert_eq!((&answered["id"], &answered["status"]), (&orders["data"][0]["id"], &json!("active")));
         assert_eq!(posted(&world.node.app.db, "number_order").await, 1);
-        let asked = carrier.asked();
+        let asked = supplier.asked();
         assert_eq!(asked.len(), 3);
         assert!(asked.iter().all(|question| *question == asked[0]), "always under the same key: {asked:?}");
         assert_eq!(asked[0].path, "/api/numbers/31201000000/activate");
         world.end().await;
     }
 
-    async fn a_carrier_may_take_its_time(db) {
-        let carrier = CarrierServer::start(&[Says::Pending]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn a_pending_activation_is_polled_until_it_is_active(db) {
+        let supplier = DidSupplierServer::start(&[Says::Pending]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = buyer(&world, CORA, 1000).await;
@@ -50,15 +50,15 @@ both! {
         assert_eq!(ordered["status"], "provisioning");
         world.advance(60).await;
         assert_eq!(look(&customer, &ordered).await["status"], "provisioning");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(600).await;
         assert_eq!(look(&customer, &ordered).await["status"], "active");
         world.end().await;
     }
 
-    async fn a_number_that_the_carrier_refuses_is_refunded_and_withdrawn(db) {
-        let carrier = CarrierServer::start(&[Says::Refused]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn a_number_that_the_supplier_refuses_is_refunded_and_withdrawn(db) {
+        let supplier = DidSupplierServer::start(&[Says::Refused]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 2, AMSTERDAM).await;
         let (customer, trunk) = buyer(&world, CORA, 1000).await;
@@ -69,14 +69,14 @@ both! {
         assert_eq!(free(&world.node.app.db).await, 1);
         let withdrawn = admin.get("/admin/did-inventory?is_active=false").await.ok();
         assert_eq!(withdrawn["data"][0]["e164"], "+31201000000");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         assert_eq!(order(&customer, &group, &trunk).await.expect(201)["did"], "+31201000001");
         world.end().await;
     }
 
-    async fn an_order_is_given_up_when_the_carrier_is_away_for_three_days(db) {
-        let carrier = CarrierServer::start(&[Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn an_order_fails_after_three_days_of_supplier_outage(db) {
+        let supplier = DidSupplierServer::start(&[Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = buyer(&world, CORA, 1000).await;
@@ -87,17 +87,17 @@ both! {
         let customer = world.sign_in(CORA).await;
         assert_eq!(customer.get("/numbers/orders").await.ok()["data"][0]["status"], "failed");
         assert_eq!(cents(&customer).await, 1000);
-        assert_eq!(free(&world.node.app.db).await, 0, "the carrier may have let it work, and has not heard yet");
-        carrier.says(&[Says::Active]);
+        assert_eq!(free(&world.node.app.db).await, 0, "the supplier may have activated it, and has not deactivated it yet");
+        supplier.says(&[Says::Active]);
         world.advance(3600).await;
         assert_eq!(free(&world.node.app.db).await, 1);
-        assert!(carrier.asked().last().unwrap().path.ends_with("/deactivate"));
+        assert!(supplier.asked().last().unwrap().path.ends_with("/deactivate"));
         world.end().await;
     }
 
-    async fn a_number_that_is_given_back_is_free_once_the_carrier_has_heard(db) {
-        let carrier = CarrierServer::start(&[Says::Active, Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn a_released_number_is_free_once_the_supplier_deactivated_it(db) {
+        let supplier = DidSupplierServer::start(&[Says::Active, Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = offered(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = buyer(&world, CORA, 2000).await;
@@ -106,7 +106,7 @@ both! {
         customer.with_key(key()).delete(&path).await.expect(204);
         world.settle().await;
         order(&customer, &group, &trunk).await.problem(409, "inventory.exhausted");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(60).await;
         order(&customer, &group, &trunk).await.expect(201);
         world.end().await;

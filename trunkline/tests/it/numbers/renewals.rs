@@ -73,8 +73,8 @@ both! {
         assert_eq!(free(&world.node.app.db).await, 1);
         assert_eq!(posted(&world.node.app.db, "number_renewal").await, 0);
         let subjects: Vec<String> = world.letters().await.into_iter().map(|letter| letter.subject).collect();
-        assert_eq!(subjects.iter().filter(|subject| subject.contains("could not renew")).count(), 2);
-        assert_eq!(subjects.iter().filter(|subject| subject.contains("was released")).count(), 1);
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("could not be renewed")).count(), 2);
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("has been released")).count(), 1);
         world.end().await;
     }
 

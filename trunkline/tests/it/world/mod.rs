@@ -14,8 +14,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod authenticator;
-pub mod carrier;
 pub mod client;
+pub mod did_supplier;
 pub mod engines;
 pub mod form;
 mod minted;

@@ -1,4 +1,4 @@
-//! The outbox: a folder with one file per letter, for trying the service out and for handing letters to other software.
+//! The outbox: a folder with one `.eml` file per mail, for development or for another program to pick up.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Outbox {
     }
 }
 
-/// The draft is named by the id too: what a crash leaves is overwritten when the letter is delivered again.
+/// The draft is named by the id too, so a leftover from a crash is overwritten when the mail is delivered again.
 fn write(folder: &Path, id: Uuid, message: &[u8]) -> io::Result<()> {
     let (draft, mut file) = Draft::create(folder.join(format!(".{id}.draft")))?;
     file.write_all(message)?;

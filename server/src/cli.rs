@@ -385,7 +385,7 @@ pub async fn sync_switch(
 ) -> Result<(), StartError> {
     start_log(&settings)?;
     let mut edge = edge_of(&settings, service, folder)?;
-    let mut turns = tokio::time::interval(edge::POLL);
+    let mut turns = tokio::time::interval(edge::POLL_INTERVAL);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut stop = std::pin::pin!(stop_signal());
     loop {

@@ -83,7 +83,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
     let connections = app.metrics.requests.connections.clone();
-    let at_most = app.settings.connections_at_most;
+    let at_most = app.settings.max_connections;
     let tasks = vec![
         tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {
             let service = service.clone();

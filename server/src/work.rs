@@ -94,7 +94,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     ])
     .observed_by(|app: &App, run| {
         app.metrics.job(run.kind, run.ending.as_str(), run.took);
-        app.traces.ran(run);
+        app.traces.record_job(run);
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: card_check::POLL },

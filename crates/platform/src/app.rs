@@ -206,7 +206,7 @@ fn open_vies(settings: &Settings, http: &reqwest::Client) -> Vies {
 fn open_traces(settings: &Settings, http: &reqwest::Client, entropy: Entropy, db: &Db) -> Traces {
     match &settings.traces {
         None => Traces::off(),
-        Some(traces) => Traces::to(traces, http.clone(), entropy, db.metrics()),
+        Some(traces) => Traces::to_collector(traces, http.clone(), entropy, db.metrics()),
     }
 }
 

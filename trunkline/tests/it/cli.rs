@@ -212,5 +212,5 @@ fn what_others_keep_in_the_environment_need_not_be_text() {
             .unwrap()
     };
     succeeded(&run("SOMEBODY"));
-    assert!(refused(&run("TRUNKLINE_MAIL")).contains("TRUNKLINE_MAIL must be text in UTF-8"));
+    assert!(refused(&run("TRUNKLINE_MAIL")).contains("TRUNKLINE_MAIL must be UTF-8"));
 }

@@ -1,13 +1,13 @@
 //! The settings of the DID supplier. URL and token are required with `http` and must not be set without it.
 
-use super::{Reading, is_url};
+use super::{SettingsReader, is_url};
 use crate::outside::did_supplier::{DidSupplierKind, HttpDidSupplierSettings};
 
 const KIND: &str = "TRUNKLINE_DID_SUPPLIER";
 const URL: &str = "TRUNKLINE_DID_SUPPLIER_URL";
 const TOKEN: &str = "TRUNKLINE_DID_SUPPLIER_TOKEN";
 
-impl Reading {
+impl SettingsReader {
     /// `Some` exactly when the supplier is `http`.
     pub(super) fn did_supplier(&mut self) -> Option<HttpDidSupplierSettings> {
         let kind = self.parsed(KIND, "inventory or http", DidSupplierKind::Inventory);

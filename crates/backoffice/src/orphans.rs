@@ -42,10 +42,10 @@ pub async fn sweep_job(context: JobContext<App>, _: Value) -> Result<(), JobErro
     let cutoff = context.clock.now().minus(SPARED_FOR);
     let mut after = None;
     loop {
-        let batch = files.untouched_since(cutoff, after, BATCH).await.map_err(failed)?;
+        let batch = files.list_older(cutoff, after, BATCH).await.map_err(failed)?;
         for hash in &batch {
             let named = is_named(&mut *context.db.read().await?, hash).await?;
-            if !named && files.remove_untouched(hash, cutoff).await.map_err(failed)? {
+            if !named && files.delete_older(hash, cutoff).await.map_err(failed)? {
                 tracing::info!(%hash, "removed a file that no row names");
             }
         }

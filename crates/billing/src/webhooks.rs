@@ -22,7 +22,7 @@ use db::{Conn, DbError, params, sql};
 use platform::app::App;
 use platform::audit::Actor;
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
-use platform::outside::payments::{Notice, Provider};
+use platform::outside::payments::{Provider, WebhookEvent};
 use values::Time;
 
 pub const FOLLOW_UP: Kind = Kind::new("payment.follow_up");
@@ -78,7 +78,7 @@ pub async fn payment(
     let payments = &ctx.app.payments;
     let provider = provider.filter(|provider| payments.provider() == *provider).ok_or_else(Problem::not_found)?;
     ctx.note("provider", provider.as_str());
-    let notice = match payments.read_callback(&signed.headers, &signed.body, ctx.now) {
+    let notice = match payments.verify_webhook(&signed.headers, &signed.body, ctx.now) {
         Ok(notice) => notice,
         Err(forged) => return ctx.decline(CallbackResponse { ok: false }, forged.0).await,
     };
@@ -99,7 +99,7 @@ pub async fn payment(
 }
 
 /// Writes a callback down; false when it is known.
-async fn record(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time) -> Result<bool, DbError> {
+async fn record(conn: &mut Conn, provider: Provider, notice: &WebhookEvent, now: Time) -> Result<bool, DbError> {
     let recorded = conn
         .exec(
             sql!(

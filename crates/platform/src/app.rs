@@ -17,7 +17,7 @@ use crate::limits::Limits;
 use crate::mail::{Branding, MailQueue, MailSettings, Mailer};
 use crate::outside::did_supplier::{DidSupplier, HttpDidSupplier};
 use crate::outside::download::Links;
-use crate::outside::durable::make_folder;
+use crate::outside::durable::create_folder;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
@@ -225,7 +225,7 @@ async fn open_files(
 
 /// Opens the database that the settings name.
 pub async fn open_database(settings: &Settings) -> Result<Db, StartError> {
-    make_folder(&settings.data_dir)?;
+    create_folder(&settings.data_dir)?;
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
     Ok(Db::open(&options).await?)

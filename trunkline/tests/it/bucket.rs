@@ -43,8 +43,8 @@ async fn content(files: &Files, hash: &ContentHash) -> Option<Vec<u8>> {
     Some(pieces.try_collect::<Vec<_>>().await.unwrap().concat())
 }
 
-fn is_passing(error: &FilesError) -> bool {
-    matches!(error, FilesError::Bucket(error) if error.is_passing())
+fn is_temporary(error: &FilesError) -> bool {
+    matches!(error, FilesError::Bucket(error) if error.is_temporary())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,11 +61,11 @@ async fn a_bucket_that_cannot_be_used_is_told_at_the_start_and_its_secret_is_not
         let told = format!("{error} {error:?} {settings:?}");
         assert!(told.contains(expected) && told.contains(&settings.bucket), "{told}");
         assert!(!told.contains(SECRET) && !told.contains("X-Amz"), "{told}");
-        assert!(!is_passing(&error));
+        assert!(!is_temporary(&error));
     }
     server.stop().await;
     let error = open(&right).await.1.err().unwrap();
-    assert!(is_passing(&error) && error.to_string().contains("cannot be reached"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("cannot be reached"), "{error}");
     assert!(!format!("{error} {error:?}").contains("X-Amz"), "{error:?}");
 }
 
@@ -95,7 +95,7 @@ async fn a_request_is_repeated_while_the_server_fails_but_not_for_ever() {
     assert_eq!(content(&files, &stored.hash).await, Some(b"hello".to_vec()));
     server.fail(100);
     let error = put(&files, "world").await.unwrap_err();
-    assert!(is_passing(&error) && error.to_string().contains("503 SlowDown"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("503 SlowDown"), "{error}");
     assert!(server.failures_left() > 90);
     assert_eq!(files_below(folder.path()).len(), 0);
 }
@@ -108,7 +108,7 @@ async fn a_server_that_was_away_is_used_again_when_it_is_back() {
     let before = put(&files, "before").await.unwrap();
     server.stop().await;
     for error in [put(&files, "meanwhile").await.err(), files.open_read(&before.hash).await.err()] {
-        assert!(is_passing(error.as_ref().unwrap()), "{error:?}");
+        assert!(is_temporary(error.as_ref().unwrap()), "{error:?}");
     }
     server.come_back().await;
     assert_eq!(content(&files, &before.hash).await, Some(b"before".to_vec()));
@@ -143,7 +143,7 @@ async fn a_file_stored_again_while_it_is_being_removed_stays() {
     let mut held = server.hold(Method::DELETE);
     let removing = tokio::spawn({
         let files = files.clone();
-        async move { files.remove_untouched(&hash, cutoff).await }
+        async move { files.delete_older(&hash, cutoff).await }
     });
     held.arrived().await;
     // Somebody stores it again, and looks afterwards whether that was in vain.
@@ -172,7 +172,7 @@ async fn who_stores_a_file_waits_until_its_removal_is_over() {
     std::fs::create_dir_all(&removing).unwrap();
     std::fs::write(removing.join("somebody"), "").unwrap();
     let error = put(&files, "hello").await.unwrap_err();
-    assert!(is_passing(&error) && error.to_string().contains("being removed"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("being deleted"), "{error}");
     // Whoever left the mark must have died since.
     age(&removing);
     put(&files, "hello").await.unwrap();

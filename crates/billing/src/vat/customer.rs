@@ -65,7 +65,7 @@ pub async fn upload_proof(
     let proof = examine(&ctx, &upload).await?;
     // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
     admit(&mut *ctx.app.db.read().await?, proof.account_id).await?;
-    upload.file.keep().await?;
+    upload.file.store().await?;
     ctx.note("document", proof.id.to_string());
     ctx.commit(proof, |tx, proof| {
         Box::pin(async move {

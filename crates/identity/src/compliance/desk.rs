@@ -102,7 +102,7 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     let found = store::find(&mut reader, intake).await?;
     admit(&mut reader, account, &document, found).await?;
     drop(reader);
-    upload.file.keep().await?;
+    upload.file.store().await?;
     ctx.note("intake", intake.to_string());
     ctx.note("document", document.id.to_string());
     ctx.commit((account, document, show), |tx, (account, document, show)| {

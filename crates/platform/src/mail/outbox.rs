@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::MailError;
-use crate::outside::durable::{Draft, make_folder, sync_folder};
+use crate::outside::durable::{Draft, create_folder, sync_folder};
 
 pub struct Outbox {
     folder: PathBuf,
@@ -14,7 +14,7 @@ pub struct Outbox {
 
 impl Outbox {
     pub fn open(folder: &Path) -> Result<Outbox, MailError> {
-        make_folder(folder).map_err(temporary)?;
+        create_folder(folder).map_err(temporary)?;
         Ok(Outbox { folder: folder.to_owned() })
     }
 
@@ -29,7 +29,7 @@ impl Outbox {
 fn write(folder: &Path, id: Uuid, message: &[u8]) -> io::Result<()> {
     let (draft, mut file) = Draft::create(folder.join(format!(".{id}.draft")))?;
     file.write_all(message)?;
-    draft.settle(&file, &folder.join(format!("{id}.eml")))?;
+    draft.publish(&file, &folder.join(format!("{id}.eml")))?;
     sync_folder(folder)
 }
 

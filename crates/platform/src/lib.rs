@@ -1,4 +1,5 @@
-//! What handlers and jobs build on: the ledger, jobs, routing, mail, files, settings and external services. See [`app`].
+//! What handlers and jobs build on: the ledger, jobs, routing, mail, files, settings and external services. See
+//! [`app`].
 
 pub mod app;
 pub mod audit;

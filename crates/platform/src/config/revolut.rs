@@ -1,5 +1,5 @@
-//! The settings of Revolut. Key and webhook secret are required with `TRUNKLINE_PAYMENTS=revolut`; otherwise none may be
-//! set.
+//! The settings of Revolut. Key and webhook secret are required with `TRUNKLINE_PAYMENTS=revolut`; otherwise none may
+//! be set.
 
 use super::{SettingsReader, is_origin};
 use crate::outside::payments::Provider;

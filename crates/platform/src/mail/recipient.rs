@@ -37,7 +37,8 @@ fn safe_name(name: &str) -> Option<String> {
 /// Characters that make a link, break a line or reverse the writing direction.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '/' | '\\' | '@' | ':' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '/' | '\\' | '@' | ':')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A dot inside a word, as in `example.com` and unlike in `J. R. Smith`.

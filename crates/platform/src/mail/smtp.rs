@@ -1,8 +1,8 @@
 //! SMTP delivery: one connection to the configured server per mail.
 //!
 //! Connections are not pooled. lettre's pool limits only the time to connect, and it returns a connection that was
-//! interrupted half-way to the pool for the next mail. Here every step has a timeout, and dropping the connection closes
-//! it.
+//! interrupted half-way to the pool for the next mail. Here every step has a timeout, and dropping the connection
+//! closes it.
 
 use std::time::Duration;
 
@@ -100,8 +100,8 @@ impl Smtp {
             .map_err(|error| MailError::Temporary(format!("TLS with the mail server failed: {error}")))
     }
 
-    /// A refused login is temporary: it says nothing about the mail. Only its code is reported, since some servers quote
-    /// the refused line, which contains the password.
+    /// A refused login is temporary: it says nothing about the mail. Only its code is reported, since some servers
+    /// quote the refused line, which contains the password.
     async fn sign_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
         match within(STEP_TIMEOUT, connection.auth(DEFAULT_MECHANISMS, credentials)).await? {

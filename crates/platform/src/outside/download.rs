@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_token_with_an_altered_character_is_rejected(position in any::<prop::sample::Index>(), to in any::<char>()) {
+        fn an_altered_token_is_rejected(position in any::<prop::sample::Index>(), to in any::<char>()) {
             let token = links().sign(&invoice());
             let mut altered: Vec<char> = token.chars().collect();
             *position.get_mut(&mut altered) = to;

@@ -1,7 +1,7 @@
 //! Atomic and durable file writes.
 //!
-//! A draft is written, synced to disk and then renamed to its final path. A draft that is dropped before that is deleted.
-//! All functions block.
+//! A draft is written, synced to disk and then renamed to its final path. A draft that is dropped before that is
+//! deleted. All functions block.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;

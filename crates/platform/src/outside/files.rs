@@ -1,7 +1,7 @@
 //! The file store: uploads, invoices and exports, each stored under the SHA-256 of its content.
 //!
-//! A stored file never changes, and the same content is stored once. A file is durable before its hash is returned, so a
-//! row that refers to a hash can always be served. Names and permissions belong to the rows that refer to a file.
+//! A stored file never changes, and the same content is stored once. A file is durable before its hash is returned, so
+//! a row that refers to a hash can always be served. Names and permissions belong to the rows that refer to a file.
 //!
 //! The store is a local folder or an S3 bucket. In both cases a body is received into a local folder first.
 

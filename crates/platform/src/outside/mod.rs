@@ -6,8 +6,8 @@
 //! - `payments`: the payment provider · `did_supplier`: activates numbers · `vies`: checks VAT ids · `fx`: publishes
 //!   exchange rates
 //! - `fetch`: downloads from URLs that users enter
-//! - `files`: stores content under its hash, in a folder or an S3 bucket · `sniff`: detects the type of an upload from its
-//!   bytes · `download`: signs temporary download links · `durable`: writes files atomically
+//! - `files`: stores content under its hash, in a folder or an S3 bucket · `sniff`: detects the type of an upload from
+//!   its bytes · `download`: signs temporary download links · `durable`: writes files atomically
 
 pub mod did_supplier;
 pub mod download;

@@ -1,8 +1,8 @@
 //! Tracing for an OpenTelemetry collector: one span per request and one per run of a job.
 //!
-//! Without a collector no spans are created. With one, spans go to a bounded queue, and a task exports them in batches as
-//! OTLP/HTTP with JSON. Nothing waits for the export: spans that the queue or the collector does not accept are dropped
-//! and counted. A span names the route, never the path of a request, and contains nothing of its body.
+//! Without a collector no spans are created. With one, spans go to a bounded queue, and a task exports them in batches
+//! as OTLP/HTTP with JSON. Nothing waits for the export: spans that the queue or the collector does not accept are
+//! dropped and counted. A span names the route, never the path of a request, and contains nothing of its body.
 //!
 //! - `parent`: the caller's `traceparent` · `otlp`: the JSON encoding · `export`: the task
 
@@ -101,8 +101,8 @@ impl Traces {
         Traces(Some(Exporter { queue, queued: Mutex::new(queued), collector, entropy, metrics }))
     }
 
-    /// Begins the span of a request, in the caller's trace if it sent one. `None` if tracing is off or the caller does not
-    /// sample this trace.
+    /// Begins the span of a request, in the caller's trace if it sent one. `None` if tracing is off or the caller does
+    /// not sample this trace.
     pub fn begin_request(&self, headers: &HeaderMap, now: impl FnOnce() -> Time) -> Option<OpenSpan> {
         let exporter = self.0.as_ref()?;
         let parent = Parent::from_headers(headers);

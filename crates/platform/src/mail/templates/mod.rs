@@ -105,7 +105,12 @@ mails! {
     RenewalFailed { number: String, monthly: Money, again_at: ReadableTime, is_last: bool }
     templates "en/renewal_failed.html", "en/renewal_failed.txt";
     subject |mail, _| format!("Action required: {} could not be renewed", mail.number);
-    sample |_| RenewalFailed { number: "+31201234567".into(), monthly: euros(150), again_at: SAMPLE_TIME, is_last: true };
+    sample |_| RenewalFailed {
+        number: "+31201234567".into(),
+        monthly: euros(150),
+        again_at: SAMPLE_TIME,
+        is_last: true,
+    };
 
     /// A number was released because its renewal failed too often.
     NumberReleased { number: String }
@@ -147,7 +152,11 @@ mails! {
     subject |_, _| "Action required: we need more information".into();
     sample |_| DocumentsRequested {
         documents: DocumentSet::Company,
-        note: Some("Thank you, two things are missing:\n\n1. The passport cannot be read. Please upload a sharper copy.\n2. The company registration lacks its second page.".into()),
+        note: Some(
+            "Thank you, two things are missing:\n\n1. The passport cannot be read. Please upload a sharper copy.\n\
+             2. The company registration lacks its second page."
+                .into(),
+        ),
     };
 
     /// The team suspended an account.
@@ -168,7 +177,7 @@ mails! {
     subject |_, _| "New reply to your support ticket".into();
     sample |_| TicketReply {
         subject: "Calls to Belgium fail".into(),
-        body: "Thank you for the report.\n\nOne of our upstreams had an outage. Calls use another route since noon.".into(),
+        body: "Thank you for the report.\n\nAn upstream had an outage. Calls use another route since noon.".into(),
     };
 
     /// To a new member of the team.

@@ -62,7 +62,9 @@ mod tests {
         #[test]
         fn no_word_is_lost_and_no_line_is_too_long(text in "([a-zé]{1,90}|[ \n>]){0,200}") {
             let wrapped = wrap(&text);
-            let words = |text: &str| text.split([' ', '\n', '>']).filter(|w| !w.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+            let words = |text: &str| -> Vec<String> {
+                text.split([' ', '\n', '>']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            };
             prop_assert_eq!(words(&wrapped), words(&text));
             for line in wrapped.lines() {
                 let one_word = line.trim_start_matches("> ").trim().split(' ').count() <= 1;

@@ -1,5 +1,5 @@
-//! A DID supplier with an HTTP API: `POST /numbers/{e164}/activate` and `/deactivate`, and `GET /numbers/{e164}` for the
-//! current state.
+//! A DID supplier with an HTTP API: `POST /numbers/{e164}/activate` and `/deactivate`, and `GET /numbers/{e164}` for
+//! the current state.
 //!
 //! Every request carries a bearer token; a change also carries the order's id, in its `Idempotency-Key` and as
 //! `reference` in the body. The response is `{"state": "active" | "pending" | "refused", "reason": …}`. The statuses

@@ -2,8 +2,8 @@
 //!
 //! Storing a file again replaces its object, so its age counts from the last time it was stored. A bucket has no locks,
 //! so deleting and storing the same content at the same time is coordinated by markers. The deleter writes a marker,
-//! checks the object's age, deletes the object, and deletes the marker last. The writer writes the object, then looks for
-//! markers and for the object. Either the deleter sees the new object, or the writer sees the marker or the missing
+//! checks the object's age, deletes the object, and deletes the marker last. The writer writes the object, then looks
+//! for markers and for the object. Either the deleter sees the new object, or the writer sees the marker or the missing
 //! object and writes again. A marker that a crash left is ignored after an hour.
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The file store in a local folder: `ab/cd/<hash>`.
 //!
-//! Storing a file again replaces it, so its age counts from the last time it was stored. Deleting locks the folder while
-//! it checks that age, so that no node that shares the folder stores the file in between.
+//! Storing a file again replaces it, so its age counts from the last time it was stored. Deleting locks the folder
+//! while it checks that age, so that no node that shares the folder stores the file in between.
 
 use std::fs;
 use std::io::{self, ErrorKind};

@@ -188,8 +188,8 @@ impl S3 {
         Ok(Some((size_bytes, pieces(response))))
     }
 
-    /// Deletes an object, without retries: a retry that overtakes its delayed first attempt could delete an object that was
-    /// stored in between.
+    /// Deletes an object, without retries: a retry that overtakes its delayed first attempt could delete an object that
+    /// was stored in between.
     pub async fn delete_once(&self, key: &str) -> Result<(), BucketError> {
         let action = self.address.delete_object(Some(&self.credentials), key);
         self.try_once(&action, &[], Body::default(), RESPONSE_TIMEOUT).await.map(drop)

@@ -1,13 +1,13 @@
 //! The payment provider: hosts the checkout, stores cards, and charges and refunds them.
 //!
-//! The flow is the same for every provider. The service opens an order under its own reference and sends the payer to the
-//! provider's checkout. The provider then sends a webhook, perhaps twice, late or never. A webhook only triggers fetching
-//! the order, which is authoritative; orders that wait are also polled. Every request carries our reference, and
-//! repeating it leads to the same order, charge or refund, so it can be retried after a crash. Only charges of one
+//! The flow is the same for every provider. The service opens an order under its own reference and sends the payer to
+//! the provider's checkout. The provider then sends a webhook, perhaps twice, late or never. A webhook only triggers
+//! fetching the order, which is authoritative; orders that wait are also polled. Every request carries our reference,
+//! and repeating it leads to the same order, charge or refund, so it can be retried after a crash. Only charges of one
 //! reference must not run concurrently.
 //!
-//! `sandbox`, the default, is a provider inside this process that moves no money. `revolut` is the Revolut Merchant API.
-//! Never call these inside a transaction.
+//! `sandbox`, the default, is a provider inside this process that moves no money. `revolut` is the Revolut Merchant
+//! API. Never call these inside a transaction.
 
 pub mod revolut;
 pub mod sandbox;
@@ -222,8 +222,8 @@ impl Payments {
         }
     }
 
-    /// Charges a saved card once per reference, provided that calls with one reference do not overlap. A declined card is a
-    /// failed order, not an error.
+    /// Charges a saved card once per reference, provided that calls with one reference do not overlap. A declined card
+    /// is a failed order, not an error.
     pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.charge(request).await,

@@ -26,8 +26,8 @@ pub fn signed_message(timestamp: &str, body: &[u8]) -> Vec<u8> {
     [b"v1.", timestamp.as_bytes(), b".", body].concat()
 }
 
-/// Verifies and parses a webhook. The first pair names the headers of the signature and of the timestamp; `is_signature`
-/// checks a signature of a message.
+/// Verifies and parses a webhook. The first pair names the headers of the signature and of the timestamp;
+/// `is_signature` checks a signature of a message.
 pub fn verify(
     (signature_header, timestamp_header): (&str, &str),
     headers: &HeaderMap,

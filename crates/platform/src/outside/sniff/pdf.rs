@@ -1,8 +1,8 @@
 //! PDF: scans the names in the file, since encryption, scripts and launch actions are all declared by name.
 //!
-//! Long names are searched everywhere, also in streams. `/JS` is so short that a compressed image contains it by chance,
-//! so it is ignored inside streams; a script action has a long name as well. Object streams are decompressed and scanned
-//! too.
+//! Long names are searched everywhere, also in streams. `/JS` is so short that a compressed image contains it by
+//! chance, so it is ignored inside streams; a script action has a long name as well. Object streams are decompressed
+//! and scanned too.
 
 mod names;
 mod packed;

@@ -93,8 +93,8 @@ fn verdict(response: CheckResponse) -> Verdict {
 
 /// The text without control characters; `None` if empty. Member states send dashes for what they do not disclose.
 fn clean_text(text: Option<String>) -> Option<String> {
-    let kept = |c: &char| *c == '\n' || !c.is_control();
-    let text: String = text?.trim().chars().filter(kept).take(MAX_TEXT_CHARS).collect();
+    let is_text = |c: &char| *c == '\n' || !c.is_control();
+    let text: String = text?.trim().chars().filter(is_text).take(MAX_TEXT_CHARS).collect();
     (!text.is_empty() && text != "---").then_some(text)
 }
 

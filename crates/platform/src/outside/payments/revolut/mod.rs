@@ -1,9 +1,9 @@
 //! The Revolut Merchant API.
 //!
-//! Orders and payments have no idempotency key, so each carries our reference and is searched by it before it is created.
-//! The caller makes sure that charges of one reference do not run concurrently. Refunds have an idempotency key, which is
-//! enough between nodes; within a node they run one at a time. A second order under one reference would do no harm, since
-//! nobody gets its checkout.
+//! Orders and payments have no idempotency key, so each carries our reference and is searched by it before it is
+//! created. The caller makes sure that charges of one reference do not run concurrently. Refunds have an idempotency
+//! key, which is enough between nodes; within a node they run one at a time. A second order under one reference would
+//! do no harm, since nobody gets its checkout.
 //!
 //! A saved card is charged through an order of its own. When the payment is declined, Revolut keeps the order open for
 //! another payment, which will not come without the card's holder; so the order is cancelled and the charge fails. The
@@ -123,8 +123,8 @@ impl Revolut {
         self.api.post(&format!("/api/orders/{order_id}/payments"), &body, None).await
     }
 
-    /// Cancels the order of a declined charge, so that it cannot be paid later. A payment that completed in the meantime, or
-    /// still may, is not a failure.
+    /// Cancels the order of a declined charge, so that it cannot be paid later. A payment that completed in the
+    /// meantime, or still may, is not a failure.
     async fn fail_charge(&self, order_id: &str, reason: String) -> Result<Order, ProviderError> {
         self.cancel(order_id).await?;
         let order = self.order(order_id).await?.ok_or_else(|| not_found(order_id))?;

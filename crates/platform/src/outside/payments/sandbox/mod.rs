@@ -1,7 +1,8 @@
 //! The sandbox: a payment provider inside this process that moves no money, for development and tests.
 //!
 //! It behaves like any other provider: it has tables of its own, a checkout where the payer can pay, be declined or
-//! cancel, and it sends signed callbacks to the service's webhook over HTTP. The checkout page is in the `billing` crate.
+//! cancel, and it sends signed callbacks to the service's webhook over HTTP. The checkout page is in the `billing`
+//! crate.
 //!
 //! - `store`: its tables · `merchant`: charges and refunds · `callback`: its webhooks · `cards`: the test cards
 

@@ -29,7 +29,7 @@ use platform::crypto::secrets::Secrets;
 use platform::edge::{self, Edge};
 use platform::entropy;
 use platform::ledger::{self, Verified};
-use platform::letters;
+use platform::mail;
 use platform::outside;
 use voice::decks::{self, DeckImport, ImportMode};
 use voice::{calls, fx};
@@ -284,7 +284,7 @@ pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
 
 /// Writes a sample of every mail into a folder.
 pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError> {
-    for path in letters::preview(settings, folder)? {
+    for path in mail::preview(settings, folder)? {
         say(&path.display().to_string());
     }
     Ok(())
@@ -385,7 +385,7 @@ pub async fn sync_switch(
 ) -> Result<(), StartError> {
     start_log(&settings)?;
     let mut edge = edge_of(&settings, service, folder)?;
-    let mut turns = tokio::time::interval(edge::POLL);
+    let mut turns = tokio::time::interval(edge::POLL_INTERVAL);
     turns.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut stop = std::pin::pin!(stop_signal());
     loop {

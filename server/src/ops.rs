@@ -25,7 +25,7 @@ use api::schema;
 use db::metrics::{Requests, Successes};
 use platform::app::App;
 use platform::jobs::{self, Runner};
-use platform::traces::Answered;
+use platform::traces::RequestEnd;
 use values::Rfc3339;
 use voice::calls;
 
@@ -104,7 +104,7 @@ impl Operations {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
         let route = self.switch.route(&path);
-        let span = route.and_then(|_| self.app.traces.begin(request.headers(), || self.app.clock.now()));
+        let span = route.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
         let mut response = self.answer(request).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
                 tracing::error!(path, request_id, %cause, "request of the operations port failed");
@@ -121,7 +121,9 @@ impl Operations {
         }
         if let (Some(span), Some(route)) = (span, route) {
             let route = Some(route.path.to_owned());
-            self.app.traces.answered(span, Answered { method: &method, route, status, request_id: &request_id, took });
+            self.app
+                .traces
+                .end_request(span, RequestEnd { method: &method, route, status, request_id: &request_id, took });
         }
         response
     }
@@ -179,7 +181,7 @@ impl Operations {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
         }
         let lag = jobs::lag(&mut *self.app.db.read().await?, self.app.clock.now()).await?;
-        let most = self.app.settings.job_lag_at_most;
+        let most = self.app.settings.max_job_lag;
         if lag > most {
             let (lag, most) = (lag.as_secs(), most.as_secs());
             return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {most}.")));

@@ -83,7 +83,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
     let connections = app.metrics.requests.connections.clone();
-    let at_most = app.settings.connections_at_most;
+    let at_most = app.settings.max_connections;
     let tasks = vec![
         tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {
             let service = service.clone();
@@ -145,7 +145,7 @@ async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
             () = tokio::time::sleep(dashboards::FLUSH_INTERVAL) => {}
         }
         if let Err(error) = dashboards::flush_traffic(&app).await {
-            tracing::warn!(%error, "what was answered could not be written down yet");
+            tracing::warn!(%error, "request stats flush failed, retrying");
         }
     }
 }
@@ -185,7 +185,7 @@ impl Running {
         }
         // After the last request, so that none is missing.
         if let Err(error) = dashboards::flush_traffic(&self.app).await {
-            tracing::error!(%error, "what was answered in the end could not be written down");
+            tracing::error!(%error, "request stats flush failed at shutdown");
         }
         let _ = self.stop_ops.send(true);
         finished(self.ops_task).await;

@@ -10,12 +10,12 @@ use numbers::{inventory, orders};
 use platform::app::App;
 use platform::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use platform::ledger;
-use platform::letters;
+use platform::mail;
 use voice::{calls, cdrs, decks, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let registry = Registry::new([
-        JobKind { kind: letters::SEND, run: |context, payload| Box::pin(letters::send_job(context, payload)) },
+        JobKind { kind: mail::SEND, run: |context, payload| Box::pin(mail::send_job(context, payload)) },
         JobKind {
             kind: sessions::FORGOT_PASSWORD,
             run: |context, payload| Box::pin(sessions::forgot_password_job(context, payload)),
@@ -106,7 +106,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     ])
     .observed_by(|app: &App, run| {
         app.metrics.job(run.kind, run.ending.as_str(), run.took);
-        app.traces.ran(run);
+        app.traces.record_job(run);
     });
     let schedules = vec![
         Schedule { name: "poll_cards", cron: "* * * * *", kind: card_check::POLL },

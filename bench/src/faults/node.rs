@@ -119,9 +119,9 @@ impl Node {
             .env("TRUNKLINE_LISTEN", self.public.to_string())
             .env("TRUNKLINE_OPS_LISTEN", self.ops.to_string())
             .env("TRUNKLINE_TEST_CLOCK", "on")
-            .env("TRUNKLINE_CARRIER", "http")
-            .env("TRUNKLINE_CARRIER_URL", &self.supplier_url)
-            .env("TRUNKLINE_CARRIER_TOKEN", did_supplier::TOKEN)
+            .env("TRUNKLINE_DID_SUPPLIER", "http")
+            .env("TRUNKLINE_DID_SUPPLIER_URL", &self.supplier_url)
+            .env("TRUNKLINE_DID_SUPPLIER_TOKEN", did_supplier::TOKEN)
             .stdin(Stdio::null())
     }
 }

@@ -26,8 +26,8 @@ use super::{conditional, headers};
 use platform::app::App;
 use platform::audit::{self, Outcome};
 use platform::limits::{Limit, Subject, Verdict};
-use platform::traces::Answered;
-use platform::traffic::Count;
+use platform::request_stats::Count;
+use platform::traces::RequestEnd;
 use values::{AccountId, Time};
 
 /// The public service: the table behind the pipeline.
@@ -52,7 +52,7 @@ struct Seen {
 impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
-        let shares = Shares::of(app.settings.requests_at_once, u64::from_be_bytes(app.entropy.bytes()));
+        let shares = Shares::of(app.settings.max_concurrent_requests, u64::from_be_bytes(app.entropy.bytes()));
         let request_ids = headers::RequestIds::new(app.entropy);
         Arc::new(Service { app, router, cors, request_ids, shares })
     }
@@ -62,7 +62,7 @@ impl Service {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
-        let span = self.app.traces.begin(&head.headers, || self.app.clock.now());
+        let span = self.app.traces.begin_request(&head.headers, || self.app.clock.now());
         let method = head.method.clone();
         let path = head.uri.path().to_owned();
         let origin = head.headers.get(hyper::header::ORIGIN).cloned();
@@ -99,28 +99,28 @@ impl Service {
         self.count(&method, endpoint, &seen, status, took);
         if let Some(span) = span {
             let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
-            let answered = Answered { method: &method, route, status, request_id: &request_id, took };
-            self.app.traces.answered(span, answered);
+            let end = RequestEnd { method: &method, route, status, request_id: &request_id, took };
+            self.app.traces.end_request(span, end);
         }
         tracing::debug!(%method, route, status = status.as_u16(), request_id, "request");
         response
     }
 
     fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
-        let (requests, traffic) = (&self.app.metrics.requests, &self.app.traffic);
+        let (requests, stats) = (&self.app.metrics.requests, &self.app.request_stats);
         match endpoint {
             Some(endpoint) => endpoint.count(requests, method, status, took),
             None => requests.answered(method, "", status, took),
         }
-        traffic.answered(status, took);
+        stats.record(status, took);
         if status.is_client_error() || status.is_server_error() {
             let route = endpoint.map(Endpoint::name).unwrap_or_default();
             if status == StatusCode::TOO_MANY_REQUESTS {
-                traffic.count(Count::Limited, route.clone());
+                stats.count(Count::Limited, route.clone());
             }
-            traffic.count(Count::RouteError, route);
+            stats.count(Count::RouteError, route);
             if let Some(account) = seen.account {
-                traffic.count(Count::AccountError, account.to_string());
+                stats.count(Count::AccountError, account.to_string());
             }
         }
     }

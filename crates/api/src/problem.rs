@@ -414,8 +414,8 @@ impl From<FilesError> for Problem {
             FilesError::TooLarge { limit_bytes } => {
                 Problem::too_large(usize::try_from(limit_bytes).unwrap_or(usize::MAX))
             }
-            FilesError::BrokenOff(_) => Problem::malformed("The file broke off."),
-            FilesError::Bucket(error) if error.is_passing() => {
+            FilesError::Incomplete(_) => Problem::malformed("The file broke off."),
+            FilesError::Bucket(error) if error.is_temporary() => {
                 let mut problem = Problem::unavailable("The file store does not answer; try again.");
                 problem.0.cause = Some(Box::new(error));
                 problem

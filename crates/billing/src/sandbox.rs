@@ -12,8 +12,8 @@ use api::response::Response;
 use api::screen::{Form, Screen, Visit, page, see_other};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError};
-use platform::outside::payments::sandbox::cards::{KNOWN, PAYS, Typed, pay, year_and_month};
-use platform::outside::payments::sandbox::{Choice, Offer};
+use platform::outside::payments::sandbox::cards::{CardInput, PAYS, TEST_CARDS, pay, year_and_month};
+use platform::outside::payments::sandbox::{CheckoutView, Choice};
 use platform::outside::payments::{OrderState, Payments};
 use values::{Money, Time};
 
@@ -37,18 +37,18 @@ pub fn screens(payments: &Payments) -> Vec<Screen> {
 pub async fn call_back_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     // Jobs left from before the provider was changed have nothing to call back.
     let Payments::Sandbox(sandbox) = &context.app.payments else { return Ok(()) };
-    sandbox.call_back(&payload).await
+    sandbox.send_callback(&payload).await
 }
 
 async fn show(visit: Visit) -> Result<Response, Problem> {
     let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
-    let offer = sandbox.offer(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
+    let offer = sandbox.checkout(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
     checkout(&visit, &offer, None)
 }
 
 async fn submit(visit: Visit) -> Result<Response, Problem> {
     let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
-    let offer = sandbox.offer(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
+    let offer = sandbox.checkout(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
     let choice = match parse_choice(&visit.form, visit.app.clock.now()) {
         Ok(choice) => choice,
         Err(error) => return checkout(&visit, &offer, Some(error)),
@@ -72,10 +72,10 @@ fn parse_choice(form: &Form, now: Time) -> Result<Choice, &'static str> {
 }
 
 /// The card in the form; fields that were not sent default to a card that pays.
-fn card_fields(form: &Form, now: Time) -> Typed {
+fn card_fields(form: &Form, now: Time) -> CardInput {
     let (year, month) = year_and_month(now);
     let field = |name: &str| form.field(name).map(str::to_owned);
-    Typed {
+    CardInput {
         number: field("card").unwrap_or_else(|| PAYS.to_owned()),
         exp_month: field("exp_month").unwrap_or_else(|| month.to_string()),
         exp_year: field("exp_year").unwrap_or_else(|| (year + DEFAULT_CARD_YEARS).to_string()),
@@ -83,7 +83,7 @@ fn card_fields(form: &Form, now: Time) -> Typed {
 }
 
 /// The form, or the outcome of the order. `error` says what is wrong with the form that was sent.
-fn checkout(visit: &Visit, offer: &Offer, error: Option<&str>) -> Result<Response, Problem> {
+fn checkout(visit: &Visit, offer: &CheckoutView, error: Option<&str>) -> Result<Response, Problem> {
     let outcome = match offer.state {
         OrderState::Pending | OrderState::Processing => None,
         OrderState::Completed if offer.amount.is_some() => Some("This is paid."),
@@ -115,7 +115,7 @@ fn format_amount(amount: Money) -> String {
     format!("{} {}", amount.currency(), amount.amount())
 }
 
-fn form(html: &mut Html, card: &Typed, button: &str, error: Option<&str>) {
+fn form(html: &mut Html, card: &CardInput, button: &str, error: Option<&str>) {
     html.raw("<p>This is a sandbox: no money is charged. Do not enter a real card number.</p>");
     if let Some(error) = error {
         html.raw("<p class=\"wrong\" role=\"alert\" id=\"wrong\">").text(error).raw("</p>");
@@ -133,7 +133,7 @@ fn form(html: &mut Html, card: &Typed, button: &str, error: Option<&str>) {
     html.raw("<button class=\"quiet\" name=\"action\" value=\"decline\">Decline</button>");
     html.raw("<button class=\"quiet\" name=\"action\" value=\"cancel\">Cancel</button></form>");
     html.raw("<p class=\"hint\">Test card numbers:</p><table>");
-    for (number, meaning) in KNOWN {
+    for (number, meaning) in TEST_CARDS {
         html.raw("<tr><td>").code(number).raw("</td><td>").text(meaning).raw("</td></tr>");
     }
     html.raw("</table>");

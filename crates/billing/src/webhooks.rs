@@ -23,7 +23,7 @@ use db::{Conn, DbError, params, sql};
 use platform::app::App;
 use platform::audit::Actor;
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
-use platform::outside::payments::{Notice, Provider};
+use platform::outside::payments::{Provider, WebhookEvent};
 use values::Time;
 
 pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up");
@@ -79,7 +79,7 @@ pub async fn receive(
     let payments = &ctx.app.payments;
     let provider = provider.filter(|provider| payments.provider() == *provider).ok_or_else(Problem::not_found)?;
     ctx.note("provider", provider.as_str());
-    let notice = match payments.read_callback(&signed.headers, &signed.body, ctx.now) {
+    let notice = match payments.verify_webhook(&signed.headers, &signed.body, ctx.now) {
         Ok(notice) => notice,
         Err(forged) => return ctx.decline(CallbackResponse { ok: false }, forged.0).await,
     };
@@ -100,7 +100,7 @@ pub async fn receive(
 }
 
 /// Stores a webhook; false when it was stored before.
-async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time) -> Result<bool, DbError> {
+async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &WebhookEvent, now: Time) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
             sql!(

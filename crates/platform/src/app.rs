@@ -1,4 +1,4 @@
-//! What a handler or a job may reach: storage, time, randomness, keys and the outside.
+//! `App`: everything that a handler or a job may use. One per node, opened from the settings at start.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::crypto::secrets::Secrets;
 use crate::crypto::tokens::Tokens;
 use crate::entropy::Entropy;
 use crate::limits::Limits;
-use crate::outside::did_supplier::{Carriers, HttpCarrier};
+use crate::mail::{Branding, MailQueue, MailSettings, Mailer};
+use crate::outside::did_supplier::{DidSupplier, HttpDidSupplier};
 use crate::outside::download::Links;
-use crate::outside::durable::make_folder;
+use crate::outside::durable::create_folder;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
-use crate::outside::mail::{MailSettings, Mailer};
 use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
+use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
 use crate::routing::cache::Snapshot;
 use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
-use crate::traffic::Traffic;
 use db::metrics::Metrics;
 use db::{Conn, Db, DbError, DbOptions, params, sql};
 use values::Time;
@@ -48,30 +48,36 @@ pub struct Inner {
     pub tokens: Tokens,
     pub passwords: Passwords,
     pub limits: Limits,
-    pub mailer: Mailer,
+    pub mail: MailQueue,
     pub payments: Payments,
-    pub carriers: Carriers,
+    pub did_supplier: DidSupplier,
     pub vies: Vies,
     pub files: Files,
     pub links: Links,
-    /// For addresses that people type in.
+    /// For URLs that users enter.
     pub fetcher: Fetcher,
-    /// Where exchange rates come from, if anywhere.
+    /// Where exchange rates are downloaded from, if configured.
     pub fx: Option<Feed>,
-    /// What sells for how much, as this node knows it.
+    /// The tariff in force.
     pub tariff: Snapshot<Tariff>,
-    /// Where calls come from, as this node knows it.
+    /// The allow-lists of trunks.
     pub addresses: Snapshot<Addresses>,
-    /// Where calls go to and whether that is up, as this node knows it.
+    /// The upstreams with their gateways and health.
     pub gateways: Snapshot<Gateways>,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
-    /// What this node has answered since it last wrote that down.
-    pub traffic: Traffic,
-    /// Rings when a job may have been enqueued.
+    /// Counts of the requests that this node answered, until they are flushed to the database.
+    pub request_stats: RequestStats,
+    /// Notified when a job may have been enqueued.
     pub jobs_waker: Arc<Notify>,
     pub switch_secret: String,
     pub bootstrap_token: String,
+}
+
+impl AsRef<MailQueue> for App {
+    fn as_ref(&self) -> &MailQueue {
+        &self.mail
+    }
 }
 
 impl Deref for App {
@@ -82,7 +88,7 @@ impl Deref for App {
     }
 }
 
-/// How long another service may take to be reached.
+/// Timeout of connecting to another service.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Member states are slow to answer VIES.
 const VIES_TIMEOUT: Duration = Duration::from_secs(20);
@@ -91,25 +97,21 @@ const VIES_TIMEOUT: Duration = Duration::from_secs(20);
 pub type StartError = Box<dyn std::error::Error + Send + Sync>;
 
 impl App {
-    /// Opens everything the service needs. The database is brought up to date first.
+    /// Opens everything the service needs, and runs pending migrations.
     pub async fn open(settings: Settings) -> Result<App, StartError> {
         let clock = Clock::chosen(settings.test_clock);
         App::open_with(settings, clock).await
     }
 
-    /// The same by another clock.
+    /// The same with a given clock.
     pub async fn open_with(settings: Settings, clock: Clock) -> Result<App, StartError> {
         let entropy = Entropy;
         let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy)
-            .map_err(|error| format!("the secrets in {} cannot be used: {error}", settings.data_dir.display()))?;
+            .map_err(|error| format!("cannot load the secrets in {}: {error}", settings.data_dir.display()))?;
         let keys = Keys::from_master(secrets.master.as_bytes());
         let db = open_database(&settings).await?;
         db.migrate().await?;
         claim_database(&db, &keys).await?;
-        let mail = match settings.mail.as_str() {
-            "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
-            url => MailSettings::Smtp { url: url.to_owned() },
-        };
         let roots = trusted_roots();
         let http = http_client(&roots)?;
         let files = open_files(&settings, &http, entropy, clock.now()).await?;
@@ -117,7 +119,7 @@ impl App {
         let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
         let payments = match (settings.payments, &settings.revolut) {
             (Provider::Revolut, Some(revolut)) => Payments::Revolut(Revolut::new(revolut, http.clone(), clock.clone())),
-            (Provider::Revolut, None) => return Err("Revolut needs its key and webhook secret".into()),
+            (Provider::Revolut, None) => return Err("Revolut needs its key and its webhook secret".into()),
             (Provider::Sandbox, _) => Payments::Sandbox(Sandbox {
                 db: db.clone(),
                 clock: clock.clone(),
@@ -132,12 +134,12 @@ impl App {
         Ok(App(Arc::new(Inner {
             public_url,
             payments,
-            carriers: open_carriers(&settings, &http),
+            did_supplier: open_did_supplier(&settings, &http),
             vies: open_vies(&settings, &http),
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
             passwords: Passwords::new(entropy, settings.password_cost),
-            mailer: Mailer::open(&mail, &settings.mail_from)?,
+            mail: open_mail(&settings, &keys, entropy)?,
             files,
             links: Links::new(keys.clone()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
@@ -147,7 +149,7 @@ impl App {
             gateways: Snapshot::default(),
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, entropy, &db),
-            traffic: Traffic::default(),
+            request_stats: RequestStats::default(),
             jobs_waker,
             switch_secret: secrets.switch,
             bootstrap_token: secrets.bootstrap,
@@ -160,22 +162,31 @@ impl App {
     }
 }
 
-/// Goes where it is told and nowhere else: neither a redirect nor a proxy of the environment leads it astray.
+/// The client for all outgoing requests. It follows no redirects and ignores proxy settings of the environment.
 fn http_client(roots: &[reqwest::Certificate]) -> reqwest::Result<reqwest::Client> {
     let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
     client.tls_certs_only(roots.iter().cloned()).connect_timeout(CONNECT_TIMEOUT).build()
 }
 
-/// Whom the system trusts; one that trusts nobody, such as a bare container, still starts.
+/// The system's trusted certificates. None at all, as in a bare container, is not an error.
 fn trusted_roots() -> Vec<reqwest::Certificate> {
     let trusted = rustls_native_certs::load_native_certs().certs;
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
 }
 
-fn open_carriers(settings: &Settings, http: &reqwest::Client) -> Carriers {
-    match &settings.carrier {
-        None => Carriers::Stock,
-        Some(carrier) => Carriers::Http(HttpCarrier { http: http.clone(), settings: carrier.clone() }),
+fn open_mail(settings: &Settings, keys: &Keys, entropy: Entropy) -> Result<MailQueue, StartError> {
+    let delivery = match settings.mail.as_str() {
+        "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
+        url => MailSettings::Smtp { url: url.to_owned() },
+    };
+    let mailer = Mailer::open(&delivery, &settings.mail_from)?;
+    Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone(), entropy })
+}
+
+fn open_did_supplier(settings: &Settings, http: &reqwest::Client) -> DidSupplier {
+    match &settings.did_supplier {
+        None => DidSupplier::Inventory,
+        Some(supplier) => DidSupplier::Http(HttpDidSupplier { http: http.clone(), settings: supplier.clone() }),
     }
 }
 
@@ -195,7 +206,7 @@ fn open_vies(settings: &Settings, http: &reqwest::Client) -> Vies {
 fn open_traces(settings: &Settings, http: &reqwest::Client, entropy: Entropy, db: &Db) -> Traces {
     match &settings.traces {
         None => Traces::off(),
-        Some(traces) => Traces::to(traces, http.clone(), entropy, db.metrics()),
+        Some(traces) => Traces::to_collector(traces, http.clone(), entropy, db.metrics()),
     }
 }
 
@@ -212,33 +223,33 @@ async fn open_files(
     })
 }
 
-/// The database named by the settings.
+/// Opens the database that the settings name.
 pub async fn open_database(settings: &Settings) -> Result<Db, StartError> {
-    make_folder(&settings.data_dir)?;
+    create_folder(&settings.data_dir)?;
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
     Ok(Db::open(&options).await?)
 }
 
-/// The first node to open a database leaves a mark of its master secret; a node with another one must not start,
-/// since it could read neither the audit chain nor anything sealed.
+/// The first node to open a database stores a fingerprint of its master secret. A node with another secret must not
+/// start: it could neither verify the audit chain nor decrypt anything.
 async fn claim_database(db: &Db, keys: &Keys) -> Result<(), StartError> {
-    let mark = keys.mac(Purpose::Fingerprint, b"master").to_vec();
-    let found = db.tx(mark.clone(), |conn, mark| Box::pin(leave_mark(conn, mark))).await?;
-    if found != mark {
-        return Err("this database belongs to an installation with another master secret; \
+    let fingerprint = keys.mac(Purpose::Fingerprint, b"master").to_vec();
+    let stored = db.tx(fingerprint.clone(), |conn, own| Box::pin(store_fingerprint(conn, own))).await?;
+    if stored != fingerprint {
+        return Err("the database was created with another master secret; \
                     give every node the same TRUNKLINE_MASTER_SECRET, or the same data folder"
             .into());
     }
     Ok(())
 }
 
-async fn leave_mark(conn: &mut Conn, mark: &[u8]) -> Result<Vec<u8>, DbError> {
+async fn store_fingerprint(conn: &mut Conn, fingerprint: &[u8]) -> Result<Vec<u8>, DbError> {
     conn.exec(
         sql!("INSERT INTO installation (id, master_mark) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"),
-        params![mark],
+        params![fingerprint],
     )
     .await?;
-    let (found,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
-    Ok(found)
+    let (stored,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
+    Ok(stored)
 }

@@ -1,13 +1,13 @@
-//! Settings: from the environment, or the same names in a TOML file; the environment wins.
+//! Settings from the environment (`TRUNKLINE_…`), or from a TOML file with the same names. The environment wins.
 //!
-//! Everything has a default, so that `trunkline serve` needs neither. Everything wrong is reported at once. A name
-//! nobody knows is refused in the file, since a misspelt setting is a setting not made; the environment belongs to
-//! others too, so there it is only pointed out.
+//! Every setting has a default, so `trunkline serve` needs none. All errors are reported together. An unknown name in
+//! the file is an error, since it is probably misspelt; in the environment it is only logged, since another program may
+//! use it. `docs/operations.md` describes each setting.
 
 mod bucket;
 mod calls;
-mod carrier;
-mod reading;
+mod did_supplier;
+mod reader;
 mod revolut;
 mod sources;
 mod tax;
@@ -23,13 +23,13 @@ use ipnet::IpNet;
 
 use crate::crypto::passwords::Cost;
 use crate::limits::{LONGEST_WINDOW, Limit, Quota};
-use crate::outside::did_supplier::HttpCarrierSettings;
+use crate::outside::did_supplier::HttpDidSupplierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
-use reading::Reading;
+use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
 use values::DocKind;
@@ -39,55 +39,57 @@ pub use zones::Zone;
 pub struct Settings {
     pub listen: SocketAddr,
     pub ops_listen: SocketAddr,
-    /// The origin in links; follows `listen` unless given.
+    /// The origin in links; derived from `listen` by default.
     pub public_url: Option<String>,
     pub data_dir: PathBuf,
     pub database_url: Option<String>,
     pub database_connections: usize,
-    /// Where files go; the data folder unless given.
+    /// The S3 bucket for files; `None` stores them in the data folder.
     pub bucket: Option<BucketSettings>,
     pub mail: String,
     pub mail_from: String,
     pub payments: Provider,
-    /// Present exactly when Revolut handles payments.
+    /// `Some` exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
     pub sandbox_callbacks: sandbox::Callbacks,
-    /// The carrier that numbers come from; without one they are our own.
-    pub carrier: Option<HttpCarrierSettings>,
-    /// Origins that a payer may be sent back to; the public one unless given.
+    /// The DID supplier's API; `None` when the operator owns its numbers.
+    pub did_supplier: Option<HttpDidSupplierSettings>,
+    /// Origins that a payer may return to after checkout; the public one by default.
     pub return_origins: Vec<String>,
-    /// Where reference exchange rates are fetched from every day; nowhere unless given.
+    /// URL of the reference exchange rates, downloaded every day; `None` turns that off.
     pub fx_url: Option<String>,
     pub cors_origins: Vec<String>,
     pub trusted_proxies: Vec<IpNet>,
     pub rate_limits: bool,
     pub quotas: Vec<(Limit, Quota)>,
-    /// What a business has to hand in to be verified.
+    /// The documents that KYB requires.
     pub kyb_required_docs: Vec<DocKind>,
     pub tax: TaxSettings,
-    /// Where trunks can be.
+    /// The zones that a trunk can be in.
     pub zones: Vec<Zone>,
     pub calls: CallSettings,
-    /// Lab mode: addresses that lead nowhere on the internet are taken too, and unencrypted ones.
+    /// Lab mode: also accepts private IP addresses and `http` URLs.
     pub allow_private_ips: bool,
     pub test_clock: bool,
-    /// Has no name, so that nobody can make passwords cheap to guess by a setting.
+    /// Not a setting, so that nobody can weaken password hashing by accident. Tests set it.
     pub password_cost: Cost,
-    /// Who collects spans, if anybody.
+    /// The OpenTelemetry collector, if there is one.
     pub traces: Option<TraceSettings>,
     pub log: LogFormat,
     /// Which events are logged, such as `info` or `trunkline=debug`.
     pub log_filter: String,
-    pub connections_at_most: usize,
-    pub requests_at_once: usize,
-    /// For how long a job may wait before the service calls itself not ready.
-    pub job_lag_at_most: Duration,
+    /// Maximum number of open client connections.
+    pub max_connections: usize,
+    /// Maximum number of requests in progress.
+    pub max_concurrent_requests: usize,
+    /// How long a due job may wait before the node reports that it is not ready.
+    pub max_job_lag: Duration,
     pub secrets: GivenSecrets,
-    /// Names in the environment that look like settings and are none.
+    /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
 }
 
-/// Secrets that were given; the others are made and kept in the data folder.
+/// Secrets from the settings; the others are generated and stored in the data folder.
 #[derive(Clone, Default)]
 pub struct GivenSecrets {
     pub master: Option<String>,
@@ -109,21 +111,21 @@ pub enum LogFormat {
     Json,
 }
 
-/// Everything that is wrong with the settings.
+/// All errors in the settings.
 #[derive(Debug)]
 pub struct ConfigError(pub Vec<String>);
 
 impl std::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the settings do not hold:")?;
-        self.0.iter().try_for_each(|fault| write!(f, "\n  {fault}"))
+        write!(f, "invalid settings:")?;
+        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
     }
 }
 
 impl std::error::Error for ConfigError {}
 
 impl Settings {
-    /// The settings of this process.
+    /// Loads the settings of this process.
     pub fn load(file: Option<&Path>) -> Result<Settings, ConfigError> {
         let environment = environment()?;
         let file = match file {
@@ -133,7 +135,7 @@ impl Settings {
         Settings::from_names(file, environment)
     }
 
-    /// Reads settings from their names; what is absent takes its default.
+    /// Parses settings by name; a missing one gets its default.
     pub fn from_names(
         file: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
@@ -141,7 +143,7 @@ impl Settings {
         let in_file: Vec<String> = file.keys().cloned().collect();
         let mut names = file;
         names.extend(environment);
-        let mut read = Reading::of(names);
+        let mut read = SettingsReader::new(names);
         let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
         let settings = Settings {
             listen: read.parsed("TRUNKLINE_LISTEN", "an IP address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
@@ -161,16 +163,16 @@ impl Settings {
             revolut: read.revolut(payments),
             sandbox_callbacks: read.parsed(
                 "TRUNKLINE_SANDBOX_CALLBACKS",
-                "on, or any of drop, duplicate, delay and reorder with commas between",
+                "on, or any of drop, duplicate, delay and reorder, separated by commas",
                 sandbox::Callbacks::default(),
             ),
-            carrier: read.carrier(),
+            did_supplier: read.did_supplier(),
             return_origins: read
                 .list("TRUNKLINE_RETURN_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
             fx_url: read.checked("TRUNKLINE_FX_URL", "an http(s) URL", is_url),
             cors_origins: read
                 .list("TRUNKLINE_CORS_ORIGINS", "http(s) origins", |text| is_origin(text).then(|| text.to_owned())),
-            trusted_proxies: read.list("TRUNKLINE_TRUSTED_PROXIES", "addresses or networks", |text| {
+            trusted_proxies: read.list("TRUNKLINE_TRUSTED_PROXIES", "IP addresses or networks", |text| {
                 text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
             }),
             rate_limits: read.switch("TRUNKLINE_RATE_LIMITS", true),
@@ -185,9 +187,9 @@ impl Settings {
             traces: read.traces(),
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
-            connections_at_most: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
-            requests_at_once: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
-            job_lag_at_most: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
+            max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
+            max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
+            max_job_lag: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
             secrets: GivenSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),
@@ -197,10 +199,10 @@ impl Settings {
             },
             unknown: Vec::new(),
         };
-        let (strangers, mut faults) = read.finish();
-        let (misspelt, unknown): (Vec<_>, Vec<_>) = strangers.into_iter().partition(|name| in_file.contains(name));
-        faults.extend(misspelt.into_iter().map(|name| format!("{name} is not a setting")));
-        if faults.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(faults)) }
+        let (unused, mut errors) = read.finish();
+        let (misspelt, unknown): (Vec<_>, Vec<_>) = unused.into_iter().partition(|name| in_file.contains(name));
+        errors.extend(misspelt.into_iter().map(|name| format!("{name} is not a setting")));
+        if errors.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(errors)) }
     }
 
     pub fn public_url(&self) -> String {
@@ -211,14 +213,14 @@ impl Settings {
         if self.return_origins.is_empty() { vec![self.public_url()] } else { self.return_origins.clone() }
     }
 
-    /// The address as a payer may be sent back to it, if its origin is one of those.
-    pub fn return_address(&self, address: &str) -> Option<String> {
-        let address = reqwest::Url::parse(address).ok()?;
-        let is_plain = address.username().is_empty() && address.password().is_none();
-        let origin = address.origin();
+    /// The URL in normal form, if a payer may return to its origin.
+    pub fn return_url(&self, url: &str) -> Option<String> {
+        let url = reqwest::Url::parse(url).ok()?;
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        let origin = url.origin();
         let origins = self.return_origins();
         let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
-        (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| address.to_string())
+        (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| url.to_string())
     }
 
     pub fn zone(&self, name: &str) -> Option<&Zone> {
@@ -231,8 +233,8 @@ impl Settings {
     }
 }
 
-impl Reading {
-    /// Nobody may move the time by which real money is taken.
+impl SettingsReader {
+    /// The test clock is for the sandbox only: time must not be moved where real money is charged.
     fn test_clock(&mut self, payments: Provider) -> bool {
         let is_on = self.switch("TRUNKLINE_TEST_CLOCK", false);
         if is_on && payments != Provider::Sandbox {
@@ -242,7 +244,7 @@ impl Reading {
     }
 
     fn kyb_required_docs(&mut self) -> Vec<DocKind> {
-        let mut kinds = self.list("TRUNKLINE_KYB_REQUIRED_DOCS", "kinds of document", |text| text.parse().ok());
+        let mut kinds = self.list("TRUNKLINE_KYB_REQUIRED_DOCS", "document kinds", |text| text.parse().ok());
         if kinds.is_empty() {
             kinds = ["company_registration", "proof_of_address", "director_id"].map(DocKind::named).into();
         }
@@ -262,7 +264,7 @@ impl Reading {
         }
     }
 
-    /// `TRUNKLINE_LIMIT_READS=600/60`: requests in a window of seconds.
+    /// `TRUNKLINE_LIMIT_READS=600/60`: 600 requests in a window of 60 seconds.
     fn quotas(&mut self) -> Vec<(Limit, Quota)> {
         let mut quotas = Vec::new();
         for limit in Limit::ALL {
@@ -278,7 +280,7 @@ impl Reading {
                 Some((requests, seconds)) => {
                     quotas.push((limit, Quota { requests, window: Duration::from_secs(seconds) }));
                 }
-                None => self.wrong(&name, "requests/seconds, such as 600/60, the window at most an hour"),
+                None => self.wrong(&name, "requests/seconds, such as 600/60, with a window of at most 3600 seconds"),
             }
         }
         quotas
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_wins_and_its_strangers_are_pointed_out() {
+    fn the_environment_wins_and_its_unknown_names_are_listed() {
         let names = |value: &str| BTreeMap::from([("TRUNKLINE_DATA_DIR".to_owned(), value.to_owned())]);
         let mut environment = names("from-environment");
         environment.insert("TRUNKLINE_SOMETHING".into(), "else".into());
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_needs_to_be_set() {
+    fn every_setting_has_a_default() {
         let settings = settings(&[]).unwrap();
         assert_eq!(settings.public_url(), "http://127.0.0.1:8080");
         assert_eq!(settings.database_url(), "sqlite://data/trunkline.db");
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_real_payments_cannot_be_moved() {
+    fn the_test_clock_needs_sandbox_payments() {
         let clock = ("TRUNKLINE_TEST_CLOCK", "on");
         assert!(settings(&[clock]).unwrap().test_clock);
         let revolut = [
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_and_no_value_repeated() {
+    fn every_error_is_reported_without_the_value() {
         let error = settings(&[
             ("TRUNKLINE_LISTEN", "nowhere"),
             ("TRUNKLINE_JWT_SECRET", "hunter2"),
@@ -361,13 +363,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_one_repeated_letter_is_weak() {
+    fn a_weak_secret_is_rejected() {
         assert!(settings(&[("TRUNKLINE_SWITCH_SECRET", &"a".repeat(64))]).is_err());
         assert!(settings(&[("TRUNKLINE_SWITCH_SECRET", "0123456789abcdef0123456789abcdef")]).is_ok());
     }
 
     #[test]
-    fn payments_and_their_callbacks_are_chosen_by_name() {
+    fn the_payment_provider_and_its_callbacks_can_be_set() {
         let chosen =
             settings(&[("TRUNKLINE_PAYMENTS", "sandbox"), ("TRUNKLINE_SANDBOX_CALLBACKS", "duplicate")]).unwrap();
         assert_eq!(chosen.sandbox_callbacks, sandbox::Callbacks { duplicate: true, ..sandbox::Callbacks::default() });
@@ -383,11 +385,11 @@ mod tests {
     }
 
     #[test]
-    fn a_payer_is_sent_back_to_known_origins_only() {
+    fn a_payer_returns_to_allowed_origins_only() {
         let names = [("TRUNKLINE_RETURN_ORIGINS", "https://shop.example,http://127.0.0.1:3000")];
         let settings = settings(&names).unwrap();
         for good in ["https://shop.example/done?x=1", "https://SHOP.example:443/", "http://127.0.0.1:3000"] {
-            assert!(settings.return_address(good).is_some(), "{good}");
+            assert!(settings.return_url(good).is_some(), "{good}");
         }
         for bad in [
             "http://shop.example/",
@@ -400,12 +402,12 @@ mod tests {
             "/done",
             "",
         ] {
-            assert_eq!(settings.return_address(bad), None, "{bad}");
+            assert_eq!(settings.return_url(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn the_documents_of_a_business_can_be_chosen() {
+    fn the_documents_for_kyb_can_be_set() {
         let kinds = |names: &[(&str, &str)]| {
             settings(names)
                 .map(|settings| settings.kyb_required_docs.iter().map(ToString::to_string).collect::<Vec<_>>())
@@ -417,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_can_be_changed() {
+    fn rate_limits_can_be_set() {
         let settings = settings(&[("TRUNKLINE_LIMIT_SIGN_IN", "3/10")]).unwrap();
         assert_eq!(settings.quotas, [(Limit::SignIn, Quota { requests: 3, window: Duration::from_secs(10) })]);
     }

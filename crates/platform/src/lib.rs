@@ -1,4 +1,5 @@
-//! What a handler or a job may reach: money, jobs, routing, mail, files and everything outside.
+//! What handlers and jobs build on: the ledger, jobs, routing, mail, files, settings and external services. See
+//! [`app`].
 
 pub mod app;
 pub mod audit;
@@ -9,9 +10,9 @@ pub mod edge;
 pub mod entropy;
 pub mod jobs;
 pub mod ledger;
-pub mod letters;
 pub mod limits;
+pub mod mail;
 pub mod outside;
+pub mod request_stats;
 pub mod routing;
 pub mod traces;
-pub mod traffic;

@@ -100,7 +100,7 @@ fn apart(settings: Settings) -> Result<Settings, StartError> {
         payments: Provider::Sandbox,
         revolut: None,
         sandbox_callbacks: sandbox::Callbacks::default(),
-        carrier: None,
+        did_supplier: None,
         fx_url: None,
         rate_limits: false,
         allow_private_ips: true,

@@ -9,7 +9,7 @@ use api::arriving::Arriving;
 use api::problem::Problem;
 use api::response::Response;
 use platform::app::App;
-use platform::edge::{Config, Gateway, Source, Whose};
+use platform::edge::{AddressOwner, Config, Gateway, Source};
 use platform::routing::cache::Versioned;
 use voice::calls;
 
@@ -25,10 +25,12 @@ pub async fn config(app: &App) -> Result<Response, Problem> {
         let (group_id, upstream_id) = (carrier.dispatcher_group_id, carrier.id);
         carrier.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
     });
-    let trunks =
-        addresses.networks().iter().map(|network| Source { cidr: network.cidr, of: Whose::TrunkId(network.trunk_id) });
+    let trunks = addresses
+        .networks()
+        .iter()
+        .map(|network| Source { cidr: network.cidr, owner: AddressOwner::TrunkId(network.trunk_id) });
     let upstreams = gateways.active().flat_map(|carrier| {
-        carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, of: Whose::UpstreamId(carrier.id) })
+        carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, owner: AddressOwner::UpstreamId(carrier.id) })
     });
     let config = Config {
         version: addresses.version() + gateways.version(),

@@ -279,7 +279,7 @@ both! {
         assert_eq!(told["data"][0]["payload"]["reason"], "insufficient funds");
         let dunned = admin.get("/admin/dunning").await.ok();
         assert_eq!(dunned["data"][0]["reasons"][0]["reason"], "failed_recharge");
-        assert_eq!(world.mails().await.pop().unwrap().subject, "Auto-recharge was switched off");
+        assert_eq!(world.mails().await.pop().unwrap().subject, "Auto-recharge is turned off");
 
         let off = json!({"enabled": false, "threshold": eur(0), "recharge_amount": eur(100)});
         put(&customer, off).await.ok();

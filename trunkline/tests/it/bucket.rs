@@ -43,8 +43,8 @@ async fn content(files: &Files, hash: &ContentHash) -> Option<Vec<u8>> {
     Some(pieces.try_collect::<Vec<_>>().await.unwrap().concat())
 }
 
-fn is_passing(error: &FilesError) -> bool {
-    matches!(error, FilesError::Bucket(error) if error.is_passing())
+fn is_temporary(error: &FilesError) -> bool {
+    matches!(error, FilesError::Bucket(error) if error.is_temporary())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,11 +61,11 @@ async fn an_unusable_bucket_is_reported_at_the_start_without_its_secret() {
         let told = format!("{error} {error:?} {settings:?}");
         assert!(told.contains(expected) && told.contains(&settings.bucket), "{told}");
         assert!(!told.contains(SECRET) && !told.contains("X-Amz"), "{told}");
-        assert!(!is_passing(&error));
+        assert!(!is_temporary(&error));
     }
     server.stop().await;
     let error = open(&right).await.1.err().unwrap();
-    assert!(is_passing(&error) && error.to_string().contains("cannot be reached"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("cannot be reached"), "{error}");
     assert!(!format!("{error} {error:?}").contains("X-Amz"), "{error:?}");
 }
 
@@ -95,7 +95,7 @@ async fn a_failing_storage_request_is_retried_a_limited_number_of_times() {
     assert_eq!(content(&files, &stored.hash).await, Some(b"hello".to_vec()));
     server.fail(100);
     let error = put(&files, "world").await.unwrap_err();
-    assert!(is_passing(&error) && error.to_string().contains("503 SlowDown"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("503 SlowDown"), "{error}");
     assert!(server.failures_left() > 90);
     assert_eq!(files_below(folder.path()).len(), 0);
 }
@@ -108,7 +108,7 @@ async fn storage_works_again_after_an_outage() {
     let before = put(&files, "before").await.unwrap();
     server.stop().await;
     for error in [put(&files, "meanwhile").await.err(), files.open_read(&before.hash).await.err()] {
-        assert!(is_passing(error.as_ref().unwrap()), "{error:?}");
+        assert!(is_temporary(error.as_ref().unwrap()), "{error:?}");
     }
     server.restart().await;
     assert_eq!(content(&files, &before.hash).await, Some(b"before".to_vec()));
@@ -143,7 +143,7 @@ async fn a_file_stored_again_during_its_deletion_is_kept() {
     let mut held = server.hold(Method::DELETE);
     let removing = tokio::spawn({
         let files = files.clone();
-        async move { files.remove_untouched(&hash, cutoff).await }
+        async move { files.delete_older(&hash, cutoff).await }
     });
     held.arrived().await;
     // The file is stored again; the store then checks that it was not deleted.
@@ -172,7 +172,7 @@ async fn storing_a_file_waits_for_its_deletion_to_finish() {
     std::fs::create_dir_all(&removing).unwrap();
     std::fs::write(removing.join("somebody"), "").unwrap();
     let error = put(&files, "hello").await.unwrap_err();
-    assert!(is_passing(&error) && error.to_string().contains("being removed"), "{error}");
+    assert!(is_temporary(&error) && error.to_string().contains("being deleted"), "{error}");
     // The process that left the deletion mark is dead.
     age(&removing);
     put(&files, "hello").await.unwrap();

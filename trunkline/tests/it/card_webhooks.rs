@@ -149,7 +149,7 @@ both! {
         let heard = merchant.heard();
         assert_eq!(heard.len(), 4, "two were refused and came again");
         for Heard { headers, body, at } in &heard {
-            let notice = world.node.app.payments.read_callback(headers, body, *at).unwrap();
+            let notice = world.node.app.payments.verify_webhook(headers, body, *at).unwrap();
             assert!(opened.ends_with(&notice.order_id));
         }
         let bodies = |heard: &[Heard]| {

@@ -147,9 +147,9 @@ fn every_mail_template_can_be_previewed() {
     let preview = ["mail", "preview", "--out", out.to_str().unwrap()];
     let printed = succeeded(&trunkline("sqlite:///nowhere/at/all.db", folder.path(), &preview, ""));
 
-    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/mail/en");
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/platform/mail/en");
     let mut expected: BTreeSet<_> = files_in(&templates);
-    for shared in ["letter.html", "letter.txt", "parts.html", "parts.txt", "papers.txt"] {
+    for shared in ["message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt"] {
         expected.remove(shared);
     }
     let index = std::fs::read_to_string(out.join("index.html")).unwrap();
@@ -212,5 +212,5 @@ fn other_environment_variables_need_not_be_utf8() {
             .unwrap()
     };
     succeeded(&run("SOMEBODY"));
-    assert!(refused(&run("TRUNKLINE_MAIL")).contains("TRUNKLINE_MAIL must be text in UTF-8"));
+    assert!(refused(&run("TRUNKLINE_MAIL")).contains("TRUNKLINE_MAIL must be UTF-8"));
 }

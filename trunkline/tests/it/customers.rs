@@ -188,7 +188,7 @@ both! {
         let mails = scene.world.mails().await;
         let subjects: Vec<&str> =
             mails.iter().filter(|mail| mail.to == "cora@customer.example").map(|mail| mail.subject.as_str()).collect();
-        assert_eq!(subjects, ["Your account is suspended", "Your account is active again"]);
+        assert_eq!(subjects, ["Your account has been suspended", "Your account is active again"]);
         let log = admin.get(&format!("/admin/audit-log?account_id={}&action=customer.update", cora.account_id)).await.ok();
         let moves: Vec<&str> = log["rows"].as_array().unwrap().iter().filter_map(|row| row["meta"].as_str()).collect();
         assert!(moves[0].contains(r#""to":"approved""#) && moves.last().unwrap().contains(r#""to":"suspended""#), "{log}");

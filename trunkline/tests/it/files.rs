@@ -132,7 +132,7 @@ mod every {
         async fn an_upload_that_breaks_off_leaves_nothing_behind(shelf) {
             let broken = body(&["hello "]).chain(stream::iter([Err(io::Error::other("the line went dead"))]));
             let error = shelf.files.put(broken, 100).await.unwrap_err();
-            assert!(matches!(error, FilesError::BrokenOff(_)), "{error}");
+            assert!(matches!(error, FilesError::Incomplete(_)), "{error}");
             assert_eq!(shelf.names(), Vec::<String>::new());
         }
 
@@ -150,7 +150,7 @@ mod every {
             }
             assert!(!shelf.files.exists(&stored.hash).await.unwrap());
             assert!(shelf.files.open_read(&stored.hash).await.unwrap().is_none());
-            assert!(!shelf.files.remove_untouched(&stored.hash, Clock::system().now()).await.unwrap());
+            assert!(!shelf.files.delete_older(&stored.hash, Clock::system().now()).await.unwrap());
             assert_eq!(shelf.files.put(body(&["hello"]), 10).await.unwrap(), stored);
             assert_eq!(shelf.content(&stored.hash).await, Some((5, b"hello".to_vec())));
         }
@@ -178,7 +178,7 @@ mod every {
             hashes.retain(|hash| *hash != young);
             let mut seen: Vec<ContentHash> = Vec::new();
             loop {
-                let batch = files.untouched_since(cutoff, seen.last().copied(), 2).await.unwrap();
+                let batch = files.list_older(cutoff, seen.last().copied(), 2).await.unwrap();
                 assert!(batch.len() <= 2);
                 if batch.is_empty() {
                     break;
@@ -186,9 +186,9 @@ mod every {
                 seen.extend(batch);
             }
             assert_eq!(seen, hashes);
-            assert!(!files.remove_untouched(&young, cutoff).await.unwrap());
-            assert!(files.remove_untouched(&hashes[0], cutoff).await.unwrap());
-            assert!(!files.remove_untouched(&hashes[0], cutoff).await.unwrap());
+            assert!(!files.delete_older(&young, cutoff).await.unwrap());
+            assert!(files.delete_older(&hashes[0], cutoff).await.unwrap());
+            assert!(!files.delete_older(&hashes[0], cutoff).await.unwrap());
             assert!(files.exists(&young).await.unwrap() && !files.exists(&hashes[0]).await.unwrap());
             assert_eq!(shelf.names().len(), 4, "{:?}", shelf.names());
         }

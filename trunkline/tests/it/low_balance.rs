@@ -46,7 +46,7 @@ both! {
         world.use_up(&customer.account_id, 1000).await;
         assert_eq!(alert_codes(&customer).await, ["balance.low"]);
         let mail = world.mails().await.pop().unwrap();
-        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("c@example.com", "Your balance is low: 33.30 EUR"));
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("c@example.com", "Low balance: 33.30 EUR"));
 
         let page = customer.get("/notifications").await.ok();
         let low = &page["data"][0];
@@ -78,7 +78,7 @@ both! {
         notify_at(&customer, false, 20).await;
         world.use_up(&customer.account_id, 10_000).await;
         assert_eq!(alert_codes(&customer).await, ["balance.exhausted"]);
-        assert_eq!(world.mails().await.pop().unwrap().subject, "Your balance is used up");
+        assert_eq!(world.mails().await.pop().unwrap().subject, "Your balance has run out");
         assert_eq!(admin.get("/admin/dunning").await.ok()["data"], json!([]));
 
         world.use_up(&customer.account_id, 150).await;

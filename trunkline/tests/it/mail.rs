@@ -1,4 +1,4 @@
-//! Mail delivery to the outbox folder and to a real mail server.
+//! Mail delivery, to a folder and to a real mail server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use platform::outside::mail::{Letter, MailSettings, Mailer};
+use platform::mail::{MailSettings, Mailer, Message};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,8 +16,8 @@ use values::Time;
 const FROM: &str = "Trunkline <noreply@trunkline.example>";
 const AT: Time = Time::from_millis(1_767_225_600_000);
 
-fn letter(to: &str) -> Letter {
-    Letter {
+fn message(to: &str) -> Message {
+    Message {
         id: Uuid::from_u128(0x0198_0000_0000_7000_8000_0000_0000_0001),
         to: to.to_owned(),
         subject: "Ihr Guthaben läuft ab\r\nBcc: thief@example.com".to_owned(),
@@ -43,8 +43,8 @@ print(json.dumps({'headers': {k.lower(): str(v) for k, v in m.items()},
     serde_json::from_slice(&output.stdout).expect("the message can be parsed")
 }
 
-fn assert_is_the_letter(message: &Path) {
-    let read = read_by_python(message);
+fn assert_is_the_message(file: &Path) {
+    let read = read_by_python(file);
     let headers = &read["headers"];
     assert_eq!(headers["from"], FROM);
     assert_eq!(headers["to"], "anna@example.com");
@@ -54,7 +54,7 @@ fn assert_is_the_letter(message: &Path) {
     assert_eq!(headers.get("bcc"), None);
     // The reader's program shows the last kind it knows.
     assert_eq!(read["kinds"], serde_json::json!(["text/plain", "text/html"]));
-    for (body, written) in [(0, letter("").text), (1, letter("").html)] {
+    for (body, written) in [(0, message("").text), (1, message("").html)] {
         // A part ends with a line break of its own.
         let body = read["bodies"][body].as_str().unwrap().replace("\r\n", "\n");
         assert_eq!(body.trim_end(), written.trim_end());
@@ -69,16 +69,16 @@ fn only_file_in(folder: &Path) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn a_mail_delivered_twice_to_the_outbox_is_one_file() {
+async fn a_message_delivered_twice_to_the_outbox_is_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let outbox = folder.path().join("outbox");
     let mailer = Mailer::open(&MailSettings::File { outbox: outbox.clone() }, FROM).unwrap();
-    mailer.deliver(&letter("anna@example.com"), AT).await.unwrap();
-    mailer.deliver(&letter("anna@example.com"), AT).await.unwrap();
+    mailer.deliver(&message("anna@example.com"), AT).await.unwrap();
+    mailer.deliver(&message("anna@example.com"), AT).await.unwrap();
 
     let file = only_file_in(&outbox);
     assert_eq!(file.file_name().unwrap(), "01980000-0000-7000-8000-000000000001.eml");
-    assert_is_the_letter(&file);
+    assert_is_the_message(&file);
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_missing_outbox_is_a_temporary_error() {
     let outbox = folder.path().join("outbox");
     let mailer = Mailer::open(&MailSettings::File { outbox: outbox.clone() }, FROM).unwrap();
     fs::remove_dir(&outbox).unwrap();
-    let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
+    let error = mailer.deliver(&message("anna@example.com"), AT).await.unwrap_err();
     assert!(!error.is_permanent(), "{error}");
 }
 
@@ -149,11 +149,11 @@ async fn unused_port() -> u16 {
 }
 
 #[tokio::test]
-async fn a_mail_arrives_at_the_mail_server_unchanged() {
+async fn a_message_arrives_at_a_mail_server_unchanged() {
     let server = MailServer::start().await;
-    server.mailer().deliver(&letter("anna@example.com"), AT).await.unwrap();
+    server.mailer().deliver(&message("anna@example.com"), AT).await.unwrap();
     let message = only_file_in(&server.folder.path().join("mail/new"));
-    assert_is_the_letter(&message);
+    assert_is_the_message(&message);
     let read = read_by_python(&message);
     assert_eq!(read["headers"]["x-mailfrom"], "noreply@trunkline.example");
     assert_eq!(read["headers"]["x-rcptto"], "anna@example.com");
@@ -162,11 +162,11 @@ async fn a_mail_arrives_at_the_mail_server_unchanged() {
 #[tokio::test]
 async fn a_refusal_is_permanent_or_temporary_by_its_smtp_code() {
     let server = MailServer::start().await;
-    let gone = server.mailer().deliver(&letter("gone@example.com"), AT).await.unwrap_err();
+    let gone = server.mailer().deliver(&message("gone@example.com"), AT).await.unwrap_err();
     assert!(gone.is_permanent() && gone.to_string().contains("no such mailbox"), "{gone}");
-    let busy = server.mailer().deliver(&letter("busy@example.com"), AT).await.unwrap_err();
+    let busy = server.mailer().deliver(&message("busy@example.com"), AT).await.unwrap_err();
     assert!(!busy.is_permanent() && busy.to_string().contains("try again later"), "{busy}");
-    let unspeakable = server.mailer().deliver(&letter("jürgen@example.com"), AT).await.unwrap_err();
+    let unspeakable = server.mailer().deliver(&message("jürgen@example.com"), AT).await.unwrap_err();
     assert!(unspeakable.is_permanent(), "the server takes ASCII addresses only: {unspeakable}");
 }
 
@@ -174,14 +174,14 @@ async fn a_refusal_is_permanent_or_temporary_by_its_smtp_code() {
 async fn nothing_is_sent_without_tls_when_tls_is_required() {
     let server = MailServer::start().await;
     let mailer = smtp(format!("smtp://127.0.0.1:{}?tls=required", server.port));
-    let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
+    let error = mailer.deliver(&message("anna@example.com"), AT).await.unwrap_err();
     assert!(!error.is_permanent() && error.to_string().contains("encrypted"), "{error}");
 }
 
 #[tokio::test]
 async fn an_unreachable_mail_server_is_a_temporary_error() {
     let mailer = smtp(format!("smtp://127.0.0.1:{}", unused_port().await));
-    let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
+    let error = mailer.deliver(&message("anna@example.com"), AT).await.unwrap_err();
     assert!(!error.is_permanent() && error.to_string().contains("cannot be reached"), "{error}");
 }
 
@@ -202,7 +202,7 @@ async fn a_refused_smtp_sign_in_is_temporary_and_hides_the_password() {
     });
 
     let mailer = smtp(format!("smtp://me:hunter%202@127.0.0.1:{port}"));
-    let error = mailer.deliver(&letter("anna@example.com"), AT).await.unwrap_err();
+    let error = mailer.deliver(&message("anna@example.com"), AT).await.unwrap_err();
     let sign_in = server.await.unwrap();
     let secret = sign_in.strip_prefix("AUTH PLAIN ").unwrap();
     assert_eq!(data_encoding::BASE64.decode(secret.as_bytes()).unwrap(), b"\0me\0hunter 2");

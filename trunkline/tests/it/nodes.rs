@@ -171,7 +171,7 @@ both! {
         let refused = process::run(db, folder.path(), &settings, &["serve"]);
         assert!(!refused.status.success());
         let words = String::from_utf8(refused.stderr).unwrap();
-        assert!(words.contains("belongs to an installation with another master secret"), "{words}");
+        assert!(words.contains("was created with another master secret"), "{words}");
         assert!(words.contains("TRUNKLINE_MASTER_SECRET") && !words.contains("another-master-secret-"), "{words}");
     }
 }

@@ -81,7 +81,7 @@ both! {
             .post("/signup", json!({"email": "petra@prospect.example", "company": "X", "expected_volume": "much"})).await;
         assert!(third.expect(202)["signup_id"].as_str().unwrap().starts_with("acc_"));
         let subjects: Vec<String> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
-        assert_eq!(subjects.iter().filter(|subject| *subject == "You have an account already").count(), 2);
+        assert_eq!(subjects.iter().filter(|subject| *subject == "You already have an account").count(), 2);
         // The account belongs to the first signup.
         let petra = world.sign_in("petra@prospect.example").await;
         assert_eq!(petra.get("/me/account").await.ok()["legal_name"], "Prospect BV");

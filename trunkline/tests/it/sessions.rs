@@ -39,7 +39,7 @@ both! {
         first.get("/me").await.problem(401, "auth.token_invalid");
         let mails = world.mails().await;
         assert_eq!(mails.len(), 1);
-        assert!(mails[0].to.contains(ADMIN_EMAIL) && mails[0].subject.contains("ended one of your sessions"));
+        assert!(mails[0].to.contains(ADMIN_EMAIL) && mails[0].subject.contains("signed you out of a session"));
 
         // A forgotten password.
         let code = app.fresh(&world).await;

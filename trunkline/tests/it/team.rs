@@ -111,7 +111,7 @@ both! {
         cora.get("/me").await.problem(401, "auth.token_invalid");
         world.sign_in("cora@customer.example").await;
         let mail = world.mails().await.pop().unwrap();
-        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "Your second factor was reset"));
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "Your two-factor authentication was reset"));
         let log = admin.get(&format!("/admin/audit-log?action=two_factor.reset&account_id={}", cora.account_id)).await.ok();
         assert_eq!((&log["rows"][0]["user_id"], &log["rows"][0]["outcome"]), (&json!(admin.user_id), &json!("success")));
         world.end().await;
@@ -128,7 +128,7 @@ both! {
         assert_eq!(admin.post(&reset, json!({})).await.ok()["has_second_factor"], false);
         sam.get("/me").await.problem(401, "auth.token_invalid");
         world.sign_in("sam@carrier.example").await;
-        assert_eq!(world.mails().await.pop().unwrap().subject, "Your second factor was reset");
+        assert_eq!(world.mails().await.pop().unwrap().subject, "Your two-factor authentication was reset");
         let own = format!("/admin/users/{}/2fa-reset", admin.user_id);
         admin.post(&own, json!({})).await.problem(403, "auth.forbidden");
         world.end().await;

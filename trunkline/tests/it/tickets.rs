@@ -58,7 +58,7 @@ both! {
         assert_eq!(notification_codes(&cora).await, ["ticket.reply"]);
         let mails = world.mails().await;
         let [mail] = &mails[..] else { panic!("{mails:?}") };
-        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "We answered your ticket"));
+        assert_eq!((mail.to.as_str(), mail.subject.as_str()), ("cora@customer.example", "New reply to your support ticket"));
         assert!(mail.html.contains("&#60;b&#62;looking") && mail.text.contains("Calls to Belgium fail"));
         world.end().await;
     }

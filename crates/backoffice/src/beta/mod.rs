@@ -21,7 +21,7 @@ use identity::balance::CURRENCY;
 use identity::onboarding::{self, AccountStatus, Event, OnboardingAccount, apply_event};
 use identity::{compliance, sessions, users};
 use platform::ledger;
-use platform::letters::{self, Addressee, Moment, SignupApproved, SignupDeclined};
+use platform::mail::{self, ReadableTime, Recipient, SignupApproved, SignupDeclined};
 use types::{
     AdminBetaAccount, AdminBetaActionRequest, AdminBetaDetail, AdminBetaKybIntake, AdminBetaListItem,
     AdminBetaPaymentMethod, AdminBetaStatsResponse, AdminBetaTrafficProfile,
@@ -111,9 +111,9 @@ pub async fn approve(
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let user = users::find_by_email(tx, &account.contact_email).await?.ok_or_else(Problem::not_found)?;
             let link = sessions::issue_magic_link(tx, &app, user.id, now).await?;
-            let (link, expires_at) = (link.url, Moment(link.expires_at));
+            let (link, expires_at) = (link.url, ReadableTime(link.expires_at));
             let mail = SignupApproved { link, expires_at, note: note_of(request) };
-            letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+            mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
             // Auto-recharge is possible from now on.
             ledger::tell(tx, app.entropy, *id, CURRENCY, now).await?;
             Ok(Json(view(tx, *id).await?))
@@ -132,8 +132,8 @@ pub async fn decline(
         Box::pin(async move {
             let account = decide(tx, *id, Event::Declined, request).await?;
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let to = Addressee::new(&account.contact_email, &account.contact_name);
-            letters::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
+            let to = Recipient::new(&account.contact_email, &account.contact_name);
+            mail::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })

@@ -28,7 +28,7 @@ use identity::balance::CURRENCY;
 use identity::notifications::{AccountReinstated, AccountSuspended, notify};
 use identity::onboarding::{self, Event};
 use platform::ledger;
-use platform::letters::{self, Addressee};
+use platform::mail::{self, Recipient};
 use store::{CustomerFilter, CustomerRow, CustomerWithSpend, SpendDays};
 use types::{AdminCustomer, AdminCustomerUpdate};
 use values::{AccountId, Change, Money, Text, Time};
@@ -153,14 +153,14 @@ async fn set_status(
     onboarding::apply_event(tx, id, event, now).await?;
     onboarding::set_suspension_reason(tx, id, reason).await?;
     let contact = accounts::contact(tx, id).await?.ok_or_else(Problem::not_found)?;
-    let to = Addressee::new(&contact.contact_email, &contact.contact_name);
+    let to = Recipient::new(&contact.contact_email, &contact.contact_name);
     let reason = reason.map(str::to_owned);
     if event == Event::Suspended {
         notify(tx, app.entropy, id, &AccountSuspended { reason: reason.clone() }, now).await?;
-        letters::send(tx, &app, &to, &letters::AccountSuspended { note: reason }, now).await?;
+        mail::send(tx, &app, &to, &mail::AccountSuspended { note: reason }, now).await?;
     } else {
         notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
-        letters::send(tx, &app, &to, &letters::AccountReinstated {}, now).await?;
+        mail::send(tx, &app, &to, &mail::AccountReinstated {}, now).await?;
         // The balance may have fallen meanwhile, and auto-recharge is possible again.
         ledger::tell(tx, app.entropy, id, CURRENCY, now).await?;
     }

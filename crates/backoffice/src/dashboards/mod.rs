@@ -32,12 +32,12 @@ const AUDIT_BATCH: i64 = 20_000;
 
 /// Adds this node's counters to the database, and counts new audit rows. On failure the counters are kept.
 pub async fn flush_traffic(app: &App) -> Result<(), DbError> {
-    let counts = app.traffic.take();
+    let counts = app.request_stats.drain();
     if !counts.is_empty() {
         let work = (counts.clone(), app.clock.now());
         let written = app.db.tx(work, |conn, (counts, now)| Box::pin(store::add(conn, counts, *now))).await;
         if let Err(error) = written {
-            app.traffic.give_back(counts);
+            app.request_stats.restore(counts);
             return Err(error);
         }
     }

@@ -12,7 +12,7 @@ use api::answer::Report;
 use api::context::ReadCtx;
 use api::input::Query;
 use api::problem::Problem;
-use platform::traffic::{Count, Step};
+use platform::request_stats::{Count, LatencyBucket};
 use values::{Time, UnixMillis};
 
 /// Entries of a list in the response.
@@ -113,7 +113,7 @@ fn percentiles(counts: &[Named]) -> Option<Latency> {
             seen >= rank
         })
     };
-    let millis = |percent| within(percent).map(|(step, _)| Step(*step).millis());
+    let millis = |percent| within(percent).map(|(step, _)| LatencyBucket(*step).millis());
     Some(Latency { p50: millis(50)?, p95: millis(95)?, p99: millis(99)? })
 }
 
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_ranks_among_all_responses() {
-        let step = |millis| Step::of(Duration::from_millis(millis)).0.to_string();
+        let step = |millis| LatencyBucket::of(Duration::from_millis(millis)).0.to_string();
         let counts = [(step(900), 1), (step(2), 94), (step(40), 5)].map(|(name, count)| Named { name, count });
         let latency = percentiles(&counts).unwrap();
         assert!((latency.p50 - 2.0).abs() < 0.15, "{}", latency.p50);

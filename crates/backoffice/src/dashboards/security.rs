@@ -12,7 +12,7 @@ use super::{flush_traffic, window_start};
 use api::answer::Report;
 use api::context::ReadCtx;
 use api::problem::Problem;
-use platform::traffic::Count;
+use platform::request_stats::Count;
 use values::{Time, UnixMillis};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use db::{Conn, DbError, params, row, sql};
-use platform::traffic::{Count, Counts};
+use platform::request_stats::{Count, Counts};
 use values::{AccountId, Email, Time, UserId, text_enum};
 
 text_enum! {

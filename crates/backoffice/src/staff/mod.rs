@@ -19,7 +19,7 @@ use api::problem::Problem;
 use db::Conn;
 use identity::users::{self, NewUser};
 use identity::{sessions, two_factor};
-use platform::letters::{self, Addressee, Moment, SecondFactorReset, StaffInvited};
+use platform::mail::{self, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
@@ -124,8 +124,8 @@ async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<Ad
     ctx.note("user", user.id.to_string());
     ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     let link = sessions::issue_magic_link(tx, &ctx.app, user.id, now).await?;
-    let mail = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
-    letters::send(tx, &ctx.app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+    let mail = StaffInvited { link: link.url, expires_at: ReadableTime(link.expires_at) };
+    mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
     Ok(Created(member(tx, user.id).await?.into()))
 }
 
@@ -193,8 +193,8 @@ pub async fn reset_second_factor(
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::delete(tx, *id).await?;
             sessions::end_all_sessions(tx, *id, now).await?;
-            let to = Addressee::new(&before.email, &before.name);
-            letters::send(tx, &app, &to, &SecondFactorReset { at: Moment(now) }, now).await?;
+            let to = Recipient::new(&before.email, &before.name);
+            mail::send(tx, &app, &to, &SecondFactorReset { at: ReadableTime(now) }, now).await?;
             Ok(Json(find_user(tx, *id).await?.into()))
         })
     })

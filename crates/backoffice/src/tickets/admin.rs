@@ -15,7 +15,7 @@ use api::problem::Problem;
 use db::Conn;
 use identity::notifications::{TicketReply, notify};
 use identity::users;
-use platform::letters::{self, Addressee};
+use platform::mail::{self, Recipient};
 use values::{AccountId, Change};
 
 #[derive(Deserialize, JsonSchema)]
@@ -115,9 +115,9 @@ pub async fn admin_reply(
             let notification = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
             notify(tx, app.entropy, ticket.account_id, &notification, now).await?;
             if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
-                let to = Addressee::new(&author.email, &author.name);
-                let reply = letters::TicketReply { subject, body: message.body.to_string() };
-                letters::send(tx, &app, &to, &reply, now).await?;
+                let to = Recipient::new(&author.email, &author.name);
+                let reply = mail::TicketReply { subject, body: message.body.to_string() };
+                mail::send(tx, &app, &to, &reply, now).await?;
             }
             Ok(Created(view(tx, ticket).await?))
         })

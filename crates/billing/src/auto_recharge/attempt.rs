@@ -17,7 +17,7 @@ use identity::{accounts, onboarding};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
 use platform::ledger;
-use platform::letters::{self, Addressee};
+use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
 pub const ATTEMPT: Kind = Kind::new("recharge.attempt");
@@ -125,8 +125,8 @@ async fn record_decline(
     let notification = RechargeFailed { payment_method_id, amount, reason, disabled };
     notify(conn, app.entropy, account, &notification, now).await?;
     if disabled && let Some(contact) = accounts::contact(conn, account).await? {
-        let to = Addressee::new(&contact.contact_email, &contact.contact_name);
-        letters::send(conn, app, &to, &letters::RechargeOff { amount }, now).await?;
+        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
+        mail::send(conn, app, &to, &mail::RechargeOff { amount }, now).await?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use identity::notifications::{BalanceExhausted, BalanceLow, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::ledger::{self, LedgerError, Moved};
-use platform::letters::{self, Addressee};
+use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
 /// Daily: as days leave the 30-day spend, low balances may stop being low.
@@ -114,7 +114,7 @@ async fn alert_low(
     notify(conn, app.entropy, account, &notification, now).await?;
     if let Some(to) = addressee(conn, account).await? {
         let (balance, threshold) = (to_cents(balance), to_cents(threshold));
-        letters::send(conn, app, &to, &letters::BalanceLow { balance, threshold, threshold_pct }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceLow { balance, threshold, threshold_pct }, now).await?;
     }
     Ok(())
 }
@@ -129,14 +129,14 @@ async fn alert_exhausted(
     let (balance, minimum) = (money(state.balance), money(state.minimum));
     notify(conn, app.entropy, account, &BalanceExhausted { balance: balance.into(), minimum }, now).await?;
     if let Some(to) = addressee(conn, account).await? {
-        letters::send(conn, app, &to, &letters::BalanceExhausted { balance: to_cents(balance) }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceExhausted { balance: to_cents(balance) }, now).await?;
     }
     Ok(())
 }
 
-async fn addressee(conn: &mut Conn, account: AccountId) -> Result<Option<Addressee>, DbError> {
+async fn addressee(conn: &mut Conn, account: AccountId) -> Result<Option<Recipient>, DbError> {
     let contact = accounts::contact(conn, account).await?;
-    Ok(contact.map(|contact| Addressee::new(&contact.contact_email, &contact.contact_name)))
+    Ok(contact.map(|contact| Recipient::new(&contact.contact_email, &contact.contact_name)))
 }
 
 fn money(nanos: i64) -> Money {

@@ -102,7 +102,7 @@ pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     let row = store::find(&mut reader, intake).await?;
     check_upload(&mut reader, account, &document, row).await?;
     drop(reader);
-    upload.file.keep().await?;
+    upload.file.store().await?;
     ctx.note("intake", intake.to_string());
     ctx.note("document", document.id.to_string());
     ctx.commit((account, document, show), |tx, (account, document, show)| {

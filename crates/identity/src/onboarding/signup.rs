@@ -9,7 +9,7 @@ use api::answer::Accepted;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::letters::{self, Addressee, KnownAddress, SignupReceived, Welcome};
+use platform::mail::{self, AccountExists, Recipient, SignupReceived, Welcome};
 use values::{AccountId, Country, E164, Email, Role, Text, UserId};
 
 /// A signup, with or without a password.
@@ -102,7 +102,7 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     if !users::insert_if_new(tx, &user, ctx.now).await? {
         accounts::delete_new(tx, signup.id).await?;
         // The name in the request may not be the owner's.
-        letters::send(tx, &ctx.app, &Addressee::nameless(&signup.email), &KnownAddress {}, ctx.now).await?;
+        mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}, ctx.now).await?;
         return Ok(());
     }
     let state = AccountState {
@@ -114,10 +114,10 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     let onboarding = NewOnboarding { state, is_carrier: false, expected_volume };
     store::insert(tx, signup.id, &onboarding, ctx.now).await?;
     ctx.concerns(signup.id, user.id, &user.roles);
-    let to = Addressee::new(&user.email, &user.name);
+    let to = Recipient::new(&user.email, &user.name);
     match user.password_hash {
-        Some(_) => letters::send(tx, &ctx.app, &to, &Welcome {}, ctx.now).await?,
-        None => letters::send(tx, &ctx.app, &to, &SignupReceived {}, ctx.now).await?,
+        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}, ctx.now).await?,
+        None => mail::send(tx, &ctx.app, &to, &SignupReceived {}, ctx.now).await?,
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use db::{Conn, DbError};
 use platform::app::App;
 use platform::crypto::keys::Purpose;
 use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
-use platform::letters::{self, Addressee, Moment, ResetPassword};
+use platform::mail::{self, ReadableTime, Recipient, ResetPassword};
 use values::{Email, Time};
 
 pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
@@ -24,13 +24,13 @@ pub async fn enqueue_encrypted(
     email: &Email,
     now: Time,
 ) -> Result<(), DbError> {
-    let sealed = BASE64.encode(&app.keys.seal(Purpose::Letter, email.as_str().as_bytes()));
+    let sealed = BASE64.encode(&app.keys.seal(Purpose::Mail, email.as_str().as_bytes()));
     enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind, payload: json!({"sealed": sealed}), run_at: now }).await
 }
 
 fn decrypt(app: &App, payload: &Value) -> Option<Email> {
     let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
-    String::from_utf8(app.keys.open(Purpose::Letter, &sealed)?).ok()?.parse().ok()
+    String::from_utf8(app.keys.open(Purpose::Mail, &sealed)?).ok()?.parse().ok()
 }
 
 /// Creates the reset link and sends its mail, if the address belongs to an active user.
@@ -46,8 +46,8 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
                 let expires_at = now.plus(RESET_LINK_LIFETIME);
                 store::insert_link(conn, &issue::hash(&token), LinkPurpose::Reset, user.id, expires_at).await?;
                 let link = links::link(app, "reset-password", &token);
-                let mail = ResetPassword { link, expires_at: Moment(expires_at) };
-                letters::send(conn, app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+                let mail = ResetPassword { link, expires_at: ReadableTime(expires_at) };
+                mail::send(conn, app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
             }
             context.finish_in(conn).await
         })

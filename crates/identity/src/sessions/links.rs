@@ -18,8 +18,8 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::crypto::tokens::ACCESS_LIFETIME;
-use platform::letters::{self, Addressee, Moment, PasswordChanged};
 use platform::limits::{Limit, Subject};
+use platform::mail::{self, PasswordChanged, ReadableTime, Recipient};
 use values::{Time, UserId};
 
 /// The response does not tell whether the address is known; a job looks it up later.
@@ -58,8 +58,8 @@ pub async fn reset_password(
             store::end_all_sessions(tx, user.id, now).await?;
             // Clears the lockout for this network only; from other networks guessing stays slow.
             store::clear_failures(tx, lockout_key(&user.email, ctx.ip)).await?;
-            let mail = PasswordChanged { at: Moment(now), ip: ctx.ip };
-            letters::send(tx, &ctx.app, &Addressee::new(&user.email, &user.name), &mail, now).await?;
+            let mail = PasswordChanged { at: ReadableTime(now), ip: ctx.ip };
+            mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
             Ok(NoContent)
         })
     })

@@ -9,7 +9,7 @@ use api::answer::{Json, NoContent};
 use api::context::{Committed, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::letters::{self, Addressee, Moment, SessionEnded};
+use platform::mail::{self, ReadableTime, Recipient, SessionEnded};
 
 pub async fn refresh(
     ctx: RequestCtx,
@@ -55,8 +55,8 @@ async fn end_stolen_session(ctx: &RequestCtx, token: RefreshToken) -> Result<(),
                 let has_ended = store::end_session(conn, token.session_id, ctx.now).await?;
                 store::revoke_access_of_session(conn, token.session_id, ctx.now).await?;
                 if has_ended {
-                    let mail = SessionEnded { at: Moment(ctx.now), ip: ctx.ip };
-                    letters::send(conn, &ctx.app, &Addressee::new(&user.email, &user.name), &mail, ctx.now).await?;
+                    let mail = SessionEnded { at: ReadableTime(ctx.now), ip: ctx.ip };
+                    mail::send(conn, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, ctx.now).await?;
                     ctx.record(conn, "session.token_reuse").await?;
                 }
                 Ok::<_, Problem>(())

@@ -16,7 +16,7 @@ use api::input::{Body, sha256};
 use api::problem::Problem;
 use platform::crypto::tokens::{CHALLENGE_LIFETIME, ChallengeAudience, ChallengeClaims, TokenError};
 use platform::limits::{self, Limit, Subject};
-use platform::traffic::Count;
+use platform::request_stats::Count;
 use values::{Email, UserId};
 
 pub async fn sign_in(
@@ -61,7 +61,7 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
     match user.filter(|user| is_correct && user.is_active && !is_locked) {
         Some(user) => Ok(user),
         None => {
-            ctx.app.traffic.count(Count::FailedSignIn, ctx.ip.to_string());
+            ctx.app.request_stats.count(Count::FailedSignIn, ctx.ip.to_string());
             if limits_on && !is_locked {
                 record_failure(ctx, pair, user_id).await?;
             }

@@ -73,7 +73,7 @@ async fn order(ctx: RequestCtx, wanted: Wanted) -> Result<Committed<Created<Numb
 }
 
 async fn ask_carrier(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Activation, Problem> {
-    ctx.app.carriers.activate(&order.e164, order.id.uuid()).await.map_err(|error| {
+    ctx.app.did_supplier.activate(&order.e164, order.id.uuid()).await.map_err(|error| {
         tracing::warn!(%error, request_id = ctx.request_id, "the carrier of a number does not answer");
         Problem::upstream_unavailable(
             "The carrier does not answer. The order goes on by itself; ask again with the same Idempotency-Key.",

@@ -39,7 +39,7 @@ pub async fn go_on(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem
         let input = (app.clone(), order.id, now);
         return app.db.tx(input, |conn, (app, id, now)| Box::pin(give_up(conn, app, *id, *now))).await;
     }
-    match app.carriers.activate(&order.e164, order.id.uuid()).await {
+    match app.did_supplier.activate(&order.e164, order.id.uuid()).await {
         Ok(activation) => {
             let input = (app.clone(), order.id, activation, now);
             let settled =

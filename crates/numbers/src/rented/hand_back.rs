@@ -11,7 +11,7 @@ use crate::inventory::{self, StockId};
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind, NewJob};
-use platform::outside::did_supplier::Carriers;
+use platform::outside::did_supplier::DidSupplier;
 use values::{E164, Time};
 
 /// Some days.
@@ -33,7 +33,7 @@ pub async fn hand_back(
     order_id: Uuid,
     now: Time,
 ) -> Result<(), DbError> {
-    if matches!(app.carriers, Carriers::Stock) {
+    if matches!(app.did_supplier, DidSupplier::Inventory) {
         return inventory::give_back(conn, stock_id, now).await;
     }
     let wanted = Wanted { stock_id, e164: e164.clone(), order_id };
@@ -43,7 +43,7 @@ pub async fn hand_back(
 
 pub async fn hand_back_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let wanted: Wanted = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
-    let told = context.app.carriers.deactivate(&wanted.e164, wanted.order_id).await;
+    let told = context.app.did_supplier.deactivate(&wanted.e164, wanted.order_id).await;
     told.map_err(|error| JobError::Failed(error.to_string()))?;
     let back = context.db.tx((context.clone(), wanted.stock_id), |conn, (context, stock_id)| {
         Box::pin(async move {

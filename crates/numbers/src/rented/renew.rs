@@ -17,7 +17,7 @@ use identity::notifications::{NumberReleased, NumberRenewalAhead, NumberRenewalF
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::ledger::{self, Book, Entry, LedgerError};
-use platform::letters::{self, Addressee, Moment};
+use platform::mail::{self, ReadableTime, Recipient};
 use values::{AccountId, Money, Rfc3339, Time};
 
 /// The next tick makes up for one that failed.
@@ -101,10 +101,10 @@ async fn unpaid(conn: &mut Conn, app: &App, mut number: NumberRow, available: Mo
     };
     notify(conn, app.entropy, number.account_id, &news, now).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
-        let to = Addressee::new(&contact.contact_email, &contact.contact_name);
+        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
         let is_last = number.failures + 1 == FAILURES_MOST;
-        let (number, again_at) = (number.e164.to_string(), Moment(again_at));
-        letters::send(conn, app, &to, &letters::RenewalFailed { number, monthly, again_at, is_last }, now).await?;
+        let (number, again_at) = (number.e164.to_string(), ReadableTime(again_at));
+        mail::send(conn, app, &to, &mail::RenewalFailed { number, monthly, again_at, is_last }, now).await?;
     }
     Ok(())
 }
@@ -114,8 +114,8 @@ async fn end_unpaid(conn: &mut Conn, app: &App, number: &NumberRow, now: Time) -
     let news = NumberReleased { number_id: number.id.uuid(), e164: number.e164.clone(), reason: UNPAID.to_owned() };
     notify(conn, app.entropy, number.account_id, &news, now).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
-        let to = Addressee::new(&contact.contact_email, &contact.contact_name);
-        letters::send(conn, app, &to, &letters::NumberReleased { number: number.e164.to_string() }, now).await?;
+        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
+        mail::send(conn, app, &to, &mail::NumberReleased { number: number.e164.to_string() }, now).await?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The settings of a bucket for files. They belong together: with a bucket's name they hold, without it none may be set.
+//! The settings of the S3 bucket for files. With a bucket's name its keys are required; without it none may be set.
 
-use super::Reading;
+use super::SettingsReader;
 use crate::outside::files::{Addressing, BucketSettings};
 
 const BUCKET: &str = "TRUNKLINE_S3_BUCKET";
@@ -10,9 +10,9 @@ const KEY_ID: &str = "TRUNKLINE_S3_KEY_ID";
 const SECRET: &str = "TRUNKLINE_S3_SECRET";
 const ADDRESSING: &str = "TRUNKLINE_S3_ADDRESSING";
 
-impl Reading {
+impl SettingsReader {
     pub(super) fn bucket(&mut self) -> Option<BucketSettings> {
-        let bucket = self.checked(BUCKET, "a bucket's name", is_bucket_name);
+        let bucket = self.checked(BUCKET, "a bucket name", is_bucket_name);
         let region = self.checked(REGION, "a region such as eu-central-1", is_word);
         let endpoint = self.text(ENDPOINT);
         let [key_id, secret] = [KEY_ID, SECRET].map(|name| self.checked(name, "printable ASCII", is_word));
@@ -27,11 +27,11 @@ impl Reading {
         let endpoint = endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
         let endpoint = parse_endpoint(&endpoint);
         if endpoint.is_none() {
-            self.wrong(ENDPOINT, "an http(s) address without a user, a query or a fragment");
+            self.wrong(ENDPOINT, "an http(s) URL without a user, a query or a fragment");
         }
         for (name, given) in [(KEY_ID, &key_id), (SECRET, &secret)] {
             if given.is_none() {
-                self.wrong(name, "given with a bucket");
+                self.wrong(name, "given when TRUNKLINE_S3_BUCKET is");
             }
         }
         let addressing = match addressing.as_deref() {
@@ -70,7 +70,7 @@ mod tests {
     use super::super::{ConfigError, Settings};
     use super::*;
 
-    const WHOLE: [(&str, &str); 3] = [(BUCKET, "papers"), (KEY_ID, "AKIA"), (SECRET, "hunter2/+=")];
+    const COMPLETE: [(&str, &str); 3] = [(BUCKET, "documents"), (KEY_ID, "AKIA"), (SECRET, "hunter2/+=")];
 
     fn bucket(names: &[(&str, &str)]) -> Result<Option<BucketSettings>, ConfigError> {
         let names = names.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
@@ -78,26 +78,26 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_a_key_are_enough_for_a_bucket_and_none_is_needed() {
+    fn a_bucket_needs_a_name_and_keys_and_is_optional() {
         assert_eq!(bucket(&[]).unwrap(), None);
-        let settings = bucket(&WHOLE).unwrap().unwrap();
+        let settings = bucket(&COMPLETE).unwrap().unwrap();
         assert_eq!(settings.endpoint.as_str(), "https://s3.us-east-1.amazonaws.com/");
         assert_eq!(settings.addressing, Addressing::Path);
         assert!(!format!("{settings:?}").contains("hunter2"));
-        let elsewhere = [(REGION, "eu-central-1"), (ENDPOINT, "http://10.0.0.1:9000/s3"), (ADDRESSING, "host")];
-        let settings = bucket(&[WHOLE.as_slice(), &elsewhere].concat()).unwrap().unwrap();
+        let custom = [(REGION, "eu-central-1"), (ENDPOINT, "http://10.0.0.1:9000/s3"), (ADDRESSING, "host")];
+        let settings = bucket(&[COMPLETE.as_slice(), &custom].concat()).unwrap().unwrap();
         assert_eq!((settings.endpoint.as_str(), settings.addressing), ("http://10.0.0.1:9000/s3", Addressing::Host));
     }
 
     #[test]
-    fn half_a_bucket_is_refused_without_repeating_its_secret() {
+    fn an_incomplete_bucket_is_rejected_without_showing_its_secret() {
         for names in [
             vec![(SECRET, "hunter2")],
-            vec![WHOLE[0], WHOLE[2]],
-            vec![(BUCKET, "Pa/pers"), WHOLE[1], WHOLE[2]],
-            vec![WHOLE[0], WHOLE[1], WHOLE[2], (ENDPOINT, "s3.example")],
-            vec![WHOLE[0], WHOLE[1], WHOLE[2], (ENDPOINT, "https://me:hunter2@s3.example")],
-            vec![WHOLE[0], WHOLE[1], WHOLE[2], (ADDRESSING, "elsewhere")],
+            vec![COMPLETE[0], COMPLETE[2]],
+            vec![(BUCKET, "Docu/ments"), COMPLETE[1], COMPLETE[2]],
+            vec![COMPLETE[0], COMPLETE[1], COMPLETE[2], (ENDPOINT, "s3.example")],
+            vec![COMPLETE[0], COMPLETE[1], COMPLETE[2], (ENDPOINT, "https://me:hunter2@s3.example")],
+            vec![COMPLETE[0], COMPLETE[1], COMPLETE[2], (ADDRESSING, "elsewhere")],
         ] {
             let error = bucket(&names).unwrap_err();
             assert_eq!(error.0.len(), 1, "{error}");

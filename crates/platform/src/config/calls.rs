@@ -1,39 +1,39 @@
-//! The settings of calls: how many at once, what is remarkable about them, and how long their numbers are kept.
+//! The settings of calls: zone quota, alarms, and the retention of phone numbers in CDRs.
 
-use super::Reading;
+use super::SettingsReader;
 
 const NANOS: i64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSettings {
-    /// How many calls at once an account may have in a zone, unless the team chose another number.
+    /// Default zone quota: maximum number of concurrent calls of an account in a zone.
     pub zone_channels: i64,
-    /// How long records keep the numbers of caller and callee.
-    pub numbers_kept_days: i64,
+    /// How many days CDRs keep the numbers of caller and callee before they are anonymised.
+    pub number_retention_days: i64,
     pub alarms: AlarmSettings,
 }
 
-/// When an account is told of its calls.
+/// When an account gets an alarm about its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlarmSettings {
-    /// How many times the average hour of the week before an hour must cost.
+    /// Spend alarm: an hour costs at least this many times the average hour of the week before.
     pub spend_factor: i64,
-    /// What it must cost at least, in nanos of the house currency.
-    pub spend_least: i64,
-    /// The share of calls to a destination that must be answered, in per cent.
+    /// Spend alarm: and at least this much, in nanos of EUR.
+    pub min_spend_nanos: i64,
+    /// ASR alarm: the ASR of a destination is below this percentage.
     pub asr_percent: i64,
-    /// How many calls there must have been to it on a day.
+    /// ASR alarm: and it had at least this many calls on the day.
     pub asr_calls: i64,
 }
 
-impl Reading {
+impl SettingsReader {
     pub(super) fn calls(&mut self) -> CallSettings {
         CallSettings {
             zone_channels: self.count("TRUNKLINE_ZONE_CHANNELS", 0..=1_000_000, 1000),
-            numbers_kept_days: self.count("TRUNKLINE_CALL_NUMBERS_DAYS", 30..=3650, 400),
+            number_retention_days: self.count("TRUNKLINE_CALL_NUMBERS_DAYS", 30..=3650, 400),
             alarms: AlarmSettings {
                 spend_factor: self.count("TRUNKLINE_ALARM_SPEND_FACTOR", 2..=1000, 10),
-                spend_least: self.count("TRUNKLINE_ALARM_SPEND_EUR", 1..=1_000_000, 10) * NANOS,
+                min_spend_nanos: self.count("TRUNKLINE_ALARM_SPEND_EUR", 1..=1_000_000, 10) * NANOS,
                 asr_percent: self.count("TRUNKLINE_ALARM_ASR_PERCENT", 0..=100, 20),
                 asr_calls: self.count("TRUNKLINE_ALARM_ASR_CALLS", 1..=1_000_000, 50),
             },
@@ -53,13 +53,13 @@ mod tests {
     use crate::config::Settings;
 
     #[test]
-    fn calls_have_sound_defaults_and_bounds() {
+    fn call_settings_have_defaults_and_limits() {
         let settings = |name: &str, value: &str| {
             Settings::from_names(BTreeMap::from([(name.to_owned(), value.to_owned())]), BTreeMap::new())
         };
         let calls = settings("TRUNKLINE_ALARM_SPEND_EUR", "25").unwrap().calls;
-        assert_eq!((calls.zone_channels, calls.numbers_kept_days), (1000, 400));
-        assert_eq!((calls.alarms.spend_factor, calls.alarms.spend_least), (10, 25_000_000_000));
+        assert_eq!((calls.zone_channels, calls.number_retention_days), (1000, 400));
+        assert_eq!((calls.alarms.spend_factor, calls.alarms.min_spend_nanos), (10, 25_000_000_000));
         for (name, value) in [
             ("TRUNKLINE_CALL_NUMBERS_DAYS", "7"),
             ("TRUNKLINE_ALARM_SPEND_FACTOR", "1"),

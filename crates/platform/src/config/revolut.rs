@@ -1,6 +1,7 @@
-//! The settings of Revolut. They belong together: when it handles payments they hold, otherwise none may be set.
+//! The settings of Revolut. Key and webhook secret are required with `TRUNKLINE_PAYMENTS=revolut`; otherwise none may
+//! be set.
 
-use super::{Reading, is_origin};
+use super::{SettingsReader, is_origin};
 use crate::outside::payments::Provider;
 use crate::outside::payments::revolut::RevolutSettings;
 
@@ -8,9 +9,9 @@ const URL: &str = "TRUNKLINE_REVOLUT_URL";
 const KEY: &str = "TRUNKLINE_REVOLUT_KEY";
 const WEBHOOK_SECRET: &str = "TRUNKLINE_REVOLUT_WEBHOOK_SECRET";
 
-const LIVE: &str = "https://merchant.revolut.com";
+const LIVE_URL: &str = "https://merchant.revolut.com";
 
-impl Reading {
+impl SettingsReader {
     pub(super) fn revolut(&mut self, payments: Provider) -> Option<RevolutSettings> {
         let url = self.checked(URL, "an http(s) origin without a path", is_origin);
         let [key, webhook_secret] =
@@ -23,15 +24,15 @@ impl Reading {
         }
         for (name, given) in [(KEY, &key), (WEBHOOK_SECRET, &webhook_secret)] {
             if given.is_none() {
-                self.wrong(name, "given when Revolut handles payments");
+                self.wrong(name, "given when TRUNKLINE_PAYMENTS is revolut");
             }
         }
-        let url = url.unwrap_or_else(|| LIVE.to_owned());
+        let url = url.unwrap_or_else(|| LIVE_URL.to_owned());
         Some(RevolutSettings { url, key: key?, webhook_secret: webhook_secret? })
     }
 }
 
-/// A weak webhook secret would let anybody speak as Revolut.
+/// With a weak webhook secret anyone could forge webhooks.
 fn is_secret(text: &str) -> bool {
     text.len() >= 20 && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -57,7 +58,7 @@ mod tests {
     #[test]
     fn revolut_needs_a_key_and_a_secret_and_shows_neither() {
         let revolut = settings(&REVOLUT).unwrap().revolut.unwrap();
-        assert_eq!(revolut.url, super::LIVE);
+        assert_eq!(revolut.url, super::LIVE_URL);
         assert!(!format!("{revolut:?}").contains("0123456789"));
         for left_out in 1..3 {
             let names: Vec<_> =
@@ -67,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_revolut_without_revolut_are_a_mistake() {
+    fn revolut_settings_without_revolut_are_rejected() {
         assert!(settings(&REVOLUT[1..]).is_err());
         assert!(settings(&[("TRUNKLINE_REVOLUT_URL", "https://sandbox-merchant.revolut.com")]).is_err());
     }
 
     #[test]
-    fn a_secret_that_can_be_guessed_is_refused() {
+    fn a_short_webhook_secret_is_rejected() {
         let mut names = REVOLUT;
         names[2].1 = "wsk_short";
         assert!(settings(&names).is_err());

@@ -1,6 +1,6 @@
-//! The settings of the seller on invoices, and of the VAT it charges.
+//! The settings of the seller on invoices and of VAT.
 
-use super::Reading;
+use super::SettingsReader;
 use crate::outside::vies::VatChecks;
 use values::{Country, VatId, is_in_union};
 
@@ -9,20 +9,20 @@ const RATE: &str = "TRUNKLINE_HOME_VAT_PERCENT";
 const VAT_ID: &str = "TRUNKLINE_SELLER_VAT_ID";
 const VIES: &str = "https://ec.europa.eu/taxation_customs/vies/rest-api";
 
-/// Who sells, where from, and who tells valid VAT ids from others.
+/// The seller, its VAT rate, and how VAT ids are checked.
 #[derive(Clone, Debug)]
 pub struct TaxSettings {
     pub home: Country,
-    /// The standard rate at home, in hundredths of a percent.
+    /// The home country's standard VAT rate in basis points (hundredths of a percent).
     pub home_rate_basis_points: i64,
     pub checks: VatChecks,
     pub vies_url: String,
     pub seller: Seller,
-    /// How long a customer may take to pay.
+    /// Payment term of invoices in days.
     pub due_days: usize,
 }
 
-/// The carrier, as it stands on an invoice.
+/// The operator as it appears on invoices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seller {
     pub name: String,
@@ -30,11 +30,11 @@ pub struct Seller {
     pub postal_code: String,
     pub city: String,
     pub vat_id: Option<VatId>,
-    /// Its number in the register of companies.
+    /// Its company registration number.
     pub registration: Option<String>,
 }
 
-impl Reading {
+impl SettingsReader {
     pub(super) fn tax(&mut self) -> TaxSettings {
         let home = self.home();
         TaxSettings {
@@ -42,7 +42,7 @@ impl Reading {
             home_rate_basis_points: self.home_rate(home),
             checks: self.parsed("TRUNKLINE_VAT_CHECKS", "offline or vies", VatChecks::Offline),
             vies_url: self
-                .checked("TRUNKLINE_VIES_URL", "an http(s) address", is_address)
+                .checked("TRUNKLINE_VIES_URL", "an http(s) URL", is_base_url)
                 .unwrap_or_else(|| VIES.to_owned()),
             seller: self.seller(home),
             due_days: self.within("TRUNKLINE_INVOICE_DUE_DAYS", 0..=365, 14),
@@ -60,11 +60,11 @@ impl Reading {
         }
     }
 
-    /// The Dutch rate is known; every other has to be given.
+    /// Only the Dutch rate has a default.
     fn home_rate(&mut self, home: Country) -> i64 {
         let Some(text) = self.text(RATE) else {
             if home.code() != "NL" {
-                self.wrong(RATE, "given when TRUNKLINE_HOME_COUNTRY is");
+                self.wrong(RATE, "given when TRUNKLINE_HOME_COUNTRY is not NL");
             }
             return 2100;
         };
@@ -91,7 +91,7 @@ impl Reading {
     }
 }
 
-/// Hundredths of a percent: `25.5` is 2550.
+/// Parses a percentage: `25.5` is 2550.
 fn basis_points(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -101,7 +101,7 @@ fn basis_points(text: &str) -> Option<i64> {
     format!("{whole}{fraction:0<2}").parse().ok()
 }
 
-fn is_address(text: &str) -> bool {
+fn is_base_url(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|rest| !rest.is_empty() && !rest.ends_with('/') && !rest.contains(['?', '#', '@', ' ']))
 }
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn a_dutch_carrier_needs_to_say_nothing() {
+    fn a_dutch_operator_needs_no_tax_settings() {
         let tax = tax(&[]).unwrap();
         assert_eq!((tax.home.code(), tax.home_rate_basis_points, tax.checks), ("NL", 2100, VatChecks::Offline));
         assert_eq!((tax.seller.vat_id, tax.due_days), (None, 14));
     }
 
     #[test]
-    fn a_carrier_elsewhere_says_its_rate_and_its_own_id() {
+    fn an_operator_elsewhere_sets_its_vat_rate() {
         let finnish = [(HOME, "FI"), (RATE, "25.5"), (VAT_ID, "FI 20774740"), ("TRUNKLINE_VAT_CHECKS", "vies")];
         let tax = tax(&finnish).unwrap();
         assert_eq!((tax.home.code(), tax.home_rate_basis_points, tax.checks), ("FI", 2550, VatChecks::Vies));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_together_is_refused() {
+    fn inconsistent_tax_settings_are_rejected() {
         for names in [
             vec![(HOME, "FI")],
             vec![(HOME, "US"), (RATE, "0")],

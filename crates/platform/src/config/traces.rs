@@ -1,19 +1,19 @@
-//! The settings of the collector that spans are sent to.
+//! The settings of the OpenTelemetry collector.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
 
-use super::{Reading, is_url};
+use super::{SettingsReader, is_url};
 use crate::traces::TraceSettings;
 
 const ENDPOINT: &str = "TRUNKLINE_OTLP_ENDPOINT";
 const HEADERS: &str = "TRUNKLINE_OTLP_HEADERS";
 const SERVICE: &str = "TRUNKLINE_OTLP_SERVICE";
 
-impl Reading {
-    /// Present exactly when there is a collector.
+impl SettingsReader {
+    /// `Some` exactly when an endpoint is set.
     pub(super) fn traces(&mut self) -> Option<TraceSettings> {
-        let endpoint = self.checked(ENDPOINT, "an http(s) address", is_url);
+        let endpoint = self.checked(ENDPOINT, "an http(s) URL", is_url);
         let headers = self.list(HEADERS, "headers such as x-api-key=…", header);
         let service = self.text(SERVICE);
         if endpoint.is_none() && (service.is_some() || !headers.is_empty()) {
@@ -24,7 +24,7 @@ impl Reading {
     }
 }
 
-/// `name=value`, the value percent-encoded as OpenTelemetry has it.
+/// `name=value` with a percent-encoded value, as in OpenTelemetry's own variables.
 fn header(text: &str) -> Option<(HeaderName, HeaderValue)> {
     let (name, value) = text.split_once('=')?;
     let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_unless_a_collector_is_named() {
+    fn tracing_is_off_without_an_endpoint() {
         assert_eq!(traces(&[]).unwrap(), None);
         let named = traces(&[(ENDPOINT, "http://127.0.0.1:4318"), (HEADERS, "authorization=Bearer%20hunter2, b=c")]);
         let named = named.unwrap().unwrap();

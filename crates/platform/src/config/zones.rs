@@ -1,26 +1,26 @@
-//! The zones that trunks are in, and where each takes calls.
+//! The zones, and the SIP address that customers send calls to in each.
 
 use std::collections::BTreeSet;
 
-use super::Reading;
+use super::SettingsReader;
 use values::SipUri;
 
 const NAME: &str = "TRUNKLINE_ZONES";
 const EXPECTED: &str = "zones such as eu-west or eu-west=sip.eu-west.example.net, each once";
 const DEFAULT: [&str; 3] = ["eu-west", "eu-central", "us-east"];
-const LONGEST: usize = 32;
+const MAX_NAME_BYTES: usize = 32;
 
-/// A place where the carrier has switches.
+/// A place where the operator has switches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     pub name: String,
-    /// Where customers send calls to, if that is known.
+    /// The SIP host that customers send calls to, if set.
     pub sip_address: Option<String>,
 }
 
-impl Reading {
+impl SettingsReader {
     pub(super) fn zones(&mut self) -> Vec<Zone> {
-        let mut zones = self.list(NAME, EXPECTED, read);
+        let mut zones = self.list(NAME, EXPECTED, parse);
         if zones.is_empty() {
             zones = DEFAULT.map(|name| Zone { name: name.to_owned(), sip_address: None }).into();
         }
@@ -32,14 +32,14 @@ impl Reading {
     }
 }
 
-fn read(text: &str) -> Option<Zone> {
+fn parse(text: &str) -> Option<Zone> {
     let (name, address) = text.split_once('=').map_or((text, None), |(name, address)| (name, Some(address)));
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    let is_sound = (1..=LONGEST).contains(&name.len()) && is_name(name) && address.is_none_or(is_host);
-    is_sound.then(|| Zone { name: name.to_owned(), sip_address: address.map(str::to_owned) })
+    let is_valid = (1..=MAX_NAME_BYTES).contains(&name.len()) && is_name(name) && address.is_none_or(is_host);
+    is_valid.then(|| Zone { name: name.to_owned(), sip_address: address.map(str::to_owned) })
 }
 
-/// A host, with or without a port, and nothing else of a SIP URI.
+/// A host with an optional port, without the other parts of a SIP URI.
 fn is_host(address: &str) -> bool {
     !address.contains(['@', ';']) && format!("sip:{address}").parse::<SipUri>().is_ok()
 }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_have_names_and_maybe_addresses() {
+    fn a_zone_has_a_name_and_optionally_an_address() {
         let chosen = zones("eu-west=sip.eu-west.example.net, asia-1=[2001:db8::1]:5060,lab").unwrap();
         let expected =
             [("eu-west", Some("sip.eu-west.example.net")), ("asia-1", Some("[2001:db8::1]:5060")), ("lab", None)];
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_zone_is_refused() {
+    fn an_invalid_zone_is_rejected() {
         for text in ["EU", "eu west", "=sip.example", "eu=", "eu=sip:a.example", "eu=a@b.example", "eu,eu", ","] {
             assert!(zones(text).is_err(), "{text}");
         }

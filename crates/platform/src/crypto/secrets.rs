@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::config::GivenSecrets;
 use crate::entropy::Entropy;
-use crate::outside::durable::make_folder;
+use crate::outside::durable::create_folder;
 
 /// Never printed whole; `bootstrap` is shown once, at the first start.
 pub struct Secrets {
@@ -39,7 +39,7 @@ impl Secrets {
 
 /// The secret in this file, made now if there is none. Two processes that start at once agree on one.
 fn kept(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> {
-    make_folder(folder)?;
+    create_folder(folder)?;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
     let path = folder.join(name);
     let draft = folder.join(format!(".{name}.{}", entropy.token()));

@@ -1,37 +1,40 @@
-//! What `GET /switch/config` says.
+//! The configuration of a switch: the response of `GET /switch/config`.
 
 use serde::{Deserialize, Serialize};
 
 use values::{Cidr, SipUri, TrunkId, UpstreamId};
 
-/// What a switch's files are made from.
+/// What the files of a switch are rendered from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Config {
-    /// Rises with every change.
+    /// Increases with every change.
     pub version: i64,
-    /// Where calls can be sent.
+    /// The gateways of upstreams, that calls can be sent to.
     pub dispatcher: Vec<Gateway>,
-    /// Where calls may come from.
+    /// The networks that calls may come from.
     pub addresses: Vec<Source>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gateway {
+    /// The dispatcher group of its upstream.
     pub group_id: i64,
     pub uri: SipUri,
     pub upstream_id: UpstreamId,
 }
 
+/// A network that calls may come from.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
     pub cidr: Cidr,
     #[serde(flatten)]
-    pub of: Whose,
+    pub owner: AddressOwner,
 }
 
+/// The trunk or upstream that a network belongs to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Whose {
+pub enum AddressOwner {
     TrunkId(TrunkId),
     UpstreamId(UpstreamId),
 }

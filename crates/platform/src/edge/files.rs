@@ -1,37 +1,37 @@
-//! The files of a switch, as Kamailio's `dispatcher` and `permissions` modules read them.
+//! Renders the files of Kamailio's `dispatcher` and `permissions` modules.
 //!
-//! Lines stand in one order whatever order the service told them in, so that a file differs only when its content does.
-//! Every value was parsed into its type before it comes here, and none of those can hold a space or a line's end.
+//! Lines are sorted, so that a file changes only when its content does. No value can contain a space or a line break:
+//! their types do not allow it.
 
-use super::config::{Config, Whose};
+use super::config::{AddressOwner, Config};
 
-/// The names of the files.
+/// The file names.
 pub const DISPATCHER: &str = "dispatcher.list";
 pub const ADDRESSES: &str = "address.list";
 
-/// On trial: a gateway takes calls at once, but is not taken for well before it has answered a probe.
-const ON_TRIAL: u8 = 2;
+/// Kamailio's flag 2: the gateway may take calls, and is probed before it counts as up.
+const TRYING: u8 = 2;
 
-/// Which set each gateway belongs to: the set is the upstream.
+/// `dispatcher.list`: one line per gateway. The set is the upstream's dispatcher group.
 pub fn dispatcher_list(config: &Config) -> String {
     let line = |gateway: &super::Gateway| {
         let (group, uri, upstream) = (gateway.group_id, &gateway.uri, gateway.upstream_id);
-        format!("{group} {uri} {ON_TRIAL} 0 upstream={upstream}\n")
+        format!("{group} {uri} {TRYING} 0 upstream={upstream}\n")
     };
     file("set, gateway, state, priority, attributes", config.dispatcher.iter().map(line))
 }
 
-/// Whom the service is asked about without delay.
+/// `address.list`: the known networks. The edge asks the service about their calls without delay.
 pub fn address_list(config: &Config) -> String {
     let line = |source: &super::Source| {
         let network = source.cidr.network();
-        let whose = match &source.of {
-            Whose::TrunkId(trunk) => format!("trunk={trunk}"),
-            Whose::UpstreamId(upstream) => format!("upstream={upstream}"),
+        let owner = match &source.owner {
+            AddressOwner::TrunkId(trunk) => format!("trunk={trunk}"),
+            AddressOwner::UpstreamId(upstream) => format!("upstream={upstream}"),
         };
-        format!("1 {} {} 0 {whose}\n", network.network(), network.prefix_len())
+        format!("1 {} {} 0 {owner}\n", network.network(), network.prefix_len())
     };
-    file("group, network, mask, any port, whose it is", config.addresses.iter().map(line))
+    file("group, network, mask, any port, owner", config.addresses.iter().map(line))
 }
 
 fn file(heading: &str, lines: impl Iterator<Item = String>) -> String {
@@ -57,7 +57,7 @@ mod tests {
     const TRUNK: &str = "0199a000-0000-7000-8000-000000000002";
 
     #[test]
-    fn every_gateway_is_on_trial_in_the_set_of_its_upstream() {
+    fn every_gateway_is_in_the_set_of_its_upstream() {
         let gateway = |group, uri| json!({"group_id": group, "uri": uri, "upstream_id": UPSTREAM});
         let config =
             config(json!([gateway(20, "sip:b.example:5070;transport=tcp"), gateway(10, "sip:192.0.2.1")]), json!([]));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_both_families_have_their_mask_beside_them() {
+    fn networks_of_both_families_have_a_mask() {
         let sources = json!([{"cidr": "192.0.2.0/28", "trunk_id": TRUNK}, {"cidr": "2001:db8::/48", "upstream_id": UPSTREAM},
             {"cidr": "192.0.2.9", "trunk_id": TRUNK}]);
         let list = address_list(&config(json!([]), sources));
@@ -82,15 +82,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_of_what_is_told_does_not_matter(groups in prop::collection::vec(1..50i64, 0..12)) {
+        fn the_order_of_gateways_does_not_matter(groups in prop::collection::vec(1..50i64, 0..12)) {
             let gateway = |group: &i64| {
                 json!({"group_id": group, "uri": format!("sip:gw{group}.example"), "upstream_id": UPSTREAM})
             };
-            let there: Vec<_> = groups.iter().map(gateway).collect();
-            let back: Vec<_> = groups.iter().rev().map(gateway).collect();
+            let forward: Vec<_> = groups.iter().map(gateway).collect();
+            let backward: Vec<_> = groups.iter().rev().map(gateway).collect();
             prop_assert_eq!(
-                dispatcher_list(&config(json!(there), json!([]))),
-                dispatcher_list(&config(json!(back), json!([])))
+                dispatcher_list(&config(json!(forward), json!([]))),
+                dispatcher_list(&config(json!(backward), json!([])))
             );
         }
     }

@@ -1,13 +1,14 @@
-//! The edge: switches that carry calls by what the service decides.
+//! The edge agent: keeps the files of a Kamailio in sync with the service.
 //!
-//! A switch finds gateways and addresses in files of its own. They are rendered from what the service knows, and `sync`
-//! keeps them in step: it asks for the configuration every few seconds, writes what differs, and has the switch read it
-//! again. When the service is away the files stay as they are.
+//! Kamailio reads gateways and allowed addresses from files. Every few seconds the agent fetches `GET /switch/config`,
+//! writes the files that changed, and makes Kamailio reload them. While the service is down the files stay as they are.
+//!
+//! - `config`: the configuration · `files`: the files' format · `sync`: the agent
 
 mod config;
 mod files;
 mod sync;
 
-pub use config::{Config, Gateway, Source, Whose};
+pub use config::{AddressOwner, Config, Gateway, Source};
 pub use files::{ADDRESSES, DISPATCHER, address_list, dispatcher_list};
-pub use sync::{Edge, EdgeError, POLL};
+pub use sync::{Edge, EdgeError, POLL_INTERVAL};

@@ -1,4 +1,4 @@
-//! Keeps a switch's files in step with the service.
+//! The agent: fetches the configuration, writes the files and reloads them in the switch.
 
 use std::fmt;
 use std::io::Write;
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use super::config::Config;
 use super::files::{ADDRESSES, DISPATCHER, address_list, dispatcher_list};
 
-/// How often the service is asked.
-pub const POLL: Duration = Duration::from_secs(2);
+/// How often the configuration is fetched.
+pub const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// More than the files of the largest carrier.
-const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Larger than the configuration of any operator.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The switch's own names for reading a file again.
-const RELOADS: [(&str, &str); 2] = [(DISPATCHER, "dispatcher.reload"), (ADDRESSES, "permissions.addressReload")];
+/// Kamailio's RPC methods that reload a file.
+const RELOAD_METHODS: [(&str, &str); 2] = [(DISPATCHER, "dispatcher.reload"), (ADDRESSES, "permissions.addressReload")];
 
 #[derive(Debug)]
 pub struct EdgeError(String);
@@ -31,14 +31,14 @@ impl fmt::Display for EdgeError {
 
 impl std::error::Error for EdgeError {}
 
-/// A switch on this machine, and the service it works for.
+/// The agent of a switch on this machine.
 pub struct Edge {
     http: reqwest::Client,
     service: String,
     secret: String,
     folder: PathBuf,
-    /// The files that the switch has yet to read.
-    unread: Vec<&'static str>,
+    /// The files that the switch has not reloaded yet.
+    pending_reloads: Vec<&'static str>,
 }
 
 impl Edge {
@@ -46,46 +46,47 @@ impl Edge {
         let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         let http = client.timeout(TIMEOUT).build().map_err(|error| EdgeError(error.to_string()))?;
         let service = service.trim_end_matches('/').to_owned();
-        // What the switch read before we came is not known.
-        Ok(Edge { http, service, secret, folder, unread: vec![DISPATCHER, ADDRESSES] })
+        // The switch may have loaded older files before the agent started.
+        Ok(Edge { http, service, secret, folder, pending_reloads: vec![DISPATCHER, ADDRESSES] })
     }
 
-    /// Writes the files anew where they differ, and answers those that did.
+    /// Writes the files that changed, and returns their names.
     pub async fn render(&mut self) -> Result<Vec<&'static str>, EdgeError> {
-        let config = self.config().await?;
+        let config = self.fetch_config().await?;
         let mut written = Vec::new();
         for (name, text) in [(DISPATCHER, dispatcher_list(&config)), (ADDRESSES, address_list(&config))] {
             if self.write(name, &text).map_err(|error| EdgeError(format!("{name}: {error}")))? {
                 written.push(name);
-                self.unread.retain(|unread| *unread != name);
-                self.unread.push(name);
+                self.pending_reloads.retain(|pending| *pending != name);
+                self.pending_reloads.push(name);
             }
         }
         Ok(written)
     }
 
-    /// Renders, and has the switch read what it has not read yet.
+    /// Renders the files, and reloads those that the switch has not loaded yet.
     pub async fn sync(&mut self, control: &str) -> Result<Vec<&'static str>, EdgeError> {
         let written = self.render().await?;
-        for (name, method) in RELOADS {
-            if self.unread.contains(&name) {
-                self.order(control, method).await?;
-                self.unread.retain(|unread| *unread != name);
+        for (name, method) in RELOAD_METHODS {
+            if self.pending_reloads.contains(&name) {
+                self.call_rpc(control, method).await?;
+                self.pending_reloads.retain(|pending| *pending != name);
             }
         }
         Ok(written)
     }
 
-    async fn config(&self) -> Result<Config, EdgeError> {
-        let asked = self.http.get(format!("{}/switch/config", self.service)).bearer_auth(&self.secret);
-        let body = read(asked, "the service").await?;
-        serde_json::from_slice(&body).map_err(|error| EdgeError(format!("the service's configuration: {error}")))
+    async fn fetch_config(&self) -> Result<Config, EdgeError> {
+        let request = self.http.get(format!("{}/switch/config", self.service)).bearer_auth(&self.secret);
+        let body = read(request, "the service").await?;
+        serde_json::from_slice(&body)
+            .map_err(|error| EdgeError(format!("the service's configuration is invalid: {error}")))
     }
 
-    /// A file appears whole or not at all, and is left alone when nothing differs.
+    /// Replaces the file atomically. False if nothing changed.
     fn write(&self, name: &str, text: &str) -> std::io::Result<bool> {
-        let place = self.folder.join(name);
-        if std::fs::read(&place).is_ok_and(|kept| kept == text.as_bytes()) {
+        let path = self.folder.join(name);
+        if std::fs::read(&path).is_ok_and(|current| current == text.as_bytes()) {
             return Ok(false);
         }
         std::fs::create_dir_all(&self.folder)?;
@@ -93,17 +94,17 @@ impl Edge {
         let mut file = std::fs::File::create(&draft)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        std::fs::rename(draft, place)?;
+        std::fs::rename(draft, path)?;
         Ok(true)
     }
 
-    async fn order(&self, control: &str, method: &str) -> Result<(), EdgeError> {
-        let order = json!({"jsonrpc": "2.0", "method": method, "id": 1});
-        let asked = self.http.post(format!("{}/RPC", control.trim_end_matches('/'))).json(&order);
-        let body = read(asked, "the switch").await?;
-        let answer: Value =
-            serde_json::from_slice(&body).map_err(|error| EdgeError(format!("the switch's answer: {error}")))?;
-        match answer.get("error") {
+    async fn call_rpc(&self, control: &str, method: &str) -> Result<(), EdgeError> {
+        let call = json!({"jsonrpc": "2.0", "method": method, "id": 1});
+        let request = self.http.post(format!("{}/RPC", control.trim_end_matches('/'))).json(&call);
+        let body = read(request, "the switch").await?;
+        let response: Value = serde_json::from_slice(&body)
+            .map_err(|error| EdgeError(format!("the switch's response is invalid: {error}")))?;
+        match response.get("error") {
             None => Ok(()),
             Some(error) => Err(EdgeError(format!("the switch refused {method}: {error}"))),
         }
@@ -112,16 +113,16 @@ impl Edge {
 
 async fn read(request: reqwest::RequestBuilder, who: &str) -> Result<Vec<u8>, EdgeError> {
     let unreachable = |error: reqwest::Error| EdgeError(format!("{who} cannot be reached: {}", error.without_url()));
-    let mut answer = request.send().await.map_err(unreachable)?;
+    let mut response = request.send().await.map_err(unreachable)?;
     let mut body = Vec::new();
-    while let Some(piece) = answer.chunk().await.map_err(unreachable)? {
-        if body.len() + piece.len() > ANSWER_BYTES {
-            return Err(EdgeError(format!("{who} answers without end")));
+    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+        if body.len() + piece.len() > MAX_RESPONSE_BYTES {
+            return Err(EdgeError(format!("{who} sent a response that is too large")));
         }
         body.extend_from_slice(&piece);
     }
-    match answer.status() {
+    match response.status() {
         status if status.is_success() => Ok(body),
-        status => Err(EdgeError(format!("{who} answered {}", status.as_u16()))),
+        status => Err(EdgeError(format!("{who} responded {}", status.as_u16()))),
     }
 }

@@ -1,7 +1,7 @@
-//! Links under which a file may be fetched without signing in, for a while.
+//! Signed download links: temporary access to a file without signing in.
 //!
-//! The link itself says what it grants and carries a signature over it, so nothing is stored and every node
-//! honours every other's links. An altered link and one past its time look the same: there is no such thing.
+//! A token contains what it grants and a signature over it, so nothing is stored and every node accepts it. An altered
+//! token and an expired one give the same answer: not found.
 
 use data_encoding::BASE64URL_NOPAD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -11,11 +11,11 @@ use crate::crypto::keys::{Keys, Purpose};
 use values::Time;
 
 const TAG_BYTES: usize = 32;
-/// Longer than any link we sign; the rest is not worth decoding.
-const LONGEST_TOKEN: usize = 4096;
-const LONGEST_NAME: usize = 150;
+/// No signed token is longer.
+const MAX_TOKEN_BYTES: usize = 4096;
+const MAX_NAME_CHARS: usize = 150;
 
-/// What a link grants: this content, under this name, until then.
+/// What a link grants: a file's content under a name, until a time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Download {
     pub hash: ContentHash,
@@ -32,7 +32,7 @@ impl Links {
         Links(keys)
     }
 
-    /// The token of `GET /files/{token}`.
+    /// Makes the token of `GET /files/{token}`.
     pub fn sign(&self, download: &Download) -> String {
         let Download { hash, file_name, content_type, expires_at } = download;
         let mut token = Vec::with_capacity(160);
@@ -46,9 +46,9 @@ impl Links {
         BASE64URL_NOPAD.encode(&token)
     }
 
-    /// What the token grants, if we signed it and its time is not over.
+    /// What the token grants, if its signature is valid and it has not expired.
     pub fn verify(&self, token: &str, now: Time) -> Option<Download> {
-        if token.len() > LONGEST_TOKEN {
+        if token.len() > MAX_TOKEN_BYTES {
             return None;
         }
         let signed = BASE64URL_NOPAD.decode(token.as_bytes()).ok()?;
@@ -56,11 +56,11 @@ impl Links {
         if !self.0.mac_matches(Purpose::Download, grant, tag) {
             return None;
         }
-        read_grant(grant).filter(|download| now < download.expires_at)
+        parse_grant(grant).filter(|download| now < download.expires_at)
     }
 }
 
-fn read_grant(grant: &[u8]) -> Option<Download> {
+fn parse_grant(grant: &[u8]) -> Option<Download> {
     let (expires_at, rest) = grant.split_first_chunk::<8>()?;
     let (hash, rest) = rest.split_first_chunk::<32>()?;
     let (file_name, content_type) = std::str::from_utf8(rest).ok()?.split_once('\0')?;
@@ -72,24 +72,24 @@ fn read_grant(grant: &[u8]) -> Option<Download> {
     })
 }
 
-/// The header that makes a browser save the file under its name rather than show it.
+/// The `Content-Disposition` header that makes a browser save the file under this name.
 pub fn content_disposition(name: &str) -> String {
-    /// What may stand unencoded in an extended parameter value (RFC 8187, attr-char).
+    /// Everything but attr-char of RFC 8187.
     const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     format!("attachment; filename*=UTF-8''{}", utf8_percent_encode(&plain_name(name), ENCODED))
 }
 
-/// A name that is only a name: no folders, nothing invisible, nothing that turns `exe.fdp` around, not hidden.
+/// A safe file name: no folders, no invisible or text-reversing characters, no leading dot.
 pub fn plain_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let visible: String = last.chars().filter(|c| !c.is_control() && !turns_text(*c)).take(LONGEST_NAME).collect();
+    let visible: String = last.chars().filter(|c| !c.is_control() && !is_invisible(*c)).take(MAX_NAME_CHARS).collect();
     match visible.trim().trim_start_matches('.').trim_start() {
         "" => "download".to_owned(),
         plain => plain.to_owned(),
     }
 }
 
-fn turns_text(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
@@ -115,23 +115,23 @@ mod tests {
     }
 
     #[test]
-    fn a_link_grants_what_was_signed_until_its_time_is_over() {
+    fn a_link_grants_what_was_signed_until_it_expires() {
         let token = links().sign(&invoice());
         assert_eq!(links().verify(&token, Time::from_millis(999)), Some(invoice()));
         assert_eq!(links().verify(&token, Time::from_millis(1_000)), None);
     }
 
     #[test]
-    fn a_link_of_another_key_or_of_another_purpose_grants_nothing() {
-        let stranger = Links::new(Keys::from_master(b"another secret of thirty-two bytes"));
-        assert_eq!(links().verify(&stranger.sign(&invoice()), Time::from_millis(0)), None);
+    fn a_token_of_another_key_or_purpose_is_rejected() {
+        let other = Links::new(Keys::from_master(b"another secret of thirty-two bytes"));
+        assert_eq!(links().verify(&other.sign(&invoice()), Time::from_millis(0)), None);
         let cursor = Keys::from_master(b"a master secret of thirty-two byt").mac(Purpose::Cursor, b"");
         assert_eq!(links().verify(&BASE64URL_NOPAD.encode(&cursor), Time::from_millis(0)), None);
     }
 
     proptest! {
         #[test]
-        fn any_altered_byte_spoils_a_link(position in any::<prop::sample::Index>(), to in any::<char>()) {
+        fn an_altered_token_is_rejected(position in any::<prop::sample::Index>(), to in any::<char>()) {
             let token = links().sign(&invoice());
             let mut altered: Vec<char> = token.chars().collect();
             *position.get_mut(&mut altered) = to;
@@ -141,7 +141,7 @@ mod tests {
         }
 
         #[test]
-        fn any_shortened_or_invented_link_grants_nothing(length in 0usize..200, invented in ".{0,300}") {
+        fn a_truncated_or_random_token_is_rejected(length in 0usize..200, invented in ".{0,300}") {
             let token = links().sign(&invoice());
             let shortened = &token[..length.min(token.len() - 1)];
             prop_assert_eq!(links().verify(shortened, Time::from_millis(0)), None);
@@ -149,13 +149,13 @@ mod tests {
         }
 
         #[test]
-        fn every_link_we_sign_can_be_verified(file_name in "\\PC{0,400}") {
+        fn every_signed_token_verifies(file_name in "\\PC{0,400}") {
             let signed = links().sign(&Download { file_name, ..invoice() });
             prop_assert!(links().verify(&signed, Time::from_millis(0)).is_some());
         }
 
         #[test]
-        fn a_disposition_is_one_plain_header_value(name in any::<String>()) {
+        fn a_disposition_is_a_valid_header_value(name in any::<String>()) {
             let value = content_disposition(&name);
             let encoded = value.strip_prefix("attachment; filename*=UTF-8''").unwrap();
             prop_assert!(!encoded.is_empty());
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_loses_its_folders_and_what_cannot_be_seen() {
+    fn a_name_loses_folders_and_invisible_characters() {
         assert_eq!(plain_name("../../etc/passwd"), "passwd");
         assert_eq!(plain_name("C:\\temp\\a b.pdf"), "a b.pdf");
         assert_eq!(plain_name("..\r\n\u{202e}fdp.exe"), "fdp.exe");

@@ -1,11 +1,9 @@
-//! Files under the hash of their content: documents people upload, invoices and exports the service makes.
+//! The file store: uploads, invoices and exports, each stored under the SHA-256 of its content.
 //!
-//! What is stored never changes, and the same content is stored once. A file is in the store for good before its
-//! hash is handed out, so a row that names a hash can always be served. Who may read which file, and under what
-//! name, is the business of the rows that refer to it.
+//! A stored file never changes, and the same content is stored once. A file is durable before its hash is returned, so
+//! a row that refers to a hash can always be served. Names and permissions belong to the rows that refer to a file.
 //!
-//! The store is a local folder, or a bucket that speaks S3; nobody outside can tell which. A body arrives in a local
-//! folder either way.
+//! The store is a local folder or an S3 bucket. In both cases a body is received into a local folder first.
 
 mod bucket;
 mod folder;
@@ -26,11 +24,11 @@ use crate::entropy::Entropy;
 use bucket::Bucket;
 use folder::Folder;
 pub use incoming::pieces;
-use incoming::{Arrived, Incoming};
+use incoming::{Incoming, ReceivedBody};
 pub use s3::{Addressing, BucketError, BucketSettings};
 use values::{Invalid, Stored, Time};
 
-/// SHA-256 of a file's content, by which it is found again; 64 lowercase hex digits as text.
+/// SHA-256 of a file's content; as text, 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
@@ -73,14 +71,14 @@ impl Stored for ContentHash {
     }
 }
 
-/// What is in the store.
+/// A file in the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredFile {
     pub hash: ContentHash,
     pub size_bytes: u64,
 }
 
-/// A file's bytes, read as they are asked for.
+/// A file's bytes as a stream.
 pub type Content = BoxStream<'static, io::Result<Bytes>>;
 
 #[derive(Debug)]
@@ -88,8 +86,8 @@ pub enum FilesError {
     TooLarge {
         limit_bytes: u64,
     },
-    /// The content broke off before its end.
-    BrokenOff(Box<dyn error::Error + Send + Sync>),
+    /// The body ended before it was complete.
+    Incomplete(Box<dyn error::Error + Send + Sync>),
     Disk(io::Error),
     Bucket(BucketError),
 }
@@ -98,7 +96,7 @@ impl fmt::Display for FilesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FilesError::TooLarge { limit_bytes } => write!(f, "the file is larger than {limit_bytes} bytes"),
-            FilesError::BrokenOff(reason) => write!(f, "the file broke off: {reason}"),
+            FilesError::Incomplete(reason) => write!(f, "the upload was interrupted: {reason}"),
             FilesError::Disk(error) => write!(f, "the file store failed: {error}"),
             FilesError::Bucket(error) => write!(f, "the file store failed: {error}"),
         }
@@ -132,13 +130,13 @@ enum Store {
 }
 
 impl Files {
-    /// Opens the store in a local folder, making it if need be and sweeping up what a crash left behind.
+    /// Opens the store in a local folder, creates the folder if needed, and deletes old drafts.
     pub fn in_folder(folder: &Path, entropy: Entropy, now: Time) -> Result<Files, FilesError> {
         let incoming = incoming(folder, entropy, now)?;
         Ok(Files { incoming, store: Store::Folder(Folder::open(folder)) })
     }
 
-    /// Opens the store in a bucket, unless it cannot be used. Bodies still arrive in the local folder.
+    /// Opens the store in a bucket, after a check that it can be used. Bodies are still received in the local folder.
     pub async fn in_bucket(
         settings: &BucketSettings,
         http: reqwest::Client,
@@ -151,26 +149,26 @@ impl Files {
         Ok(Files { incoming, store: Store::Bucket(bucket) })
     }
 
-    /// Takes a body in as it arrives, never more of it in memory than one piece. Nothing is stored yet.
+    /// Receives a body chunk by chunk, without storing it yet.
     pub async fn receive<S, E>(&self, body: S, limit_bytes: u64) -> Result<Received, FilesError>
     where
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        let arrived = self.incoming.receive(body, limit_bytes).await?;
-        Ok(Received { arrived, store: self.store.clone() })
+        let body = self.incoming.receive(body, limit_bytes).await?;
+        Ok(Received { body, store: self.store.clone() })
     }
 
-    /// Stores a body.
+    /// Receives and stores a body.
     pub async fn put<S, E>(&self, body: S, limit_bytes: u64) -> Result<StoredFile, FilesError>
     where
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        self.receive(body, limit_bytes).await?.keep().await
+        self.receive(body, limit_bytes).await?.store().await
     }
 
-    /// The size and content of a file, or `None` when there is none of this hash.
+    /// The size and content of a file, or `None` if there is no file with this hash.
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
         match &self.store {
             Store::Folder(folder) => Ok(folder.open_read(hash).await?),
@@ -185,49 +183,49 @@ impl Files {
         }
     }
 
-    /// Files that nobody has stored since `cutoff`, in the order of their hashes and at most `limit` of them.
-    pub async fn untouched_since(
+    /// Lists up to `limit` files that were last stored before `cutoff`, by hash, starting after `after`.
+    pub async fn list_older(
         &self,
         cutoff: Time,
         after: Option<ContentHash>,
         limit: usize,
     ) -> Result<Vec<ContentHash>, FilesError> {
         match &self.store {
-            Store::Folder(folder) => Ok(folder.untouched_since(cutoff, after, limit).await?),
-            Store::Bucket(bucket) => Ok(bucket.untouched_since(cutoff, after, limit).await?),
+            Store::Folder(folder) => Ok(folder.list_older(cutoff, after, limit).await?),
+            Store::Bucket(bucket) => Ok(bucket.list_older(cutoff, after, limit).await?),
         }
     }
 
-    /// Removes a file unless somebody stored it (again) since `cutoff`, and answers whether it did.
-    pub async fn remove_untouched(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, FilesError> {
+    /// Deletes a file if it was last stored before `cutoff`, and says whether it did.
+    pub async fn delete_older(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, FilesError> {
         match &self.store {
-            Store::Folder(folder) => Ok(folder.remove_untouched(hash, cutoff).await?),
-            Store::Bucket(bucket) => Ok(bucket.remove_untouched(hash, cutoff).await?),
+            Store::Folder(folder) => Ok(folder.delete_older(hash, cutoff).await?),
+            Store::Bucket(bucket) => Ok(bucket.delete_older(hash, cutoff).await?),
         }
     }
 }
 
-/// A body that has arrived whole. Dropped before it is kept, it leaves nothing behind.
+/// A complete body that is not stored yet. Dropping it deletes it.
 pub struct Received {
-    arrived: Arrived,
+    body: ReceivedBody,
     store: Store,
 }
 
 impl Received {
     pub fn stored_as(&self) -> StoredFile {
-        self.arrived.stored
+        self.body.stored
     }
 
-    /// What arrived, to be looked at before it is kept.
+    /// The content, for inspection before it is stored.
     pub async fn content(&self) -> Result<Content, FilesError> {
-        Ok(incoming::pieces(self.arrived.open().await?))
+        Ok(incoming::pieces(self.body.open().await?))
     }
 
-    /// Puts it into the store for good.
-    pub async fn keep(self) -> Result<StoredFile, FilesError> {
+    /// Stores it durably.
+    pub async fn store(self) -> Result<StoredFile, FilesError> {
         match self.store {
-            Store::Folder(folder) => Ok(folder.keep(self.arrived).await?),
-            Store::Bucket(bucket) => bucket.keep(self.arrived).await,
+            Store::Folder(folder) => Ok(folder.store(self.body).await?),
+            Store::Bucket(bucket) => bucket.store(self.body).await,
         }
     }
 }
@@ -236,7 +234,7 @@ fn incoming(folder: &Path, entropy: Entropy, now: Time) -> io::Result<Incoming> 
     Incoming::open(&folder.join("incoming"), entropy, now)
 }
 
-/// Whether there is such a file, last written before then.
+/// Whether the file exists and was last written before `cutoff`.
 fn is_older(path: &Path, cutoff: Time) -> io::Result<bool> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_file() && found.modified()? < system_time(cutoff)),

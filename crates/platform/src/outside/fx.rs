@@ -1,29 +1,29 @@
-//! Reference exchange rates as the European Central Bank publishes them: one XML file with the rates of a day, or of
-//! several, fetched from wherever the settings say.
+//! Downloads and parses the reference exchange rates of the European Central Bank: an XML file with the rates of one or
+//! more days.
 
 use std::fmt;
 use std::time::Duration;
 
 use values::Date;
 
-/// Ninety days take 100 KiB.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// The file of 90 days has about 100 KiB.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where rates are fetched from.
+/// The source of the rates.
 pub struct Feed {
     pub http: reqwest::Client,
     pub url: String,
 }
 
-/// The rates of one day, as they were published: currency and what a euro was worth in it.
+/// The published rates of one day: each currency and how much of it a euro was worth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sheet {
     pub date: Date,
     pub rates: Vec<(String, String)>,
 }
 
-/// Why there are no rates.
+/// Why the rates could not be downloaded or parsed.
 #[derive(Debug)]
 pub struct FeedError(pub String);
 
@@ -37,14 +37,14 @@ impl std::error::Error for FeedError {}
 
 impl Feed {
     pub async fn fetch(&self) -> Result<Vec<Sheet>, FeedError> {
-        let failed = |error: reqwest::Error| FeedError(format!("the exchange rates cannot be fetched: {error}"));
+        let failed = |error: reqwest::Error| FeedError(format!("the exchange rates cannot be downloaded: {error}"));
         let request = self.http.get(&self.url).timeout(TIMEOUT).send();
         let mut response = request.await.and_then(reqwest::Response::error_for_status).map_err(failed)?;
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             bytes.extend_from_slice(&chunk);
-            if bytes.len() > MOST_BYTES {
-                return Err(FeedError("the file of exchange rates is too large".into()));
+            if bytes.len() > MAX_BYTES {
+                return Err(FeedError("the exchange rate file is too large".into()));
             }
         }
         let text = String::from_utf8(bytes).map_err(|_| FeedError("the exchange rates are not UTF-8".into()))?;
@@ -52,27 +52,29 @@ impl Feed {
     }
 }
 
-/// Reads the bank's file. `Cube` elements with a `time` begin a day, those with `currency` and `rate` belong to it.
+/// Parses the file. A `Cube` element with `time` begins a day; those with `currency` and `rate` belong to it.
 pub fn read(text: &str) -> Result<Vec<Sheet>, FeedError> {
     let mut sheets: Vec<Sheet> = Vec::new();
     let elements = text.split('<').skip(1).filter_map(|rest| rest.strip_prefix("Cube"));
     for element in elements {
         let inside = element.split_once('>').map_or(element, |(inside, _)| inside);
         if let Some(time) = attribute(inside, "time") {
-            let date = time.parse().map_err(|_| FeedError(format!("{time} is no date")))?;
+            let date = time.parse().map_err(|_| FeedError(format!("{time} is not a date")))?;
             sheets.push(Sheet { date, rates: Vec::new() });
         } else if let (Some(currency), Some(rate)) = (attribute(inside, "currency"), attribute(inside, "rate")) {
-            let Some(sheet) = sheets.last_mut() else { return Err(FeedError("a rate stands before any day".into())) };
+            let Some(sheet) = sheets.last_mut() else {
+                return Err(FeedError("a rate comes before the first day".into()));
+            };
             sheet.rates.push((currency.to_owned(), rate.to_owned()));
         }
     }
     if sheets.iter().all(|sheet| sheet.rates.is_empty()) {
-        return Err(FeedError("this is no file of the European Central Bank's reference rates".into()));
+        return Err(FeedError("not a file of the European Central Bank's reference rates".into()));
     }
     Ok(sheets)
 }
 
-/// The value of an attribute in either kind of quotes.
+/// The value of an attribute, in single or double quotes.
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     element.match_indices(name).find_map(|(at, _)| {
         let is_whole = element[..at].ends_with(char::is_whitespace);
@@ -97,7 +99,7 @@ mod tests {
         </gesmes:Envelope>";
 
     #[test]
-    fn the_banks_file_is_read() {
+    fn the_banks_file_is_parsed() {
         let rates = [("USD", "1.0832"), ("JPY", "163.5")].map(|(code, rate)| (code.to_owned(), rate.to_owned()));
         let expected = Sheet { date: "2026-11-13".parse().unwrap(), rates: rates.into() };
         assert_eq!(read(DAILY).unwrap(), [expected]);
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_refused() {
+    fn any_other_file_is_rejected() {
         for text in ["", "<html>", "<Cube currency='USD' rate='1'/>", "<Cube time='today'>", "<Cube time='2026-11-13'>"]
         {
             assert!(read(text).is_err(), "{text}");
@@ -121,7 +123,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_file_upsets_the_reader(text in r#"(<|>|Cube|time|=|'|"|rate|currency| |\PC){0,60}"#) {
+        fn no_file_panics(text in r#"(<|>|Cube|time|=|'|"|rate|currency| |\PC){0,60}"#) {
             let _ = read(&text);
         }
     }

@@ -1,8 +1,8 @@
-//! What a file is, told by its bytes and never by its name; and which files are not taken.
+//! Content sniffing: detects the type of an upload from its bytes, never from its name, and rejects unsafe files.
 //!
-//! People hand in PDFs and pictures. A PDF must be readable by whoever reviews it (not encrypted) and must do nothing
-//! of its own (no scripts, no programs to launch). A picture must not be so large that opening it is an attack. The
-//! bytes are looked at as they come, in memory that does not grow with the file.
+//! Uploads are PDFs and images. A PDF must not be encrypted, so that the team can review it, and must not contain
+//! scripts or launch programs. An image must not be so large that opening it is an attack. The bytes are checked as a
+//! stream, in constant memory.
 
 mod jpeg;
 mod pdf;
@@ -17,9 +17,9 @@ use jpeg::Jpeg;
 use pdf::Pdf;
 use png::Png;
 
-/// Forty megapixels: more than a scanner or a camera in a telephone makes of a page.
-const MOST_PIXELS: u64 = 40_000_000;
-/// The bytes that tell the kinds apart.
+/// 40 megapixels: more than a scanned or photographed page has.
+const MAX_PIXELS: u64 = 40_000_000;
+/// The leading bytes that identify the type.
 const SIGNATURE_BYTES: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ impl FileType {
         }
     }
 
-    /// How a name of such a file ends.
+    /// The file name extensions of this type.
     pub const fn extensions(self) -> &'static [&'static str] {
         match self {
             FileType::Pdf => &["pdf"],
@@ -52,14 +52,14 @@ impl FileType {
     }
 }
 
-/// Why a file is not taken, as a sentence about it.
+/// Why a file is rejected. Displays as a phrase that follows the file's name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     OtherType,
     Broken,
     Encrypted,
     Scripted,
-    /// It may hold anything.
+    /// Its objects cannot be inspected.
     Opaque,
     TooManyPixels,
 }
@@ -71,61 +71,61 @@ impl fmt::Display for Refusal {
             Refusal::Broken => "is damaged or incomplete",
             Refusal::Encrypted => "must not be encrypted or ask for a password",
             Refusal::Scripted => "must not contain scripts or start programs",
-            Refusal::Opaque => "is packed in a way that cannot be looked into; save it as a plain PDF",
+            Refusal::Opaque => "uses an encoding that cannot be inspected; save it as a plain PDF",
             Refusal::TooManyPixels => "must have at most 40 megapixels",
         })
     }
 }
 
-/// Looks at a file of which the pieces are shown in order.
-pub struct Sniffer(Stage);
+/// Checks a file chunk by chunk.
+pub struct Sniffer(State);
 
-enum Stage {
-    /// Fewer bytes than tell the kinds apart.
+enum State {
+    /// Less than [`SIGNATURE_BYTES`] so far.
     Beginning(Vec<u8>),
     Pdf(Box<Pdf>),
     Jpeg(Jpeg),
     Png(Png),
-    Refused(Refusal),
+    Rejected(Refusal),
 }
 
 impl Sniffer {
     pub fn new() -> Sniffer {
-        Sniffer(Stage::Beginning(Vec::with_capacity(SIGNATURE_BYTES)))
+        Sniffer(State::Beginning(Vec::with_capacity(SIGNATURE_BYTES)))
     }
 
-    /// Shows the next piece; false when no further piece can change the verdict.
-    pub fn show(&mut self, mut piece: &[u8]) -> bool {
-        if let Stage::Beginning(seen) = &mut self.0 {
-            let (first, rest) = piece.split_at(piece.len().min(SIGNATURE_BYTES - seen.len()));
+    /// Checks the next chunk; false if the file is rejected already.
+    pub fn push(&mut self, mut chunk: &[u8]) -> bool {
+        if let State::Beginning(seen) = &mut self.0 {
+            let (first, rest) = chunk.split_at(chunk.len().min(SIGNATURE_BYTES - seen.len()));
             seen.extend_from_slice(first);
             if seen.len() < SIGNATURE_BYTES {
                 return true;
             }
-            piece = rest;
-            self.0 = Stage::told_by(seen);
+            chunk = rest;
+            self.0 = State::from_signature(seen);
         }
         let verdict = match &mut self.0 {
-            Stage::Beginning(_) => Ok(()),
-            Stage::Pdf(pdf) => pdf.show(piece),
-            Stage::Jpeg(jpeg) => jpeg.show(piece),
-            Stage::Png(png) => png.show(piece),
-            Stage::Refused(refusal) => Err(*refusal),
+            State::Beginning(_) => Ok(()),
+            State::Pdf(pdf) => pdf.push(chunk),
+            State::Jpeg(jpeg) => jpeg.push(chunk),
+            State::Png(png) => png.push(chunk),
+            State::Rejected(refusal) => Err(*refusal),
         };
         if let Err(refusal) = verdict {
-            self.0 = Stage::Refused(refusal);
+            self.0 = State::Rejected(refusal);
         }
-        !matches!(self.0, Stage::Refused(_))
+        !matches!(self.0, State::Rejected(_))
     }
 
-    /// The verdict on a file that was shown to its end.
+    /// The type of a file that was pushed completely.
     pub fn finish(self) -> Result<FileType, Refusal> {
         match self.0 {
-            Stage::Beginning(_) => Err(Refusal::OtherType),
-            Stage::Pdf(pdf) => pdf.finish().map(|()| FileType::Pdf),
-            Stage::Jpeg(jpeg) => jpeg.finish().map(|()| FileType::Jpeg),
-            Stage::Png(png) => png.finish().map(|()| FileType::Png),
-            Stage::Refused(refusal) => Err(refusal),
+            State::Beginning(_) => Err(Refusal::OtherType),
+            State::Pdf(pdf) => pdf.finish().map(|()| FileType::Pdf),
+            State::Jpeg(jpeg) => jpeg.finish().map(|()| FileType::Jpeg),
+            State::Png(png) => png.finish().map(|()| FileType::Png),
+            State::Rejected(refusal) => Err(refusal),
         }
     }
 }
@@ -136,33 +136,33 @@ impl Default for Sniffer {
     }
 }
 
-impl Stage {
-    fn told_by(signature: &[u8]) -> Stage {
+impl State {
+    fn from_signature(signature: &[u8]) -> State {
         match signature {
-            [b'%', b'P', b'D', b'F', b'-', b'1' | b'2', b'.', b'0'..=b'9'] => Stage::Pdf(Box::default()),
-            [0xFF, 0xD8, 0xFF, ..] => Stage::Jpeg(Jpeg::begun_with(&signature[2..])),
-            b"\x89PNG\r\n\x1A\n" => Stage::Png(Png::default()),
-            _ => Stage::Refused(Refusal::OtherType),
+            [b'%', b'P', b'D', b'F', b'-', b'1' | b'2', b'.', b'0'..=b'9'] => State::Pdf(Box::default()),
+            [0xFF, 0xD8, 0xFF, ..] => State::Jpeg(Jpeg::new(&signature[2..])),
+            b"\x89PNG\r\n\x1A\n" => State::Png(Png::default()),
+            _ => State::Rejected(Refusal::OtherType),
         }
     }
 }
 
-/// The verdict on a whole file.
+/// Detects the type of a file.
 pub async fn sniff(mut content: Content) -> io::Result<Result<FileType, Refusal>> {
     let mut sniffer = Sniffer::new();
-    while let Some(piece) = content.try_next().await? {
-        if !sniffer.show(&piece) {
+    while let Some(chunk) = content.try_next().await? {
+        if !sniffer.push(&chunk) {
             break;
         }
     }
     Ok(sniffer.finish())
 }
 
-/// Whether a picture of this size may be opened; one without any size cannot be.
-fn admit_size(width: u32, height: u32) -> Result<(), Refusal> {
+/// Rejects an image that is too large or has no pixels.
+fn check_size(width: u32, height: u32) -> Result<(), Refusal> {
     match u64::from(width) * u64::from(height) {
         0 => Err(Refusal::Broken),
-        pixels if pixels > MOST_PIXELS => Err(Refusal::TooManyPixels),
+        pixels if pixels > MAX_PIXELS => Err(Refusal::TooManyPixels),
         _ => Ok(()),
     }
 }

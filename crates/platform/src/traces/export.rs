@@ -1,4 +1,4 @@
-//! The task that sends spans, in batches.
+//! The task that exports spans in batches.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,21 +9,21 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Span, Traces, otlp};
 
-/// Spans sent at once.
-const BATCH: usize = 512;
-/// How long the first of a batch waits for company.
-const GATHER: Duration = Duration::from_secs(1);
-/// How long the collector may take for a batch.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the last spans may take, all together, when the service stops.
-const LAST: Duration = Duration::from_secs(5);
+/// Maximum number of spans in a request.
+const MAX_BATCH: usize = 512;
+/// How long the first span of a batch waits for more.
+const BATCH_DELAY: Duration = Duration::from_secs(1);
+/// Timeout of one request.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of the last export when the service stops.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where spans are collected, and as whose.
+/// The collector, and the name of the service in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// Up to and without `/v1/traces`.
+    /// The base URL: everything before `/v1/traces`.
     pub endpoint: String,
-    /// What the collector knows us by; secret.
+    /// Headers for authentication; secret.
     pub headers: HeaderMap,
     pub service: String,
 }
@@ -51,20 +51,20 @@ impl Collector {
 
     async fn send(&self, spans: &[Span]) -> Result<(), reqwest::Error> {
         let body = otlp::body(&self.service, spans).to_string();
-        let request = self.http.post(&self.url).headers(self.headers.clone()).timeout(PATIENCE).body(body);
-        // The address may hold a password.
-        let answer = request.send().await.and_then(reqwest::Response::error_for_status);
-        answer.map(drop).map_err(reqwest::Error::without_url)
+        let request = self.http.post(&self.url).headers(self.headers.clone()).timeout(TIMEOUT).body(body);
+        // The URL may contain a password.
+        let response = request.send().await.and_then(reqwest::Response::error_for_status);
+        response.map(drop).map_err(reqwest::Error::without_url)
     }
 }
 
 impl Traces {
-    /// Sends spans until `stopping` turns true, and then what is left of them.
+    /// Exports spans until `stopping` turns true, and then the remaining ones.
     pub async fn export(&self, mut stopping: watch::Receiver<bool>) {
-        let Some(on) = &self.0 else { return };
-        let mut queued = on.queued.lock().await;
-        let mut batch = Vec::with_capacity(BATCH);
-        let mut is_away = false;
+        let Some(exporter) = &self.0 else { return };
+        let mut queued = exporter.queued.lock().await;
+        let mut batch = Vec::with_capacity(MAX_BATCH);
+        let mut is_failing = false;
         loop {
             let is_stopping = tokio::select! {
                 () = gather(&mut queued, &mut batch) => false,
@@ -73,43 +73,43 @@ impl Traces {
             if is_stopping {
                 break;
             }
-            self.send(&mut batch, &mut is_away).await;
+            self.send(&mut batch, &mut is_failing).await;
         }
         queued.close();
-        let rest = async {
-            while !batch.is_empty() || queued.recv_many(&mut batch, BATCH).await > 0 {
-                self.send(&mut batch, &mut is_away).await;
+        let remaining = async {
+            while !batch.is_empty() || queued.recv_many(&mut batch, MAX_BATCH).await > 0 {
+                self.send(&mut batch, &mut is_failing).await;
             }
         };
-        if timeout(LAST, rest).await.is_err() {
-            tracing::warn!("the collector did not take the last spans in time");
+        if timeout(SHUTDOWN_TIMEOUT, remaining).await.is_err() {
+            tracing::warn!("span export timed out at shutdown");
         }
     }
 
-    /// Empties the batch, whether or not the collector takes it. That it is away is logged once.
-    async fn send(&self, batch: &mut Vec<Span>, is_away: &mut bool) {
-        let Some(on) = &self.0 else { return };
-        let sent = on.collector.send(batch).await;
-        on.metrics.spans.of(if sent.is_ok() { "sent" } else { "dropped" }).inc_by(batch.len() as u64);
+    /// Sends the batch and clears it, also on failure. Consecutive failures are logged once.
+    async fn send(&self, batch: &mut Vec<Span>, is_failing: &mut bool) {
+        let Some(exporter) = &self.0 else { return };
+        let sent = exporter.collector.send(batch).await;
+        exporter.metrics.spans.of(if sent.is_ok() { "sent" } else { "dropped" }).inc_by(batch.len() as u64);
         match &sent {
-            Err(error) if !*is_away => tracing::warn!(%error, "the collector does not take spans"),
-            Ok(()) if *is_away => tracing::info!("the collector takes spans again"),
+            Err(error) if !*is_failing => tracing::warn!(%error, "span export failed"),
+            Ok(()) if *is_failing => tracing::info!("span export works again"),
             _ => {}
         }
-        *is_away = sent.is_err();
+        *is_failing = sent.is_err();
         batch.clear();
     }
 }
 
-/// Fills the batch until it is full, or its first span has waited for long enough.
+/// Fills the batch until it is full or its first span has waited for [`BATCH_DELAY`].
 async fn gather(queued: &mut mpsc::Receiver<Span>, batch: &mut Vec<Span>) {
-    if queued.recv_many(batch, BATCH).await == 0 {
-        // Nobody can send any more; only the end of the service remains.
+    if queued.recv_many(batch, MAX_BATCH).await == 0 {
+        // All senders are gone: wait for the service to stop.
         return std::future::pending().await;
     }
-    let until = Instant::now() + GATHER;
-    while batch.len() < BATCH {
-        match timeout_at(until, queued.recv_many(batch, BATCH - batch.len())).await {
+    let until = Instant::now() + BATCH_DELAY;
+    while batch.len() < MAX_BATCH {
+        match timeout_at(until, queued.recv_many(batch, MAX_BATCH - batch.len())).await {
             Ok(1..) => {}
             Ok(0) | Err(_) => break,
         }

@@ -1,11 +1,10 @@
-//! Spans for an OpenTelemetry collector: one for each request and one for each run of a job.
+//! Tracing for an OpenTelemetry collector: one span per request and one per run of a job.
 //!
-//! Without a collector nothing is made. With one a span is put into a bounded queue and nobody waits for it; a task sends
-//! what has gathered, as OTLP over HTTP in its JSON form. What the queue cannot take, or the collector does not, is dropped
-//! and counted. A span says what was asked and how it ended: the route but never the path of a request, and nothing of its
-//! content.
+//! Without a collector no spans are created. With one, spans go to a bounded queue, and a task exports them in batches
+//! as OTLP/HTTP with JSON. Nothing waits for the export: spans that the queue or the collector does not accept are
+//! dropped and counted. A span names the route, never the path of a request, and contains nothing of its body.
 //!
-//! - `parent`: what a caller says of its own span · `otlp`: the form on the wire · `export`: the task
+//! - `parent`: the caller's `traceparent` · `otlp`: the JSON encoding · `export`: the task
 
 mod export;
 mod otlp;
@@ -27,13 +26,13 @@ use values::Time;
 
 pub use export::TraceSettings;
 
-/// Spans that may wait to be sent.
-const QUEUE: usize = 4096;
+/// Maximum number of spans that wait for export.
+const QUEUE_SIZE: usize = 4096;
 
-/// Where spans go to, if anywhere.
-pub struct Traces(Option<On>);
+/// Creates spans, if a collector is configured.
+pub struct Traces(Option<Exporter>);
 
-struct On {
+struct Exporter {
     queue: mpsc::Sender<Span>,
     queued: Mutex<mpsc::Receiver<Span>>,
     collector: Collector,
@@ -41,21 +40,21 @@ struct On {
     metrics: Arc<Metrics>,
 }
 
-/// A span that has begun.
-pub struct Begun {
-    place: Place,
+/// The span of a request in progress.
+pub struct OpenSpan {
+    ids: SpanIds,
     at: Time,
 }
 
-/// Where a span stands in its trace.
-struct Place {
+/// The ids of a span.
+struct SpanIds {
     trace_id: [u8; 16],
     span_id: [u8; 8],
     parent_id: Option<[u8; 8]>,
 }
 
 struct Span {
-    place: Place,
+    ids: SpanIds,
     name: String,
     kind: SpanKind,
     began: Time,
@@ -64,7 +63,7 @@ struct Span {
     is_error: bool,
 }
 
-/// By their numbers on the wire.
+/// The values are OTLP's.
 #[derive(Clone, Copy)]
 enum SpanKind {
     Internal = 1,
@@ -76,10 +75,10 @@ enum Attribute {
     Number(i64),
 }
 
-/// How a request was answered.
-pub struct Answered<'r> {
+/// How a request ended.
+pub struct RequestEnd<'r> {
     pub method: &'r Method,
-    /// The path with names in braces, if there is such a path.
+    /// The path with placeholders in braces; `None` if no route matched.
     pub route: Option<String>,
     pub status: StatusCode,
     pub request_id: &'r str,
@@ -91,26 +90,32 @@ impl Traces {
         Traces(None)
     }
 
-    pub fn to(settings: &TraceSettings, http: reqwest::Client, entropy: Entropy, metrics: &Arc<Metrics>) -> Traces {
-        let (queue, queued) = mpsc::channel(QUEUE);
+    pub fn to_collector(
+        settings: &TraceSettings,
+        http: reqwest::Client,
+        entropy: Entropy,
+        metrics: &Arc<Metrics>,
+    ) -> Traces {
+        let (queue, queued) = mpsc::channel(QUEUE_SIZE);
         let (collector, metrics) = (Collector::new(settings, http), Arc::clone(metrics));
-        Traces(Some(On { queue, queued: Mutex::new(queued), collector, entropy, metrics }))
+        Traces(Some(Exporter { queue, queued: Mutex::new(queued), collector, entropy, metrics }))
     }
 
-    /// Begins the span of a request, in the caller's trace if it tells of one; none if nobody wants it.
-    pub fn begin(&self, headers: &HeaderMap, now: impl FnOnce() -> Time) -> Option<Begun> {
-        let on = self.0.as_ref()?;
-        let parent = Parent::of(headers);
+    /// Begins the span of a request, in the caller's trace if it sent one. `None` if tracing is off or the caller does
+    /// not sample this trace.
+    pub fn begin_request(&self, headers: &HeaderMap, now: impl FnOnce() -> Time) -> Option<OpenSpan> {
+        let exporter = self.0.as_ref()?;
+        let parent = Parent::from_headers(headers);
         if parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
             return None;
         }
-        Some(Begun { place: on.place(parent), at: now() })
+        Some(OpenSpan { ids: exporter.new_ids(parent), at: now() })
     }
 
     /// Ends the span of a request.
-    pub fn answered(&self, begun: Begun, answered: Answered<'_>) {
-        let Some(on) = &self.0 else { return };
-        let Answered { method, route, status, request_id, took } = answered;
+    pub fn end_request(&self, open: OpenSpan, end: RequestEnd<'_>) {
+        let Some(exporter) = &self.0 else { return };
+        let RequestEnd { method, route, status, request_id, took } = end;
         let method = method_name(method);
         let mut attributes = vec![
             ("http.request.method", Attribute::Text(method.to_owned())),
@@ -123,20 +128,28 @@ impl Traces {
         };
         attributes.extend(route.map(|route| ("http.route", Attribute::Text(route))));
         let is_error = status.is_server_error();
-        on.put(Span { place: begun.place, name, kind: SpanKind::Server, began: begun.at, took, attributes, is_error });
+        exporter.enqueue(Span {
+            ids: open.ids,
+            name,
+            kind: SpanKind::Server,
+            began: open.at,
+            took,
+            attributes,
+            is_error,
+        });
     }
 
-    /// A job has run: a trace of its own.
-    pub fn ran(&self, run: &Run<'_>) {
-        let Some(on) = &self.0 else { return };
+    /// Adds the span of a job's run, as a trace of its own.
+    pub fn record_job(&self, run: &Run<'_>) {
+        let Some(exporter) = &self.0 else { return };
         let attributes = vec![
             ("trunkline.job.kind", Attribute::Text(run.kind.to_owned())),
             ("trunkline.job.id", Attribute::Text(run.job.id.to_string())),
             ("trunkline.job.attempt", Attribute::Number(run.job.attempts)),
             ("trunkline.job.outcome", Attribute::Text(run.ending.as_str().to_owned())),
         ];
-        on.put(Span {
-            place: on.place(None),
+        exporter.enqueue(Span {
+            ids: exporter.new_ids(None),
             name: format!("job {}", run.kind),
             kind: SpanKind::Internal,
             began: run.began,
@@ -147,16 +160,16 @@ impl Traces {
     }
 }
 
-impl On {
-    fn place(&self, parent: Option<Parent>) -> Place {
-        Place {
+impl Exporter {
+    fn new_ids(&self, parent: Option<Parent>) -> SpanIds {
+        SpanIds {
             trace_id: parent.as_ref().map_or_else(|| self.entropy.bytes(), |parent| parent.trace_id),
             span_id: self.entropy.bytes(),
             parent_id: parent.map(|parent| parent.span_id),
         }
     }
 
-    fn put(&self, span: Span) {
+    fn enqueue(&self, span: Span) {
         if self.queue.try_send(span).is_err() {
             self.metrics.spans.of("dropped").inc();
         }

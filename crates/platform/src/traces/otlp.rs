@@ -1,4 +1,4 @@
-//! Spans in the JSON form of OTLP: ids in hexadecimal, 64-bit numbers as text, enums by their numbers.
+//! Encodes spans as OTLP JSON: ids in hexadecimal, 64-bit numbers as strings, enums as numbers.
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::{Attribute, Span};
 const NANOS_IN_MILLI: u128 = 1_000_000;
 const STATUS_ERROR: u8 = 2;
 
-/// The body of an export.
+/// The body of an export request.
 pub(super) fn body(service: &str, spans: &[Span]) -> Value {
     let resource = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION"))];
     let resource = resource.map(|(key, value)| json!({ "key": key, "value": { "stringValue": value } }));
@@ -25,22 +25,22 @@ pub(super) fn body(service: &str, spans: &[Span]) -> Value {
 
 fn span(span: &Span) -> Value {
     let began = u128::try_from(span.began.millis()).unwrap_or_default() * NANOS_IN_MILLI;
-    let mut written = json!({
-        "traceId": HEXLOWER.encode(&span.place.trace_id),
-        "spanId": HEXLOWER.encode(&span.place.span_id),
+    let mut encoded = json!({
+        "traceId": HEXLOWER.encode(&span.ids.trace_id),
+        "spanId": HEXLOWER.encode(&span.ids.span_id),
         "name": span.name,
         "kind": span.kind as u8,
         "startTimeUnixNano": began.to_string(),
         "endTimeUnixNano": (began + span.took.as_nanos()).to_string(),
         "attributes": span.attributes.iter().map(attribute).collect::<Vec<_>>(),
     });
-    if let Some(parent) = &span.place.parent_id {
-        written["parentSpanId"] = HEXLOWER.encode(parent).into();
+    if let Some(parent) = &span.ids.parent_id {
+        encoded["parentSpanId"] = HEXLOWER.encode(parent).into();
     }
     if span.is_error {
-        written["status"] = json!({ "code": STATUS_ERROR });
+        encoded["status"] = json!({ "code": STATUS_ERROR });
     }
-    written
+    encoded
 }
 
 fn attribute((key, value): &(&'static str, Attribute)) -> Value {

@@ -59,7 +59,7 @@ pub async fn import(
     let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
     if let Some(table) = table {
         new.rows_total = Some(rows_of(table.lines));
-        let StoredFile { hash, .. } = table.file.keep().await?;
+        let StoredFile { hash, .. } = table.file.store().await?;
         new.content_hash = Some(hash);
     }
     ctx.note("upstream_id", upstream.to_string());
@@ -129,6 +129,6 @@ pub async fn prepare(
     let (received, lines) = pull::take_in(&app.files, pieces(file)).await?;
     let mut new = ImportRow::queued(DeckImportId::new(app.entropy.uuid(now)), upstream, mode, dry_run, now);
     new.rows_total = Some(rows_of(lines));
-    new.content_hash = Some(received.keep().await?.hash);
+    new.content_hash = Some(received.store().await?.hash);
     Ok(new)
 }

@@ -46,7 +46,7 @@ pub async fn pull(app: &App, import: DeckImportId, upstream: &UpstreamRow) -> Re
     if upstream.pulled_hash == Some(received.stored_as().hash) {
         return Ok(Pulled::Unchanged);
     }
-    let hash = received.keep().await.map_err(|error| error.to_string())?.hash;
+    let hash = received.store().await.map_err(|error| error.to_string())?.hash;
     let found = (import, hash, etag.clone(), rows_of(lines));
     let noted = app.db.tx(found, |conn, (import, hash, etag, rows)| {
         Box::pin(store::set_file(conn, *import, *hash, etag.as_deref(), *rows))

@@ -17,7 +17,7 @@ use api::problem::{InvalidParam, Problem};
 use db::{Conn, DbError};
 use identity::balance::CURRENCY;
 use identity::{accounts, onboarding};
-use platform::letters::{self, Addressee, FraudCapsRaised};
+use platform::mail::{self, FraudCapsRaised, Recipient};
 use values::{AccountId, ExactMoney, Money};
 
 /// What an account may lose at most.
@@ -108,10 +108,10 @@ async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps
     if wanted.raises(&before)
         && let Some(contact) = accounts::contact(tx, account).await?
     {
-        let to = Addressee::new(&contact.contact_email, &contact.contact_name);
-        let (at, ip) = (letters::Moment(call.now), call.ip);
+        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
+        let (at, ip) = (mail::ReadableTime(call.now), call.ip);
         let told = FraudCapsRaised { spend_before, spend, rate_before, rate, at, ip };
-        letters::send(tx, &call.app, &to, &told, call.now).await?;
+        mail::send(tx, &call.app, &to, &told, call.now).await?;
     }
     Ok(Json(FraudCaps { max_spend_per_day: spend, max_rate_per_minute: rate.into() }))
 }

@@ -133,7 +133,7 @@ both! {
             let inward = create_upstream(&admin, pulling_from(&format!("https://{host}/rates.csv"))).await;
             let refused = pull(&world, &admin, &inward).await;
             assert_eq!(refused["status"], "failed");
-            assert_eq!(refused["reason"], "the address does not lead to the public internet", "{host}");
+            assert_eq!(refused["reason"], "the URL does not point to the public internet", "{host}");
         }
         world.end().await;
     }
@@ -145,7 +145,7 @@ both! {
         let moved = create_upstream(&admin, pulling_from(&carrier.url.replace("/rates.csv", "/moved"))).await;
         import_deck(&world, &admin, &moved, "", DECK).await;
         let refused = pull(&world, &admin, &moved).await;
-        assert_eq!(refused["reason"], "the server answered 302, and redirects are not followed");
+        assert_eq!(refused["reason"], "the server responded 302, and redirects are not followed");
         assert_eq!(carrier.sent(), 0);
         assert_eq!(price(&world, "31612345678").await.as_deref(), Some("0.0209"));
         world.end().await;

@@ -1,6 +1,6 @@
 //! `trunkline switch sync` beside Kamailio.
 
-use platform::edge::POLL;
+use platform::edge::POLL_INTERVAL;
 use serde_json::json;
 
 use super::lab::Lab;
@@ -14,7 +14,7 @@ async fn follows(lab: &Lab<'_>, address: &str, is_known: bool) {
     let waiting = lab.until("Kamailio follows", async || {
         lab.order("permissions.addressDump").await.contains(&format!("\"{address}\"")) == is_known
     });
-    tokio::time::timeout(POLL * 4, waiting).await.expect("Kamailio follows in time");
+    tokio::time::timeout(POLL_INTERVAL * 4, waiting).await.expect("Kamailio follows in time");
 }
 
 on_sqlite! {

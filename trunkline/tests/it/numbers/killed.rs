@@ -1,4 +1,4 @@
-//! The real program, killed at random moments while customers order from an unreliable DID supplier.
+//! The real program, killed at random moments while customers order numbers from an unreliable DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,8 +11,12 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::{AccountId, Currency, Money, Role, Time};
 
-use crate::world::carrier::{CarrierServer, Says};
+use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
+use crate::coverage::examples::key;
+use crate::decks::upstream;
+use crate::upstreams::wanted;
 use crate::world::client::Client;
+use crate::world::did_supplier::{DidSupplierServer, Says};
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::numbers::{
     AMSTERDAM, count_transactions, free_numbers, inventory_csv, inventory_groups, new_trunk_id, upload_inventory,
@@ -31,10 +35,10 @@ const MOODS: [Says; 7] =
 both! {
     async fn every_order_ends_active_or_refunded_whenever_the_service_is_killed(db) {
         let folder = tempfile::TempDir::new().unwrap();
-        let carrier = CarrierServer::start(&MOODS.repeat(200)).await;
-        let carrier_settings = carrier.settings();
+        let supplier = DidSupplierServer::start(&MOODS.repeat(200)).await;
+        let supplier_settings = supplier.settings();
         let settings: Vec<(&str, &str)> =
-            [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")].into_iter().chain(carrier_settings).collect();
+            [("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TEST_CLOCK", "on")].into_iter().chain(supplier_settings).collect();
         let emails = people_with_money(db).await;
         let mut node = Process::serve(db, folder.path(), &settings);
         let admin = sign_in(&node, ADMIN).await;
@@ -64,11 +68,11 @@ both! {
             unanswered.extend(load.join_all().await);
             node = Process::serve(db, folder.path(), &settings);
         }
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         for (email, key, body) in unanswered {
             sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
         }
-        // Jobs of killed processes are free when their leases end; the DID supplier is asked at least once an hour.
+        // The dead processes' jobs are free when their leases end; a supplier is asked at least once an hour.
         for _ in 0..4 {
             node.advance(3600).await;
         }
@@ -79,7 +83,7 @@ both! {
         assert_eq!(active + failed, orders);
         assert_eq!((count_transactions(db, "number_order").await, count_transactions(db, "number_refund").await), (orders, failed));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
-        assert_eq!(free_numbers(db).await, 2_000 - orders, "what the carrier refused is withdrawn");
+        assert_eq!(free_numbers(db).await, 2_000 - orders, "numbers that the supplier refused are withdrawn");
         drop(node);
         for what in ["ledger", "audit"] {
             let verified = process::run(db, folder.path(), &[], &[what, "verify"]);

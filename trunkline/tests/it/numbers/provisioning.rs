@@ -1,11 +1,11 @@
-//! Orders that wait for the DID supplier.
+//! Number orders that a DID supplier provisions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
 
 use crate::world::World;
-use crate::world::carrier::{CarrierServer, Says};
+use crate::world::did_supplier::{DidSupplierServer, Says};
 use crate::world::engines::both;
 use crate::world::fixtures::key;
 use crate::world::fixtures::notifications::notification_codes;
@@ -17,9 +17,9 @@ use crate::world::fixtures::numbers::{
 const CORA: &str = "cora@customer.example";
 
 both! {
-    async fn a_supplier_outage_delays_the_order_and_its_key_replays(db) {
-        let carrier = CarrierServer::start(&[Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn an_order_survives_a_supplier_outage_and_its_key_replays_it(db) {
+        let supplier = DidSupplierServer::start(&[Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = create_group(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = customer_with_trunk(&world, CORA, 1000).await;
@@ -32,21 +32,21 @@ both! {
         assert_eq!(orders["data"].as_array().unwrap().len(), 1);
         assert_eq!(orders["data"][0]["status"], "provisioning");
         assert_eq!(balance_cents(&customer).await, 1000 - FIRST_MONTH_CENTS);
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(60).await;
         let answered = caller.post("/numbers/orders", body).await.expect(201);
         assert_eq!((&answered["id"], &answered["status"]), (&orders["data"][0]["id"], &json!("active")));
         assert_eq!(count_transactions(&world.node.app.db, "number_order").await, 1);
-        let asked = carrier.asked();
+        let asked = supplier.asked();
         assert_eq!(asked.len(), 3);
         assert!(asked.iter().all(|question| *question == asked[0]), "always under the same key: {asked:?}");
         assert_eq!(asked[0].path, "/api/numbers/31201000000/activate");
         world.end().await;
     }
 
-    async fn a_slow_did_supplier_is_waited_for(db) {
-        let carrier = CarrierServer::start(&[Says::Pending]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn a_pending_activation_is_polled_until_it_is_active(db) {
+        let supplier = DidSupplierServer::start(&[Says::Pending]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = create_group(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = customer_with_trunk(&world, CORA, 1000).await;
@@ -54,15 +54,15 @@ both! {
         assert_eq!(ordered["status"], "provisioning");
         world.advance(60).await;
         assert_eq!(get_order(&customer, &ordered).await["status"], "provisioning");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(600).await;
         assert_eq!(get_order(&customer, &ordered).await["status"], "active");
         world.end().await;
     }
 
-    async fn a_number_refused_by_the_supplier_is_refunded_and_withdrawn(db) {
-        let carrier = CarrierServer::start(&[Says::Refused]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn a_number_that_the_supplier_refuses_is_refunded_and_withdrawn(db) {
+        let supplier = DidSupplierServer::start(&[Says::Refused]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = create_group(&world, &admin, 2, AMSTERDAM).await;
         let (customer, trunk) = customer_with_trunk(&world, CORA, 1000).await;
@@ -73,14 +73,14 @@ both! {
         assert_eq!(free_numbers(&world.node.app.db).await, 1);
         let withdrawn = admin.get("/admin/did-inventory?is_active=false").await.ok();
         assert_eq!(withdrawn["data"][0]["e164"], "+31201000000");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         assert_eq!(order_number(&customer, &group, &trunk).await.expect(201)["did"], "+31201000001");
         world.end().await;
     }
 
-    async fn an_order_fails_after_a_supplier_outage_of_three_days(db) {
-        let carrier = CarrierServer::start(&[Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+    async fn an_order_fails_after_three_days_of_supplier_outage(db) {
+        let supplier = DidSupplierServer::start(&[Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = create_group(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = customer_with_trunk(&world, CORA, 1000).await;
@@ -91,17 +91,17 @@ both! {
         let customer = world.sign_in(CORA).await;
         assert_eq!(customer.get("/numbers/orders").await.ok()["data"][0]["status"], "failed");
         assert_eq!(balance_cents(&customer).await, 1000);
-        assert_eq!(free_numbers(&world.node.app.db).await, 0, "the carrier may have let it work, and has not heard yet");
-        carrier.says(&[Says::Active]);
+        assert_eq!(free_numbers(&world.node.app.db).await, 0, "the supplier may have activated it, and has not deactivated it yet");
+        supplier.says(&[Says::Active]);
         world.advance(3600).await;
         assert_eq!(free_numbers(&world.node.app.db).await, 1);
-        assert!(carrier.asked().last().unwrap().path.ends_with("/deactivate"));
+        assert!(supplier.asked().last().unwrap().path.ends_with("/deactivate"));
         world.end().await;
     }
 
     async fn a_released_number_is_free_once_the_supplier_deactivated_it(db) {
-        let carrier = CarrierServer::start(&[Says::Active, Says::Away]).await;
-        let world = World::with(db, &carrier.settings()).await;
+        let supplier = DidSupplierServer::start(&[Says::Active, Says::Away]).await;
+        let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
         let group = create_group(&world, &admin, 1, AMSTERDAM).await;
         let (customer, trunk) = customer_with_trunk(&world, CORA, 2000).await;
@@ -110,7 +110,7 @@ both! {
         customer.with_key(key()).delete(&path).await.expect(204);
         world.settle().await;
         order_number(&customer, &group, &trunk).await.problem(409, "inventory.exhausted");
-        carrier.says(&[Says::Active]);
+        supplier.says(&[Says::Active]);
         world.advance(60).await;
         order_number(&customer, &group, &trunk).await.expect(201);
         world.end().await;

@@ -77,8 +77,8 @@ both! {
         assert_eq!(free_numbers(&world.node.app.db).await, 1);
         assert_eq!(count_transactions(&world.node.app.db, "number_renewal").await, 0);
         let subjects: Vec<String> = world.mails().await.into_iter().map(|mail| mail.subject).collect();
-        assert_eq!(subjects.iter().filter(|subject| subject.contains("could not renew")).count(), 2);
-        assert_eq!(subjects.iter().filter(|subject| subject.contains("was released")).count(), 1);
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("could not be renewed")).count(), 2);
+        assert_eq!(subjects.iter().filter(|subject| subject.contains("has been released")).count(), 1);
         world.end().await;
     }
 

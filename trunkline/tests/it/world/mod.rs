@@ -15,8 +15,8 @@
 
 pub mod accounts;
 pub mod authenticator;
-pub mod carrier;
 pub mod client;
+pub mod did_supplier;
 pub mod engines;
 pub mod fixtures;
 pub mod form;

@@ -45,7 +45,7 @@ pub async fn create(
     let return_url = ctx
         .app
         .settings
-        .return_address(&request.return_url)
+        .return_url(&request.return_url)
         .ok_or_else(|| Problem::invalid("return_url", "must be a URL of an allowed return origin"))?;
     let new = new_payment(&ctx, Purpose::Card, None)?;
     let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(check_can_add_card(conn, account)));

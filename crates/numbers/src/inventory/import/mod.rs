@@ -50,7 +50,7 @@ pub async fn create(
     let unknown = || Problem::invalid("upstream_id", "names no upstream");
     upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
     let (rows, id) = (rows_of(table.lines), InventoryImportId::new(ctx.app.entropy.uuid(ctx.now)));
-    let file = table.file.keep().await?;
+    let file = table.file.store().await?;
     ctx.note("upstream_id", upstream.to_string());
     ctx.note("import_id", id.to_string());
     ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {

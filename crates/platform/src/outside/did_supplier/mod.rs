@@ -1,10 +1,8 @@
-//! Carriers that numbers come from: they have to be told when a number of theirs is let.
+//! The DID supplier: where numbers are activated when a customer rents one, and deactivated when the rental ends.
 //!
-//! Whatever is asked for carries the order's id, and asking again under the same one changes nothing; so a crash in
-//! between, or an answer that never came, costs nothing but another question.
-//!
-//! `stock` is the default: the numbers are our own, and there is nobody to tell. `http` is a carrier with a small API of
-//! its own. No call here may stand inside a transaction.
+//! Every request carries the order's id, and repeating it changes nothing; so after a crash or a lost response the
+//! request is simply sent again. `inventory` is the default: the operator owns its numbers, and there is no one to ask.
+//! `http` is a supplier with a small HTTP API. Never call these inside a transaction.
 
 mod http;
 
@@ -14,59 +12,59 @@ use uuid::Uuid;
 
 use values::{E164, text_enum};
 
-pub use http::{HttpCarrier, HttpCarrierSettings};
+pub use http::{HttpDidSupplier, HttpDidSupplierSettings};
 
 text_enum! {
-    /// Who lets numbers work.
-    pub enum Carrier {
-        Stock = "stock",
+    /// Where numbers are activated.
+    pub enum DidSupplierKind {
+        Inventory = "inventory",
         Http = "http",
     }
 }
 
-/// What a carrier says of a number that is to be let.
+/// The supplier's answer about the activation of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activation {
     Active,
-    /// It takes a while.
+    /// The supplier is still working on it.
     Pending,
-    /// It never will be, for this reason.
+    /// The supplier will not activate this number, for this reason.
     Refused(String),
 }
 
-/// The carrier did not answer as it should; another try may help.
+/// The supplier is unreachable or gave no valid response; a retry may help.
 #[derive(Debug)]
-pub struct CarrierAway(pub String);
+pub struct DidSupplierError(pub String);
 
-impl fmt::Display for CarrierAway {
+impl fmt::Display for DidSupplierError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for CarrierAway {}
+impl std::error::Error for DidSupplierError {}
 
-/// The carrier that the settings name.
+/// The supplier that the settings select.
 #[derive(Clone)]
-pub enum Carriers {
-    Stock,
-    Http(HttpCarrier),
+pub enum DidSupplier {
+    Inventory,
+    Http(HttpDidSupplier),
 }
 
-impl Carriers {
-    /// Has a number work for an order, or hears how far that is.
-    pub async fn activate(&self, number: &E164, order: Uuid) -> Result<Activation, CarrierAway> {
+impl DidSupplier {
+    /// Activates a number for an order, or says how far the activation is.
+    pub async fn activate(&self, number: &E164, order: Uuid) -> Result<Activation, DidSupplierError> {
         match self {
-            Carriers::Stock => Ok(Activation::Active),
-            Carriers::Http(carrier) => carrier.activate(number, order).await,
+            DidSupplier::Inventory => Ok(Activation::Active),
+            DidSupplier::Http(supplier) => supplier.activate(number, order).await,
         }
     }
 
-    /// Ends what an order began, whether or not it came to anything.
-    pub async fn deactivate(&self, number: &E164, order: Uuid) -> Result<(), CarrierAway> {
+    /// Deactivates the number of an order, whether or not it was activated.
+    pub async fn deactivate(&self, number: &E164, order: Uuid) -> Result<(), DidSupplierError> {
         match self {
-            Carriers::Stock => Ok(()),
-            Carriers::Http(carrier) => carrier.deactivate(number, order).await,
+            DidSupplier::Inventory => Ok(()),
+            DidSupplier::Http(supplier) => supplier.deactivate(number, order).await,
         }
     }
 }

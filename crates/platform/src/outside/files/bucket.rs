@@ -1,28 +1,28 @@
-//! The store in a bucket: each file is an object named by its hash.
+//! The file store in an S3 bucket: each file is an object named by its hash.
 //!
-//! Storing a file again writes its object anew, so its age is that of its last storing. A bucket has no locks, hence
-//! removing and storing the same content at once keep out of each other's way by marks. Who removes leaves a mark
-//! first, looks at the object's age then, and takes the mark away last. Who stores looks for marks afterwards, and
-//! then whether the object is still there. Either the one sees the fresh object, or the other the mark or the gap,
-//! and stores once more. A mark that a crash left behind counts for nothing after an hour.
+//! Storing a file again replaces its object, so its age counts from the last time it was stored. A bucket has no locks,
+//! so deleting and storing the same content at the same time is coordinated by markers. The deleter writes a marker,
+//! checks the object's age, deletes the object, and deletes the marker last. The writer writes the object, then looks
+//! for markers and for the object. Either the deleter sees the new object, or the writer sees the marker or the missing
+//! object and writes again. A marker that a crash left is ignored after an hour.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 
-use super::incoming::Arrived;
+use super::incoming::ReceivedBody;
 use super::s3::{BucketError, BucketSettings, Object, S3};
 use super::{Content, ContentHash, FilesError, StoredFile};
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use values::Time;
 
-const PAGE: usize = 1000;
-/// Far longer than any request is on its way, and than the clocks of both sides may differ.
-const MARK_COUNTS_FOR: Duration = Duration::from_secs(60 * 60);
-const STORING_ATTEMPTS: u32 = 6;
-const STORING_PAUSE: Duration = Duration::from_millis(250);
+const PAGE_SIZE: usize = 1000;
+/// Much longer than any request takes and than clocks differ.
+const MARKER_TTL: Duration = Duration::from_secs(60 * 60);
+const STORE_ATTEMPTS: u32 = 6;
+const STORE_PAUSE: Duration = Duration::from_millis(250);
 
 #[derive(Clone)]
 pub struct Bucket {
@@ -31,7 +31,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Fails when the bucket is not there or does not let us in.
+    /// Fails if the bucket does not exist or denies access.
     pub async fn open(
         settings: &BucketSettings,
         http: reqwest::Client,
@@ -43,16 +43,16 @@ impl Bucket {
         Ok(Bucket { s3: Arc::new(s3), entropy })
     }
 
-    pub async fn keep(&self, arrived: Arrived) -> Result<StoredFile, FilesError> {
-        let stored = arrived.stored;
-        for _ in 0..STORING_ATTEMPTS {
-            self.s3.put(&stored.hash.to_string(), &arrived).await?;
-            if !self.is_being_removed(&stored.hash).await? && self.exists(&stored.hash).await? {
+    pub async fn store(&self, body: ReceivedBody) -> Result<StoredFile, FilesError> {
+        let stored = body.stored;
+        for _ in 0..STORE_ATTEMPTS {
+            self.s3.put(&stored.hash.to_string(), &body).await?;
+            if !self.is_being_deleted(&stored.hash).await? && self.exists(&stored.hash).await? {
                 return Ok(stored);
             }
-            tokio::time::sleep(STORING_PAUSE).await;
+            tokio::time::sleep(STORE_PAUSE).await;
         }
-        Err(BucketError::passing("an older copy of this file is being removed").into())
+        Err(BucketError::temporary("an older copy of this file is being deleted").into())
     }
 
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, BucketError> {
@@ -63,7 +63,7 @@ impl Bucket {
         Ok(self.find(hash).await?.is_some())
     }
 
-    pub async fn untouched_since(
+    pub async fn list_older(
         &self,
         cutoff: Time,
         after: Option<ContentHash>,
@@ -72,7 +72,7 @@ impl Bucket {
         let mut after = after.map(|hash| hash.to_string()).unwrap_or_default();
         let mut found = Vec::new();
         loop {
-            let page = self.s3.list("", &after, PAGE).await?;
+            let page = self.s3.list("", &after, PAGE_SIZE).await?;
             let old = page.objects.iter().filter(|object| object.stored_at < cutoff);
             found.extend(old.filter_map(|object| ContentHash::parse(&object.key)));
             match page.objects.last() {
@@ -84,16 +84,16 @@ impl Bucket {
         Ok(found)
     }
 
-    pub async fn remove_untouched(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, BucketError> {
-        let mark = format!("{}{}", marks(hash), HEXLOWER.encode(&self.entropy.bytes::<16>()));
-        self.s3.put_mark(&mark).await?;
-        let untouched = self.find(hash).await?.is_some_and(|object| object.stored_at < cutoff);
-        if untouched {
-            // On an error the mark stays: the object may yet go.
+    pub async fn delete_older(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, BucketError> {
+        let marker = format!("{}{}", marker_prefix(hash), HEXLOWER.encode(&self.entropy.bytes::<16>()));
+        self.s3.put_marker(&marker).await?;
+        let is_old = self.find(hash).await?.is_some_and(|object| object.stored_at < cutoff);
+        if is_old {
+            // On an error the marker stays: S3 may still delete the object.
             self.s3.delete_once(&hash.to_string()).await?;
         }
-        self.s3.delete_once(&mark).await?;
-        Ok(untouched)
+        self.s3.delete_once(&marker).await?;
+        Ok(is_old)
     }
 
     async fn find(&self, hash: &ContentHash) -> Result<Option<Object>, BucketError> {
@@ -102,14 +102,14 @@ impl Bucket {
         Ok(page.objects.into_iter().find(|object| object.key == key))
     }
 
-    async fn is_being_removed(&self, hash: &ContentHash) -> Result<bool, BucketError> {
-        let page = self.s3.list(&marks(hash), "", PAGE).await?;
-        let cutoff = Clock::system().now().minus(MARK_COUNTS_FOR);
-        Ok(page.objects.iter().any(|mark| mark.stored_at > cutoff))
+    async fn is_being_deleted(&self, hash: &ContentHash) -> Result<bool, BucketError> {
+        let page = self.s3.list(&marker_prefix(hash), "", PAGE_SIZE).await?;
+        let cutoff = Clock::system().now().minus(MARKER_TTL);
+        Ok(page.objects.iter().any(|marker| marker.stored_at > cutoff))
     }
 }
 
-/// What the keys of a file's marks begin with; they come after every hash.
-fn marks(hash: &ContentHash) -> String {
+/// The prefix of a file's markers. It sorts after every hash.
+fn marker_prefix(hash: &ContentHash) -> String {
     format!("removing/{hash}/")
 }

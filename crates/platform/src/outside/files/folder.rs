@@ -1,7 +1,7 @@
-//! The store in a local folder: `ab/cd/<hash>`.
+//! The file store in a local folder: `ab/cd/<hash>`.
 //!
-//! Storing a file again puts a fresh copy in its place, so its age is that of its last storing. Removing one locks
-//! the folder while it looks at that age: nobody, not even another node that shares the folder, stores it in between.
+//! Storing a file again replaces it, so its age counts from the last time it was stored. Deleting locks the folder
+//! while it checks that age, so that no node that shares the folder stores the file in between.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use tokio::fs::File;
 
-use super::incoming::{Arrived, pieces};
+use super::incoming::{ReceivedBody, pieces};
 use super::{Content, ContentHash, StoredFile, blocking, is_older};
-use crate::outside::durable::{Draft, make_folder, sync_folder};
+use crate::outside::durable::{Draft, create_folder, sync_folder};
 use values::Time;
 
 #[derive(Clone)]
@@ -25,15 +25,15 @@ impl Folder {
         Folder { root: root.into() }
     }
 
-    pub async fn keep(&self, arrived: Arrived) -> io::Result<StoredFile> {
+    pub async fn store(&self, body: ReceivedBody) -> io::Result<StoredFile> {
         let root = self.root.clone();
-        let Arrived { draft, file, stored } = arrived;
-        blocking(move || settle(&root, draft, &file, &stored.hash)).await?;
+        let ReceivedBody { draft, file, stored } = body;
+        blocking(move || publish(&root, draft, &file, &stored.hash)).await?;
         Ok(stored)
     }
 
     pub async fn open_read(&self, hash: &ContentHash) -> io::Result<Option<(u64, Content)>> {
-        let file = match File::open(place(&self.root, hash)).await {
+        let file = match File::open(path_of(&self.root, hash)).await {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -42,58 +42,53 @@ impl Folder {
     }
 
     pub async fn exists(&self, hash: &ContentHash) -> io::Result<bool> {
-        tokio::fs::try_exists(place(&self.root, hash)).await
+        tokio::fs::try_exists(path_of(&self.root, hash)).await
     }
 
-    pub async fn untouched_since(
+    pub async fn list_older(
         &self,
         cutoff: Time,
         after: Option<ContentHash>,
         limit: usize,
     ) -> io::Result<Vec<ContentHash>> {
         let root = self.root.clone();
-        blocking(move || untouched_since(&root, cutoff, after, limit)).await
+        blocking(move || list_older(&root, cutoff, after, limit)).await
     }
 
-    pub async fn remove_untouched(&self, hash: &ContentHash, cutoff: Time) -> io::Result<bool> {
-        let (root, place) = (self.root.clone(), place(&self.root, hash));
+    pub async fn delete_older(&self, hash: &ContentHash, cutoff: Time) -> io::Result<bool> {
+        let (root, path) = (self.root.clone(), path_of(&self.root, hash));
         blocking(move || {
             let lock = fs::File::open(&root)?;
             lock.lock()?;
-            let untouched = is_older(&place, cutoff)?;
-            if untouched {
-                fs::remove_file(&place)?;
+            let is_old = is_older(&path, cutoff)?;
+            if is_old {
+                fs::remove_file(&path)?;
             }
-            Ok(untouched)
+            Ok(is_old)
         })
         .await
     }
 }
 
-/// Two levels of folders keep any one of them short.
-fn place(root: &Path, hash: &ContentHash) -> PathBuf {
+/// Two levels of folders keep each folder small.
+fn path_of(root: &Path, hash: &ContentHash) -> PathBuf {
     let hex = hash.to_string();
     root.join(&hex[..2]).join(&hex[2..4]).join(hex)
 }
 
-/// Every folder on the way is synced each time: another upload may have made it a moment ago and not be done.
-fn settle(root: &Path, draft: Draft, file: &fs::File, hash: &ContentHash) -> io::Result<()> {
-    let place = place(root, hash);
-    let folders: Vec<&Path> = place.ancestors().skip(1).take(3).collect();
-    make_folder(folders[0])?;
+/// All parent folders are synced each time: a concurrent upload may have created them without a sync yet.
+fn publish(root: &Path, draft: Draft, file: &fs::File, hash: &ContentHash) -> io::Result<()> {
+    let path = path_of(root, hash);
+    let folders: Vec<&Path> = path.ancestors().skip(1).take(3).collect();
+    create_folder(folders[0])?;
     let lock = fs::File::open(root)?;
     lock.lock_shared()?;
-    draft.settle(file, &place)?;
+    draft.publish(file, &path)?;
     folders.into_iter().try_for_each(sync_folder)
 }
 
-/// Walks the two levels of folders in order and holds no more names at once than one folder has.
-fn untouched_since(
-    root: &Path,
-    cutoff: Time,
-    after: Option<ContentHash>,
-    limit: usize,
-) -> io::Result<Vec<ContentHash>> {
+/// Walks the two levels of folders in order, with the names of one folder in memory at a time.
+fn list_older(root: &Path, cutoff: Time, after: Option<ContentHash>, limit: usize) -> io::Result<Vec<ContentHash>> {
     let after = after.map(|hash| hash.to_string()).unwrap_or_default();
     let (first, second) = (after.get(..2).unwrap_or_default(), after.get(2..4).unwrap_or_default());
     let mut found = Vec::new();
@@ -116,7 +111,7 @@ fn untouched_since(
     Ok(found)
 }
 
-/// The names of this length in a folder, in order.
+/// The names of this length in a folder, sorted.
 fn names(folder: &Path, length: usize) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {

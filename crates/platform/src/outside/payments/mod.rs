@@ -1,18 +1,17 @@
-//! The payment provider: it hosts the checkout, keeps the cards and tells us what became of an order.
+//! The payment provider: hosts the checkout, stores cards, and charges and refunds them.
 //!
-//! A merchant's life with one is always the same. We open an order under a reference of ours and send the payer to its
-//! checkout. The provider then calls back, perhaps twice, late or never, and says little; so a callback is only a
-//! reason to fetch the order, which is the truth, and whoever waits for an order also asks now and then by itself.
-//! Whatever we ask for carries a reference of ours, and asking again under the same one leads to the same order, charge
-//! or refund; so a crash in between costs nothing. Only for a charge nobody may ask twice at the same moment.
+//! The flow is the same for every provider. The service opens an order under its own reference and sends the payer to
+//! the provider's checkout. The provider then sends a webhook, perhaps twice, late or never. A webhook only triggers
+//! fetching the order, which is authoritative; orders that wait are also polled. Every request carries our reference,
+//! and repeating it leads to the same order, charge or refund, so it can be retried after a crash. Only charges of one
+//! reference must not run concurrently.
 //!
-//! `sandbox` is the default: a provider of our own, in this process, for trying everything out without money. `revolut`
-//! is the Revolut Merchant API.
-//! No call here may stand inside a transaction.
+//! `sandbox`, the default, is a provider inside this process that moves no money. `revolut` is the Revolut Merchant
+//! API. Never call these inside a transaction.
 
-mod callback;
 pub mod revolut;
 pub mod sandbox;
+mod webhook;
 
 use std::fmt;
 
@@ -32,7 +31,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// The scheme of a card.
+    /// Card scheme.
     pub enum Brand {
         Visa = "visa",
         Mastercard = "mastercard",
@@ -42,72 +41,72 @@ text_enum! {
 }
 
 text_enum! {
-    /// Where an order stands.
+    /// State of an order at the provider.
     pub enum OrderState {
-        /// Nobody has paid yet.
+        /// Not paid yet.
         Pending = "pending",
-        /// Somebody has, and the banks are at it.
+        /// Paid, and the payment is being processed.
         Processing = "processing",
         Completed = "completed",
         Failed = "failed",
-        /// The payer walked away, or stayed away for too long.
+        /// The payer cancelled, or the checkout expired.
         Cancelled = "cancelled",
     }
 }
 
 impl OrderState {
-    /// Whether the order has come to its end.
+    /// Whether the state can no longer change.
     pub const fn is_final(self) -> bool {
         matches!(self, OrderState::Completed | OrderState::Failed | OrderState::Cancelled)
     }
 }
 
 text_enum! {
-    /// Where a refund stands.
+    /// State of a refund at the provider.
     pub enum RefundState {
-        /// The banks are at it.
+        /// Being processed.
         Pending = "pending",
         Completed = "completed",
-        /// The provider refuses.
+        /// Refused by the provider.
         Failed = "failed",
     }
 }
 
-/// Who pays.
+/// The customer who pays.
 #[derive(Clone, Debug)]
 pub struct Payer {
     pub account: AccountId,
     pub name: String,
     pub email: Email,
-    /// What the provider calls this payer, if it has met it before.
+    /// The provider's id of this payer, if it has one.
     pub provider_customer: Option<String>,
 }
 
 /// An order to be paid at the provider's checkout.
 #[derive(Clone, Debug)]
 pub struct OrderRequest {
-    /// Ours, and the same when we ask again.
+    /// Our reference; the same in a retry.
     pub reference: String,
-    /// Without one the card is only shown.
+    /// `None` to verify and save a card without a payment.
     pub amount: Option<Money>,
     pub payer: Payer,
-    /// Whether the provider keeps the card, for us to charge later.
+    /// Whether the provider stores the card for later charges.
     pub save_card: bool,
-    /// Where the payer goes afterwards.
+    /// Where the payer returns to after the checkout.
     pub return_url: String,
 }
 
-/// A charge of a saved card while its holder is away.
+/// A charge of a saved card without its holder (merchant-initiated).
 #[derive(Clone)]
 pub struct ChargeRequest {
-    /// Ours, and the same when we ask again.
+    /// Our reference; the same in a retry.
     pub reference: String,
     pub amount: Money,
     pub payer: Payer,
     pub card_token: String,
 }
 
-/// An order that waits for its payer.
+/// An order with its checkout page.
 #[derive(Clone, Debug)]
 pub struct Checkout {
     pub order_id: String,
@@ -122,10 +121,10 @@ pub struct Card {
     pub exp_year: i64,
 }
 
-/// A card that the provider keeps.
+/// A card stored at the provider.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SavedCard {
-    /// What the provider calls it; whoever has our key can charge it by that.
+    /// The provider's id of the card. Secret: with our API key it is enough to charge the card.
     pub token: String,
     pub card: Card,
 }
@@ -136,43 +135,43 @@ impl fmt::Debug for SavedCard {
     }
 }
 
-/// An order as the provider knows it.
+/// An order at the provider.
 #[derive(Clone, Debug)]
 pub struct Order {
     pub id: String,
-    /// Ours, as we gave it.
+    /// Our reference.
     pub reference: String,
     pub state: OrderState,
     pub amount: Option<Money>,
-    /// What of it went back.
+    /// The amount refunded so far.
     pub refunded: Option<Money>,
-    /// The card it was paid with, if the provider keeps it.
+    /// The card it was paid with, if the provider stored it.
     pub card: Option<SavedCard>,
-    /// What the provider calls the payer.
+    /// The provider's id of the payer.
     pub customer: Option<String>,
-    /// Why it failed.
+    /// Why the payment was declined.
     pub decline: Option<String>,
 }
 
-/// A refund as the provider knows it.
+/// A refund at the provider.
 #[derive(Clone, Debug)]
 pub struct Refund {
     pub id: String,
     pub state: RefundState,
 }
 
-/// What a callback says: that something happened to an order.
+/// A verified webhook: an event of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
+pub struct WebhookEvent {
     pub order_id: String,
     pub event: String,
 }
 
-/// A callback that is not the provider's, or not of now.
+/// A webhook that failed verification, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Forged(pub &'static str);
+pub struct InvalidWebhook(pub &'static str);
 
-/// The provider did not answer as it should; another try may help.
+/// The provider is unreachable or gave no valid response; a retry may help.
 #[derive(Debug)]
 pub struct ProviderError(pub String);
 
@@ -184,7 +183,7 @@ impl fmt::Display for ProviderError {
 
 impl std::error::Error for ProviderError {}
 
-/// The provider that the settings name.
+/// The provider that the settings select.
 #[derive(Clone)]
 pub enum Payments {
     Sandbox(Sandbox),
@@ -199,7 +198,7 @@ impl Payments {
         }
     }
 
-    /// Opens an order, or finds the one opened under this reference before.
+    /// Opens an order, or returns the existing one of this reference.
     pub async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.open(request).await,
@@ -207,7 +206,7 @@ impl Payments {
         }
     }
 
-    /// The order of this id, if the provider knows one.
+    /// The order with this id, if it exists.
     pub async fn order(&self, id: &str) -> Result<Option<Order>, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.order(id).await,
@@ -215,7 +214,7 @@ impl Payments {
         }
     }
 
-    /// The order under this reference of ours, if it came to one.
+    /// The order with this reference of ours, if it exists.
     pub async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.find(reference).await,
@@ -223,8 +222,8 @@ impl Payments {
         }
     }
 
-    /// Charges a saved card, once for each reference, if one at a time asks for it. A card that is declined is a failed
-    /// order, not an error.
+    /// Charges a saved card once per reference, provided that calls with one reference do not overlap. A declined card
+    /// is a failed order, not an error.
     pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.charge(request).await,
@@ -232,7 +231,7 @@ impl Payments {
         }
     }
 
-    /// Sends money of a completed order back, once for each reference and never more than is left of it.
+    /// Refunds part of a completed order, once per reference and never more than is left of it.
     pub async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.refund(order_id, amount, reference).await,
@@ -240,7 +239,7 @@ impl Payments {
         }
     }
 
-    /// Closes the checkout of an order that nobody has paid; any other order stays as it is.
+    /// Cancels an unpaid order; any other order is left unchanged.
     pub async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
         match self {
             Payments::Sandbox(sandbox) => sandbox.cancel(order_id).await,
@@ -248,11 +247,11 @@ impl Payments {
         }
     }
 
-    /// What a callback says, if it is the provider's.
-    pub fn read_callback(&self, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
+    /// Verifies a webhook's signature and age, and parses it.
+    pub fn verify_webhook(&self, headers: &HeaderMap, body: &[u8], now: Time) -> Result<WebhookEvent, InvalidWebhook> {
         match self {
-            Payments::Sandbox(sandbox) => sandbox.read_callback(headers, body, now),
-            Payments::Revolut(revolut) => revolut.read_callback(headers, body, now),
+            Payments::Sandbox(sandbox) => sandbox.verify_webhook(headers, body, now),
+            Payments::Revolut(revolut) => revolut.verify_webhook(headers, body, now),
         }
     }
 }

@@ -1,46 +1,46 @@
-//! JPEG: the size stands in a frame header, behind segments of any length.
+//! JPEG: the size is in a frame header, after segments of any length.
 
-use super::{Refusal, admit_size};
+use super::{Refusal, check_size};
 
 /// Marker, length, precision, height and width.
 const FRAME_BYTES: usize = 9;
 
-/// A walk from segment to segment, up to the frame header.
+/// Walks from segment to segment up to the frame header.
 pub struct Jpeg {
     /// The beginning of the current segment.
     head: Vec<u8>,
-    /// Bytes of the current segment that say nothing here.
+    /// Bytes of the current segment to skip.
     skip: usize,
-    framed: bool,
+    has_frame: bool,
 }
 
 impl Jpeg {
-    /// `seen` are the bytes after the start of the image.
-    pub fn begun_with(seen: &[u8]) -> Jpeg {
+    /// `seen` are the bytes after the start-of-image marker.
+    pub fn new(seen: &[u8]) -> Jpeg {
         let mut head = Vec::with_capacity(FRAME_BYTES);
         head.extend_from_slice(seen);
-        Jpeg { head, skip: 0, framed: false }
+        Jpeg { head, skip: 0, has_frame: false }
     }
 
-    pub fn show(&mut self, mut piece: &[u8]) -> Result<(), Refusal> {
+    pub fn push(&mut self, mut piece: &[u8]) -> Result<(), Refusal> {
         loop {
-            // What came with the signature may be a whole segment already.
-            self.walk()?;
+            // The signature may have contained a whole segment.
+            self.skip_segments()?;
             let skipped = self.skip.min(piece.len());
             self.skip -= skipped;
             piece = &piece[skipped..];
-            let Some((byte, rest)) = piece.split_first().filter(|_| !self.framed) else { return Ok(()) };
+            let Some((byte, rest)) = piece.split_first().filter(|_| !self.has_frame) else { return Ok(()) };
             self.head.push(*byte);
             piece = rest;
         }
     }
 
-    /// Leaves every segment behind that is understood so far.
-    fn walk(&mut self) -> Result<(), Refusal> {
-        while !self.framed && self.skip == 0 {
+    /// Skips all segments that are complete so far.
+    fn skip_segments(&mut self) -> Result<(), Refusal> {
+        while !self.has_frame && self.skip == 0 {
             match self.head.as_slice() {
                 [] | [0xFF] | [0xFF, _] | [0xFF, _, _] => return Ok(()),
-                // Any number of these may stand before a marker.
+                // Fill bytes: any number may precede a marker.
                 [0xFF, 0xFF, ..] => drop(self.head.remove(0)),
                 [0xFF, marker, high, low, rest @ ..] => {
                     let length = usize::from(*high) << 8 | usize::from(*low);
@@ -53,8 +53,8 @@ impl Jpeg {
                         self.skip = left - here;
                         self.head.drain(..4 + here);
                     } else if let [_, h1, h0, w1, w0, ..] = *rest {
-                        admit_size(u32::from(w1) << 8 | u32::from(w0), u32::from(h1) << 8 | u32::from(h0))?;
-                        self.framed = true;
+                        check_size(u32::from(w1) << 8 | u32::from(w0), u32::from(h1) << 8 | u32::from(h0))?;
+                        self.has_frame = true;
                     } else {
                         return Ok(());
                     }
@@ -66,16 +66,16 @@ impl Jpeg {
     }
 
     pub fn finish(&self) -> Result<(), Refusal> {
-        if self.framed { Ok(()) } else { Err(Refusal::Broken) }
+        if self.has_frame { Ok(()) } else { Err(Refusal::Broken) }
     }
 }
 
-/// Whether a segment with this marker may stand before the frame; the picture's data may not.
+/// Whether this marker has a length and may come before the frame. Image data may not.
 fn has_length(marker: u8) -> bool {
     matches!(marker, 0xC0..=0xCF | 0xDB..=0xDF | 0xE0..=0xEF | 0xFE)
 }
 
-/// Tables and extensions lie between the markers of frames.
+/// The markers of frames, without the tables and extensions between them.
 fn is_frame(marker: u8) -> bool {
     matches!(marker, 0xC0..=0xCF) && !matches!(marker, 0xC4 | 0xC8 | 0xCC)
 }

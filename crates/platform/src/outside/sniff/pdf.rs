@@ -1,50 +1,50 @@
-//! PDF: a walk over the names in the file, since it is by name that a PDF asks for a password or runs something.
+//! PDF: scans the names in the file, since encryption, scripts and launch actions are all declared by name.
 //!
-//! Long names are looked for everywhere, also in what claims to be a stream. `/JS` is so short that the noise of a
-//! compressed picture would spell it by chance, so inside streams it does not count; what runs a script has a long
-//! name too. Streams that hold objects are unpacked and looked at in turn.
+//! Long names are searched everywhere, also in streams. `/JS` is so short that a compressed image contains it by
+//! chance, so it is ignored inside streams; a script action has a long name as well. Object streams are decompressed
+//! and scanned too.
 
 mod names;
 mod packed;
 
 use super::Refusal;
 use names::{Name, Names};
-use packed::{MOST_UNPACKED_BYTES, Packed};
+use packed::{MAX_UNPACKED_BYTES, Packed};
 
-const SCRIPTING: [&[u8]; 3] = [b"JavaScript", b"Launch", b"Rendition"];
-const SHORT: &[u8] = b"JS";
-const ENCRYPTING: &[u8] = b"Encrypt";
+const SCRIPT_NAMES: [&[u8]; 3] = [b"JavaScript", b"Launch", b"Rendition"];
+const SCRIPT_SHORT_NAME: &[u8] = b"JS";
+const ENCRYPT_NAME: &[u8] = b"Encrypt";
 
-/// What a stream of objects says of itself.
-const HOLDS_OBJECTS: [&[u8]; 2] = [b"ObjStm", b"First"];
-/// What would have to be undone beside unpacking; nobody writes objects so who has nothing to hide.
-const ALTERING: [&[u8]; 6] =
+/// Names in the dictionary of an object stream.
+const OBJECT_STREAM: [&[u8]; 2] = [b"ObjStm", b"First"];
+/// Encodings other than Flate. No common software uses them for object streams.
+const UNSUPPORTED: [&[u8]; 6] =
     [b"ASCIIHexDecode", b"ASCII85Decode", b"LZWDecode", b"RunLengthDecode", b"Crypt", b"DecodeParms"];
 
 pub struct Pdf {
     names: Names,
-    /// The last bytes, newest lowest.
+    /// The last 16 bytes, the newest in the lowest bits.
     window: u128,
-    place: Place,
-    announced: Announced,
-    /// How many bytes of objects may still be unpacked.
+    context: Context,
+    dictionary: StreamInfo,
+    /// How many bytes may still be decompressed.
     allowance: u64,
 }
 
-enum Place {
+enum Context {
     Objects,
     Stream,
-    /// A stream that holds objects.
+    /// An object stream.
     Packed(Box<Packed>),
 }
 
-/// What the object at hand has said of the stream that may follow.
+/// What the current object's dictionary says about the stream that may follow.
 #[derive(Default)]
-struct Announced {
+struct StreamInfo {
     objects: bool,
     filter: bool,
     flate: bool,
-    altered: bool,
+    unsupported: bool,
 }
 
 impl Default for Pdf {
@@ -52,25 +52,25 @@ impl Default for Pdf {
         Pdf {
             names: Names::default(),
             window: 0,
-            place: Place::Objects,
-            announced: Announced::default(),
-            allowance: MOST_UNPACKED_BYTES,
+            context: Context::Objects,
+            dictionary: StreamInfo::default(),
+            allowance: MAX_UNPACKED_BYTES,
         }
     }
 }
 
-/// Whether a PDF may have this name.
-fn admit(name: &Name, among_objects: bool) -> Result<(), Refusal> {
+/// Rejects the names of scripts and encryption.
+fn check_name(name: &Name, among_objects: bool) -> Result<(), Refusal> {
     match name.letters() {
-        letters if SCRIPTING.contains(&letters) => Err(Refusal::Scripted),
-        letters if letters == ENCRYPTING => Err(Refusal::Encrypted),
-        letters if letters == SHORT && among_objects => Err(Refusal::Scripted),
+        letters if SCRIPT_NAMES.contains(&letters) => Err(Refusal::Scripted),
+        letters if letters == ENCRYPT_NAME => Err(Refusal::Encrypted),
+        letters if letters == SCRIPT_SHORT_NAME && among_objects => Err(Refusal::Scripted),
         _ => Ok(()),
     }
 }
 
 impl Pdf {
-    pub fn show(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
         piece.iter().try_for_each(|byte| self.read(*byte))
     }
 
@@ -79,14 +79,16 @@ impl Pdf {
             self.end_name(&name)?;
         }
         self.window = self.window << 8 | u128::from(byte);
-        if let Place::Packed(packed) = &mut self.place {
+        if let Context::Packed(packed) = &mut self.context {
             packed.push(byte, &mut self.allowance)?;
         }
         match byte {
             b'm' if ends_with(self.window, b"endstream") => self.end_stream()?,
-            b'j' if self.among_objects() && ends_with(self.window, b"endobj") => self.announced = Announced::default(),
+            b'j' if self.among_objects() && ends_with(self.window, b"endobj") => {
+                self.dictionary = StreamInfo::default()
+            }
             b'\n' | b'\r' if self.among_objects() && begins_stream(self.window >> 8) => {
-                self.place = std::mem::take(&mut self.announced).follows()?;
+                self.context = std::mem::take(&mut self.dictionary).context()?;
             }
             _ => {}
         }
@@ -94,20 +96,20 @@ impl Pdf {
     }
 
     fn among_objects(&self) -> bool {
-        matches!(self.place, Place::Objects)
+        matches!(self.context, Context::Objects)
     }
 
     fn end_name(&mut self, name: &Name) -> Result<(), Refusal> {
         if self.among_objects() {
-            self.announced.note(name.letters());
+            self.dictionary.note(name.letters());
         }
-        admit(name, self.among_objects())
+        check_name(name, self.among_objects())
     }
 
     fn end_stream(&mut self) -> Result<(), Refusal> {
-        match std::mem::replace(&mut self.place, Place::Objects) {
-            Place::Packed(packed) => packed.finish(&mut self.allowance),
-            Place::Objects | Place::Stream => Ok(()),
+        match std::mem::replace(&mut self.context, Context::Objects) {
+            Context::Packed(packed) => packed.finish(&mut self.allowance),
+            Context::Objects | Context::Stream => Ok(()),
         }
     }
 
@@ -128,21 +130,23 @@ fn begins_stream(window: u128) -> bool {
     ends_with(window, b"stream") && !ends_with(window, b"endstream")
 }
 
-impl Announced {
+impl StreamInfo {
     fn note(&mut self, name: &[u8]) {
-        self.objects |= HOLDS_OBJECTS.contains(&name);
+        self.objects |= OBJECT_STREAM.contains(&name);
         self.filter |= name == b"Filter";
         self.flate |= name == b"FlateDecode";
-        self.altered |= ALTERING.contains(&name);
+        self.unsupported |= UNSUPPORTED.contains(&name);
     }
 
-    /// What kind of stream this is.
-    fn follows(self) -> Result<Place, Refusal> {
+    /// The kind of the stream that follows.
+    fn context(self) -> Result<Context, Refusal> {
         match self {
-            Announced { objects: false, .. } => Ok(Place::Stream),
-            Announced { altered: true, .. } | Announced { filter: true, flate: false, .. } => Err(Refusal::Opaque),
-            Announced { flate: true, .. } => Ok(Place::Packed(Box::new(Packed::new()))),
-            Announced { flate: false, .. } => Ok(Place::Objects),
+            StreamInfo { objects: false, .. } => Ok(Context::Stream),
+            StreamInfo { unsupported: true, .. } | StreamInfo { filter: true, flate: false, .. } => {
+                Err(Refusal::Opaque)
+            }
+            StreamInfo { flate: true, .. } => Ok(Context::Packed(Box::new(Packed::new()))),
+            StreamInfo { flate: false, .. } => Ok(Context::Objects),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! PNG: the size stands in the first chunk.
+//! PNG: the size is in the first chunk.
 
-use super::{Refusal, admit_size};
+use super::{Refusal, check_size};
 
 /// Length, `IHDR`, width and height.
 const HEADER_BYTES: usize = 16;
 
-/// The bytes after the signature, as far as they matter.
+/// The bytes after the signature, up to the height.
 #[derive(Default)]
 pub struct Png(Vec<u8>);
 
 impl Png {
-    pub fn show(&mut self, piece: &[u8]) -> Result<(), Refusal> {
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), Refusal> {
         let missing = HEADER_BYTES - self.0.len();
         if missing == 0 {
             return Ok(());
@@ -24,7 +24,7 @@ impl Png {
         if number(0) != 13 || &self.0[4..8] != b"IHDR" {
             return Err(Refusal::Broken);
         }
-        admit_size(number(8), number(12))
+        check_size(number(8), number(12))
     }
 
     pub fn finish(&self) -> Result<(), Refusal> {

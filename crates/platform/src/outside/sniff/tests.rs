@@ -11,7 +11,7 @@ fn verdict(bytes: &[u8]) -> Result<FileType, Refusal> {
 fn in_pieces(bytes: &[u8], length: usize) -> Result<FileType, Refusal> {
     let mut sniffer = Sniffer::new();
     for piece in bytes.chunks(length.min(bytes.len().max(1))) {
-        sniffer.show(piece);
+        sniffer.push(piece);
     }
     sniffer.finish()
 }
@@ -41,7 +41,7 @@ fn pdf(inside: &str) -> Vec<u8> {
 }
 
 #[test]
-fn the_three_kinds_are_told_by_their_bytes() {
+fn pdf_jpeg_and_png_are_detected() {
     assert_eq!(verdict(&pdf("")), Ok(FileType::Pdf));
     assert_eq!(verdict(&png(100, 100)), Ok(FileType::Png));
     for comment_bytes in [0, 1, 2, 3, 100, 60_000] {
@@ -50,7 +50,7 @@ fn the_three_kinds_are_told_by_their_bytes() {
 }
 
 #[test]
-fn anything_else_is_refused() {
+fn any_other_type_is_rejected() {
     let others: [&[u8]; 10] = [
         b"",
         b"%PDF",
@@ -69,14 +69,14 @@ fn anything_else_is_refused() {
 }
 
 #[test]
-fn a_pdf_that_asks_for_a_password_is_refused() {
+fn an_encrypted_pdf_is_rejected() {
     assert_eq!(verdict(&pdf("/Encrypt 2 0 R")), Err(Refusal::Encrypted));
     assert_eq!(verdict(b"%PDF-1.7\ntrailer<</Root 1 0 R/Encrypt"), Err(Refusal::Encrypted));
     assert_eq!(verdict(&pdf("/EncryptMetadata true")), Ok(FileType::Pdf));
 }
 
 #[test]
-fn a_pdf_that_runs_something_is_refused_however_it_is_spelt() {
+fn a_pdf_with_a_script_is_rejected_in_any_spelling() {
     for inside in [
         "/OpenAction << /S /JavaScript /JS (app.alert(1)) >>",
         "/AA<</O<</S/JavaScript/JS 5 0 R>>>>",
@@ -97,20 +97,20 @@ fn a_pdf_that_runs_something_is_refused_however_it_is_spelt() {
 }
 
 #[test]
-fn noise_in_a_stream_is_no_script_but_a_long_name_there_is() {
+fn in_a_stream_only_long_names_count_as_scripts() {
     assert_eq!(verdict(&pdf(">>\nstream\n\x01/JS \x02\nendstream\n<<")), Ok(FileType::Pdf));
     assert_eq!(verdict(&pdf(">>\nstream\r\nxx\nendstream\n<< /JS (1)")), Err(Refusal::Scripted));
     assert_eq!(verdict(&pdf("(stream\n) /S /JavaScript")), Err(Refusal::Scripted));
 }
 
-/// A PDF with a stream of objects.
+/// A PDF with an object stream.
 fn packed(dictionary: &str, objects: &[u8]) -> Vec<u8> {
     let begin = format!("%PDF-1.7\n4 0 obj\n<< {dictionary} /Length {} >>\nstream\r\n", objects.len());
     [begin.as_bytes(), objects, b"\nendstream\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"].concat()
 }
 
 #[test]
-fn objects_in_a_compressed_stream_are_looked_at_too() {
+fn object_streams_are_scanned_too() {
     let zlib = |text: &str| miniz_oxide::deflate::compress_to_vec_zlib(text.as_bytes(), 6);
     let harmless = "1 0 << /Type /Catalog >> ".repeat(2_000);
     let scripted = format!("{harmless} << /S /Java#53cript /JS (1) >> {harmless}");
@@ -120,12 +120,12 @@ fn objects_in_a_compressed_stream_are_looked_at_too() {
     assert_eq!(verdict(&packed("/N 9 /First 5 /Filter [/FlateDecode]", &zlib("<</JS 1>>"))), Err(Refusal::Scripted));
     assert_eq!(verdict(&packed(flate, &zlib("<</S/Launch"))), Err(Refusal::Scripted));
     assert_eq!(verdict(&packed("/Type /ObjStm /N 9 /First 5", b"<< /JS (1) >>")), Err(Refusal::Scripted));
-    // Any other stream is somebody's picture or text.
+    // Other streams are images or text.
     assert_eq!(verdict(&packed("/Filter /FlateDecode", &zlib(&scripted))), Ok(FileType::Pdf));
 }
 
 #[test]
-fn objects_that_cannot_be_looked_at_are_refused() {
+fn object_streams_that_cannot_be_scanned_are_rejected() {
     for filter in ["/Filter /LZWDecode", "/Filter [/ASCII85Decode /FlateDecode]", "/Filter 9 0 R"] {
         assert_eq!(verdict(&packed(&format!("/Type /ObjStm {filter}"), b"xyz")), Err(Refusal::Opaque), "{filter}");
     }
@@ -136,7 +136,7 @@ fn objects_that_cannot_be_looked_at_are_refused() {
 }
 
 #[test]
-fn a_picture_may_have_forty_megapixels_and_no_more() {
+fn an_image_may_have_at_most_40_megapixels() {
     assert_eq!(verdict(&png(8_000, 5_000)), Ok(FileType::Png));
     assert_eq!(verdict(&png(8_000, 5_001)), Err(Refusal::TooManyPixels));
     assert_eq!(verdict(&png(u32::MAX, u32::MAX)), Err(Refusal::TooManyPixels));
@@ -147,7 +147,7 @@ fn a_picture_may_have_forty_megapixels_and_no_more() {
 }
 
 #[test]
-fn a_picture_without_its_header_is_refused() {
+fn an_image_without_a_complete_header_is_rejected() {
     assert_eq!(verdict(&png(10, 10)[..20]), Err(Refusal::Broken));
     assert_eq!(verdict(b"\x89PNG\r\n\x1A\n\0\0\0\x0DIDATxxxxxxxxxxxx"), Err(Refusal::Broken));
     let whole = jpeg(10, 10, 5);
@@ -157,7 +157,7 @@ fn a_picture_without_its_header_is_refused() {
 
 proptest! {
     #[test]
-    fn the_verdict_does_not_depend_on_how_the_file_is_cut(length in 1usize..40, which in 0usize..7, noise in any::<Vec<u8>>()) {
+    fn the_result_does_not_depend_on_the_chunks(length in 1usize..40, which in 0usize..7, noise in any::<Vec<u8>>()) {
         let mut file = match which {
             0 => pdf("/S /J#61vaScript"),
             1 => pdf(">>\nstream\n/JS \nendstream\n<<"),
@@ -172,7 +172,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(start in 0usize..3, noise in any::<Vec<u8>>(), length in 1usize..9) {
+    fn no_input_panics(start in 0usize..3, noise in any::<Vec<u8>>(), length in 1usize..9) {
         let start: &[u8] = [b"%PDF-1.4".as_slice(), b"\xFF\xD8\xFF".as_slice(), b"\x89PNG\r\n\x1A\n".as_slice()][start];
         let _ = in_pieces(&[start, &noise].concat(), length);
     }

@@ -1,10 +1,8 @@
-//! Whether a VAT id is one: asked of VIES, the register of the European Union's tax offices.
+//! Checks VAT ids with VIES, the VAT information exchange system of the European Union.
 //!
-//! Form and check digits tell what cannot be an id. That it is one, only the member state knows, and VIES asks it for
-//! us. Member states are away for hours, and VIES turns callers down when many ask at once; then nothing is known, which
-//! is never a no. `offline` is the default: it asks nobody, so an id that could be one stays one that could be.
-//!
-//! No call here may stand inside a transaction.
+//! Format and check digits show only that an id is impossible. Whether it exists, VIES asks the member state. Member
+//! states can be unavailable for hours, and VIES limits concurrent requests; then the result is unknown, never invalid.
+//! `offline`, the default, asks no one, so a well-formed id stays plausible. Never call this inside a transaction.
 
 mod rest;
 
@@ -13,36 +11,36 @@ pub use rest::Rest;
 use values::{VatId, text_enum};
 
 text_enum! {
-    /// Who is asked about VAT ids.
+    /// How VAT ids are checked.
     pub enum VatChecks {
-        /// Nobody.
+        /// By format and check digits only.
         Offline = "offline",
         Vies = "vies",
     }
 }
 
-/// What is known of an id after asking.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Valid(Proof),
-    /// The member state knows no such id.
+    /// The id does not exist.
     Invalid,
-    /// It could be one, and there is nobody to ask.
+    /// The id is well-formed, and checks are offline.
     Plausible,
-    /// Nobody answered; another time somebody may. The reason is for the log.
+    /// The check failed; a retry may help. The reason is for the log.
     Unknown(String),
 }
 
-/// What a tax inspector wants to see: that we asked, and what we heard.
+/// Evidence of the check for the tax office.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Proof {
-    /// VIES's number of the consultation; it gives one only to callers who say who they are.
+    /// The consultation number of VIES; only given if the request names the requester.
     pub request_identifier: Option<String>,
     pub name: Option<String>,
     pub address: Option<String>,
 }
 
-/// Whoever the settings name.
+/// The service that the settings select.
 #[derive(Clone)]
 pub enum Vies {
     Offline,
@@ -50,7 +48,7 @@ pub enum Vies {
 }
 
 impl Vies {
-    /// What can be known of an id now.
+    /// Checks an id.
     pub async fn check(&self, id: &VatId) -> Verdict {
         match self {
             Vies::Offline => Verdict::Plausible,

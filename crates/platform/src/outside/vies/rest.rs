@@ -1,4 +1,4 @@
-//! VIES over its REST interface.
+//! The client of VIES's REST API.
 
 use std::time::Duration;
 
@@ -8,94 +8,93 @@ use serde_json::{Value, json};
 use super::{Proof, Verdict};
 use values::VatId;
 
-/// The longest answer that is read; a company's name and address fit many times.
-const ANSWER_BYTES_AT_MOST: usize = 64 * 1024;
-/// The most that is kept of a name, an address or an identifier.
-const TEXT_AT_MOST: usize = 500;
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
+/// Longer names, addresses and identifiers are cut off.
+const MAX_TEXT_CHARS: usize = 500;
 
 #[derive(Clone)]
 pub struct Rest {
     pub http: reqwest::Client,
-    /// Up to, and without, `/check-vat-number`.
+    /// The base URL: everything before `/check-vat-number`.
     pub url: String,
-    /// Our own id: who says who asks gets a number that proves it.
+    /// The operator's own VAT id; VIES returns a consultation number if it is given.
     pub requester: Option<VatId>,
     pub timeout: Duration,
 }
 
-/// A register entry, or the reasons why there is no answer.
+/// An entry of the register, or errors.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct CheckResponse {
     valid: Option<bool>,
     name: Option<String>,
     address: Option<String>,
     request_identifier: Option<String>,
     #[serde(default)]
-    error_wrappers: Vec<Fault>,
+    error_wrappers: Vec<ErrorBody>,
 }
 
 #[derive(Deserialize)]
-struct Fault {
+struct ErrorBody {
     error: String,
 }
 
 impl Rest {
     pub async fn check(&self, id: &VatId) -> Verdict {
-        match self.ask(id).await {
-            Ok(answer) => read(answer),
+        match self.send(id).await {
+            Ok(response) => verdict(response),
             Err(error) => Verdict::Unknown(error.to_string()),
         }
     }
 
-    async fn ask(&self, id: &VatId) -> Result<Answer, Box<dyn std::error::Error + Send + Sync>> {
+    async fn send(&self, id: &VatId) -> Result<CheckResponse, Box<dyn std::error::Error + Send + Sync>> {
         let url = format!("{}/check-vat-number", self.url);
-        let request = self.http.post(url).timeout(self.timeout).json(&question(id, self.requester.as_ref()));
-        // Refusals come with any status; what counts is whether the body is an answer.
+        let request = self.http.post(url).timeout(self.timeout).json(&request_body(id, self.requester.as_ref()));
+        // Errors come with any status, so only the body counts.
         let mut response = request.send().await?;
         let status = response.status();
         let mut body = Vec::new();
         while let Some(piece) = response.chunk().await? {
             body.extend_from_slice(&piece);
-            if body.len() > ANSWER_BYTES_AT_MOST {
-                return Err("VIES answered at too great a length".into());
+            if body.len() > MAX_RESPONSE_BYTES {
+                return Err("VIES's response is too large".into());
             }
         }
-        serde_json::from_slice(&body).map_err(|error| format!("VIES answered {status}: {error}").into())
+        serde_json::from_slice(&body).map_err(|error| format!("VIES responded {status}: {error}").into())
     }
 }
 
-fn question(id: &VatId, requester: Option<&VatId>) -> Value {
-    let mut question = json!({"countryCode": id.prefix(), "vatNumber": id.number()});
+fn request_body(id: &VatId, requester: Option<&VatId>) -> Value {
+    let mut body = json!({"countryCode": id.prefix(), "vatNumber": id.number()});
     if let Some(requester) = requester {
-        question["requesterMemberStateCode"] = requester.prefix().into();
-        question["requesterNumber"] = requester.number().into();
+        body["requesterMemberStateCode"] = requester.prefix().into();
+        body["requesterNumber"] = requester.number().into();
     }
-    question
+    body
 }
 
-fn read(answer: Answer) -> Verdict {
-    if let Some(fault) = answer.error_wrappers.first() {
+fn verdict(response: CheckResponse) -> Verdict {
+    if let Some(fault) = response.error_wrappers.first() {
         return match fault.error.as_str() {
             "INVALID_INPUT" => Verdict::Invalid,
-            error => Verdict::Unknown(format!("VIES answered {error}")),
+            error => Verdict::Unknown(format!("VIES responded {error}")),
         };
     }
-    match answer.valid {
+    match response.valid {
         Some(true) => Verdict::Valid(Proof {
-            request_identifier: told(answer.request_identifier),
-            name: told(answer.name),
-            address: told(answer.address),
+            request_identifier: clean_text(response.request_identifier),
+            name: clean_text(response.name),
+            address: clean_text(response.address),
         }),
         Some(false) => Verdict::Invalid,
-        None => Verdict::Unknown("VIES answered neither yes nor no".to_owned()),
+        None => Verdict::Unknown("VIES responded neither valid nor invalid".to_owned()),
     }
 }
 
-/// What was said, if anything: states that tell nothing send dashes.
-fn told(text: Option<String>) -> Option<String> {
-    let kept = |c: &char| *c == '\n' || !c.is_control();
-    let text: String = text?.trim().chars().filter(kept).take(TEXT_AT_MOST).collect();
+/// The text without control characters; `None` if empty. Member states send dashes for what they do not disclose.
+fn clean_text(text: Option<String>) -> Option<String> {
+    let is_text = |c: &char| *c == '\n' || !c.is_control();
+    let text: String = text?.trim().chars().filter(is_text).take(MAX_TEXT_CHARS).collect();
     (!text.is_empty() && text != "---").then_some(text)
 }
 
@@ -104,12 +103,12 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
 
-    fn verdict(answer: Value) -> Verdict {
-        read(serde_json::from_value(answer).unwrap())
+    fn check(answer: Value) -> Verdict {
+        verdict(serde_json::from_value(answer).unwrap())
     }
 
     #[test]
-    fn an_entry_is_valid_or_not_and_dashes_say_nothing() {
+    fn an_entry_is_valid_or_not_and_dashes_are_dropped() {
         let entry = json!({
             "countryCode": "DE", "vatNumber": "136695976", "valid": true, "requestIdentifier": "WAPIAAAAY1", "name": "---",
             "address": "Ufer 1\nBerlin\u{0}",
@@ -119,14 +118,14 @@ mod tests {
             name: None,
             address: Some("Ufer 1\nBerlin".to_owned()),
         };
-        assert_eq!(verdict(entry), Verdict::Valid(proof));
+        assert_eq!(check(entry), Verdict::Valid(proof));
         let anonymous = json!({"valid": true, "requestIdentifier": "", "name": "A", "address": "B"});
-        assert!(matches!(verdict(anonymous), Verdict::Valid(Proof { request_identifier: None, .. })));
-        assert_eq!(verdict(json!({"valid": false, "name": "---"})), Verdict::Invalid);
+        assert!(matches!(check(anonymous), Verdict::Valid(Proof { request_identifier: None, .. })));
+        assert_eq!(check(json!({"valid": false, "name": "---"})), Verdict::Invalid);
     }
 
     #[test]
-    fn whatever_goes_wrong_is_unknown_and_only_nonsense_is_invalid() {
+    fn an_error_is_unknown_and_malformed_input_is_invalid() {
         for error in [
             "MS_UNAVAILABLE",
             "MS_MAX_CONCURRENT_REQ",
@@ -138,22 +137,22 @@ mod tests {
             "IP_BLOCKED",
         ] {
             let answer = json!({"actionSucceed": false, "errorWrappers": [{"error": error}]});
-            assert_eq!(verdict(answer), Verdict::Unknown(format!("VIES answered {error}")));
+            assert_eq!(check(answer), Verdict::Unknown(format!("VIES responded {error}")));
         }
         let nonsense = json!({"actionSucceed": false, "errorWrappers": [{"error": "INVALID_INPUT"}]});
-        assert_eq!(verdict(nonsense), Verdict::Invalid);
-        assert!(matches!(verdict(json!({"actionSucceed": false})), Verdict::Unknown(_)));
+        assert_eq!(check(nonsense), Verdict::Invalid);
+        assert!(matches!(check(json!({"actionSucceed": false})), Verdict::Unknown(_)));
     }
 
     #[test]
-    fn who_asks_is_said_where_it_is_known() {
+    fn the_requester_is_sent_if_it_is_known() {
         let [greek, dutch] = ["EL094259216", "NL123456782B90"].map(|id| id.parse::<VatId>().unwrap());
-        let asked = question(&greek, Some(&dutch));
+        let sent = request_body(&greek, Some(&dutch));
         let expected = json!({
             "countryCode": "EL", "vatNumber": "094259216", "requesterMemberStateCode": "NL",
             "requesterNumber": "123456782B90",
         });
-        assert_eq!(asked, expected);
-        assert!(question(&greek, None).get("requesterNumber").is_none());
+        assert_eq!(sent, expected);
+        assert!(request_body(&greek, None).get("requesterNumber").is_none());
     }
 }

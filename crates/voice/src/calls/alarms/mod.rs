@@ -35,11 +35,11 @@ pub async fn alarm_job(context: JobContext<App>, _: Value) -> Result<(), JobErro
 
 /// Tells accounts whose calls of an hour cost far more than those of the hours before.
 async fn look_at_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
-    let AlarmSettings { spend_factor, spend_least, .. } = app.settings.calls.alarms;
+    let AlarmSettings { spend_factor, min_spend_nanos, .. } = app.settings.calls.alarms;
     let mut after = AccountId::new(uuid::Uuid::nil());
     loop {
         let mut reader = app.db.read().await?;
-        let dear = store::dear_hours(&mut reader, hour, spend_least, after, BATCH).await?;
+        let dear = store::dear_hours(&mut reader, hour, min_spend_nanos, after, BATCH).await?;
         let mut jumps = Vec::new();
         for (account, spend) in &dear {
             let before = store::spend_of_hours(&mut reader, *account, hour - TRAILING_HOURS, hour).await?;

@@ -1,4 +1,4 @@
-//! Speaking with Revolut: one request, one answer, a refusal told from a failure.
+//! Revolut's HTTP API: sends a request, and separates a refusal (final) from a failure (worth a retry).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,11 +16,10 @@ use values::Time;
 
 const VERSION: &str = "2026-04-20";
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest answer that is read.
-const LIMIT_BYTES: usize = 1024 * 1024;
-/// How long we are quiet at most when we are asked to, and when no time is named.
-const QUIET_AT_MOST: u64 = 120;
-const QUIET_BY_DEFAULT: u64 = 5;
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+/// How long to pause after a 429: what `Retry-After` says, up to a limit.
+const MAX_PAUSE_SECONDS: u64 = 120;
+const DEFAULT_PAUSE_SECONDS: u64 = 5;
 
 #[derive(Clone)]
 pub struct Api {
@@ -28,18 +27,18 @@ pub struct Api {
     key: String,
     http: reqwest::Client,
     clock: Clock,
-    /// Until when we were asked to be quiet, in Unix milliseconds.
-    quiet_until: Arc<AtomicI64>,
+    /// No requests until then, in Unix milliseconds, because of a 429.
+    paused_until: Arc<AtomicI64>,
 }
 
-/// Revolut understood, and says no.
+/// Revolut refused the request; a retry would not change that.
 pub struct Refused {
     pub code: String,
 }
 
 impl Refused {
     pub fn refund(self) -> Refund {
-        tracing::info!(code = self.code, "Revolut refuses a refund");
+        tracing::info!(code = self.code, "refund refused by Revolut");
         Refund { id: String::new(), state: RefundState::Failed }
     }
 }
@@ -54,18 +53,18 @@ struct ErrorBody {
 
 impl Api {
     pub fn new(url: String, key: String, http: reqwest::Client, clock: Clock) -> Api {
-        Api { url, key, http, clock, quiet_until: Arc::default() }
+        Api { url, key, http, clock, paused_until: Arc::default() }
     }
 
-    /// What is there, if something is.
+    /// Gets a resource; `None` if it does not exist.
     pub async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
         query: &[(&str, &str)],
     ) -> Result<Option<T>, ProviderError> {
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
-        let joint = if query.is_empty() { "" } else { "?" };
-        let request = self.http.get(format!("{}{path}{joint}{query}", self.url));
+        let separator = if query.is_empty() { "" } else { "?" };
+        let request = self.http.get(format!("{}{path}{separator}{query}", self.url));
         match self.send(request).await? {
             (StatusCode::NOT_FOUND, _) => Ok(None),
             (status, body) if status.is_success() => parsed(&body).map(Some),
@@ -73,7 +72,7 @@ impl Api {
         }
     }
 
-    /// Asks for something to be done; a refusal that another try would not change is no error.
+    /// Sends a command. A refusal is an inner error, since a retry would not change it.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -90,7 +89,7 @@ impl Api {
                 parsed(&body).map(Ok)
             }
             (StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY, body) => {
-                Ok(Err(Refused { code: code(&error_of(&body)) }))
+                Ok(Err(Refused { code: code(&error_body(&body)) }))
             }
             (status, body) => Err(failed(status, &body)),
         }
@@ -98,22 +97,25 @@ impl Api {
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), ProviderError> {
         let now = self.clock.now();
-        if now < Time::from_millis(self.quiet_until.load(Ordering::Relaxed)) {
-            return Err(ProviderError("Revolut has asked us to wait".into()));
+        if now < Time::from_millis(self.paused_until.load(Ordering::Relaxed)) {
+            return Err(ProviderError("Revolut's rate limit is not over yet".into()));
         }
         let request = request.bearer_auth(&self.key).header("Revolut-Api-Version", VERSION).timeout(TIMEOUT);
-        let mut answer = request.send().await.map_err(|error| ProviderError(error.without_url().to_string()))?;
-        let status = answer.status();
+        let mut response = request.send().await.map_err(|error| ProviderError(error.without_url().to_string()))?;
+        let status = response.status();
         if status == StatusCode::TOO_MANY_REQUESTS {
-            let asked = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-            let seconds = asked.unwrap_or(QUIET_BY_DEFAULT).min(QUIET_AT_MOST);
-            self.quiet_until.store(now.plus(Duration::from_secs(seconds)).millis(), Ordering::Relaxed);
-            return Err(ProviderError(format!("Revolut asks us to wait for {seconds} seconds")));
+            let retry_after =
+                response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+            let seconds = retry_after.unwrap_or(DEFAULT_PAUSE_SECONDS).min(MAX_PAUSE_SECONDS);
+            self.paused_until.store(now.plus(Duration::from_secs(seconds)).millis(), Ordering::Relaxed);
+            return Err(ProviderError(format!("Revolut's rate limit is reached, pausing for {seconds} seconds")));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| ProviderError(error.without_url().to_string()))? {
-            if body.len() + chunk.len() > LIMIT_BYTES {
-                return Err(ProviderError("Revolut's answer is too long".into()));
+        while let Some(chunk) =
+            response.chunk().await.map_err(|error| ProviderError(error.without_url().to_string()))?
+        {
+            if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
+                return Err(ProviderError("Revolut's response is too large".into()));
             }
             body.extend_from_slice(&chunk);
         }
@@ -122,14 +124,14 @@ impl Api {
 }
 
 fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProviderError> {
-    serde_json::from_slice(body).map_err(|error| ProviderError(format!("Revolut's answer cannot be read: {error}")))
+    serde_json::from_slice(body).map_err(|error| ProviderError(format!("Revolut's response is invalid: {error}")))
 }
 
-fn error_of(body: &[u8]) -> ErrorBody {
+fn error_body(body: &[u8]) -> ErrorBody {
     serde_json::from_slice(body).unwrap_or_default()
 }
 
-/// Codes are texts in newer answers and numbers in older ones.
+/// Codes are strings in newer responses and numbers in older ones.
 fn code(error: &ErrorBody) -> String {
     match &error.code {
         Value::String(code) => code.chars().take(100).collect(),
@@ -139,7 +141,7 @@ fn code(error: &ErrorBody) -> String {
 }
 
 fn failed(status: StatusCode, body: &[u8]) -> ProviderError {
-    let error = error_of(body);
+    let error = error_body(body);
     let message: String = error.message.chars().take(200).collect();
-    ProviderError(format!("Revolut answers {status} ({}: {message})", code(&error)))
+    ProviderError(format!("Revolut responded {status} ({}: {message})", code(&error)))
 }

@@ -1,13 +1,15 @@
 //! The Revolut Merchant API.
 //!
-//! Orders and payments take no idempotency key, so everything carries our reference and is looked for under it before
-//! it is made (`find`). Whoever asks for a charge sees to it that nobody else does at the same moment. Refunds have a
-//! key, which is enough between nodes; those of one node take turns. A second checkout under one reference would do no
-//! harm, since nobody is told of it. `api` speaks HTTP, `wire` knows the shapes.
+//! Orders and payments have no idempotency key, so each carries our reference and is searched by it before it is
+//! created. The caller makes sure that charges of one reference do not run concurrently. Refunds have an idempotency
+//! key, which is enough between nodes; within a node they run one at a time. A second order under one reference would
+//! do no harm, since nobody gets its checkout.
 //!
-//! A saved card is charged by an order of its own. An order whose payment was declined waits for another, which will
-//! not come while the holder is away: it is cancelled, and the charge has failed. The same goes for a bank that wants
-//! to ask the holder.
+//! A saved card is charged through an order of its own. When the payment is declined, Revolut keeps the order open for
+//! another payment, which will not come without the card's holder; so the order is cancelled and the charge fails. The
+//! same happens when the bank asks for authentication.
+//!
+//! - `api`: HTTP · `wire`: the JSON bodies
 
 mod api;
 mod wire;
@@ -20,8 +22,8 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::{
-    ChargeRequest, Checkout, Forged, Notice, Order, OrderRequest, OrderState, Payer, ProviderError, Refund, SavedCard,
-    callback,
+    ChargeRequest, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, Payer, ProviderError, Refund, SavedCard,
+    WebhookEvent, webhook,
 };
 use crate::clock::Clock;
 use api::{Api, Refused};
@@ -31,13 +33,13 @@ use wire::{OrderBody, Orders, PaymentBody, PaymentMethods};
 const SIGNATURE: &str = "revolut-signature";
 const TIMESTAMP: &str = "revolut-request-timestamp";
 
-/// How long a checkout waits for its payer.
-const PATIENCE: &str = "PT24H";
+/// When an unpaid order expires.
+const CHECKOUT_TTL: &str = "PT24H";
 
-/// What the settings say.
+/// The settings of Revolut.
 #[derive(Clone)]
 pub struct RevolutSettings {
-    /// Where the API is, without a path.
+    /// The origin of the API.
     pub url: String,
     pub key: String,
     pub webhook_secret: String,
@@ -53,8 +55,8 @@ impl std::fmt::Debug for RevolutSettings {
 pub struct Revolut {
     api: Api,
     webhook_key: Arc<hmac::Key>,
-    /// Whoever sends money back holds it from looking to making.
-    turn: Arc<Mutex<()>>,
+    /// Held from searching a refund to creating it.
+    refund_lock: Arc<Mutex<()>>,
 }
 
 impl Revolut {
@@ -62,55 +64,56 @@ impl Revolut {
         Revolut {
             api: Api::new(settings.url.clone(), settings.key.clone(), http, clock),
             webhook_key: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, settings.webhook_secret.as_bytes())),
-            turn: Arc::default(),
+            refund_lock: Arc::default(),
         }
     }
 
     pub(super) async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
-        let order = match self.body_of(&request.reference).await? {
+        let order = match self.find_body(&request.reference).await? {
             Some(order) => order,
             None => {
-                let mut order = order_of(&request.reference, request.amount, &request.payer);
+                let mut order = new_order(&request.reference, request.amount, &request.payer);
                 order["redirect_url"] = json!(request.return_url);
                 self.create(&order).await?
             }
         };
-        let checkout_url = order.checkout_url.ok_or_else(|| ProviderError("an order without a checkout".into()))?;
+        let checkout_url =
+            order.checkout_url.ok_or_else(|| ProviderError("Revolut returned an order without a checkout".into()))?;
         Ok(Checkout { order_id: order.id, checkout_url })
     }
 
     pub(super) async fn order(&self, id: &str) -> Result<Option<Order>, ProviderError> {
-        match self.body(id).await? {
-            Some(body) => self.known(body).await.map(Some),
+        match self.get_body(id).await? {
+            Some(body) => self.to_order(body).await.map(Some),
             None => Ok(None),
         }
     }
 
     pub(super) async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
-        match self.body_of(reference).await? {
-            Some(body) => self.known(body).await.map(Some),
+        match self.find_body(reference).await? {
+            Some(body) => self.to_order(body).await.map(Some),
             None => Ok(None),
         }
     }
 
     pub(super) async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
-        let order = match self.body_of(&request.reference).await? {
+        let order = match self.find_body(&request.reference).await? {
             Some(order) => order,
-            None => self.create(&order_of(&request.reference, Some(request.amount), &request.payer)).await?,
+            None => self.create(&new_order(&request.reference, Some(request.amount), &request.payer)).await?,
         };
         let state = order.order_state()?;
         let payment = match order.last_payment() {
-            _ if state.is_final() => return self.known(order).await,
+            _ if state.is_final() => return self.to_order(order).await,
             Some(payment) => payment.clone(),
-            None if state == OrderState::Processing => return self.known(order).await,
+            None if state == OrderState::Processing => return self.to_order(order).await,
             None => match self.pay(&order.id, &request.card_token).await? {
                 Ok(payment) => payment,
-                Err(refused) => return self.give_up(&order.id, refused.code).await,
+                Err(refused) => return self.fail_charge(&order.id, refused.code).await,
             },
         };
         match payment.refusal() {
-            Some(reason) => self.give_up(&order.id, reason).await,
-            None => self.order(&order.id).await?.ok_or_else(|| gone(&order.id)),
+            Some(reason) => self.fail_charge(&order.id, reason).await,
+            None => self.order(&order.id).await?.ok_or_else(|| not_found(&order.id)),
         }
     }
 
@@ -120,11 +123,11 @@ impl Revolut {
         self.api.post(&format!("/api/orders/{order_id}/payments"), &body, None).await
     }
 
-    /// Ends a charge that was declined, so that nobody can pay its order later. One that went through at the last moment,
-    /// or still may, is no failure.
-    async fn give_up(&self, order_id: &str, reason: String) -> Result<Order, ProviderError> {
+    /// Cancels the order of a declined charge, so that it cannot be paid later. A payment that completed in the
+    /// meantime, or still may, is not a failure.
+    async fn fail_charge(&self, order_id: &str, reason: String) -> Result<Order, ProviderError> {
         self.cancel(order_id).await?;
-        let order = self.order(order_id).await?.ok_or_else(|| gone(order_id))?;
+        let order = self.order(order_id).await?.ok_or_else(|| not_found(order_id))?;
         match order.state {
             OrderState::Completed | OrderState::Processing => Ok(order),
             _ => Ok(Order { state: OrderState::Failed, decline: Some(reason), ..order }),
@@ -132,8 +135,8 @@ impl Revolut {
     }
 
     pub(super) async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
-        let _turn = self.turn.lock().await;
-        if let Some(known) = self.body_of(reference).await? {
+        let _guard = self.refund_lock.lock().await;
+        if let Some(known) = self.find_body(reference).await? {
             return known.refund();
         }
         let body = json!({
@@ -149,40 +152,45 @@ impl Revolut {
     }
 
     pub(super) async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
-        // An order that cannot be cancelled any more is refused, and stays as it is.
+        // Revolut refuses if the order can no longer be cancelled; it stays unchanged.
         let answer = self.api.post::<Value>(&format!("/api/orders/{order_id}/cancel"), &json!({}), None).await?;
         if let Err(refused) = answer {
-            tracing::info!(order_id, code = refused.code, "an order could not be cancelled");
+            tracing::info!(order_id, code = refused.code, "order cancellation refused by Revolut");
         }
         Ok(())
     }
 
-    pub(super) fn read_callback(&self, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
-        let vouch = |message: &[u8], tag: &[u8]| hmac::verify(&self.webhook_key, message, tag).is_ok();
-        callback::read((SIGNATURE, TIMESTAMP), headers, body, now, vouch)
+    pub(super) fn verify_webhook(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: Time,
+    ) -> Result<WebhookEvent, InvalidWebhook> {
+        let is_signature = |message: &[u8], tag: &[u8]| hmac::verify(&self.webhook_key, message, tag).is_ok();
+        webhook::verify((SIGNATURE, TIMESTAMP), headers, body, now, is_signature)
     }
 
     async fn create(&self, order: &Value) -> Result<OrderBody, ProviderError> {
         let created = self.api.post::<OrderBody>("/api/orders", order, None).await?;
-        created.map_err(|refused| ProviderError(format!("Revolut refuses an order: {}", refused.code)))
+        created.map_err(|refused| ProviderError(format!("Revolut refused an order: {}", refused.code)))
     }
 
-    async fn body(&self, id: &str) -> Result<Option<OrderBody>, ProviderError> {
+    async fn get_body(&self, id: &str) -> Result<Option<OrderBody>, ProviderError> {
         self.api.get(&format!("/api/orders/{id}"), &[]).await
     }
 
-    /// The order under this reference. Lists tell little of an order, so it is fetched.
-    async fn body_of(&self, reference: &str) -> Result<Option<OrderBody>, ProviderError> {
+    /// The order with this reference. Lists contain only an outline, so the order is fetched.
+    async fn find_body(&self, reference: &str) -> Result<Option<OrderBody>, ProviderError> {
         let query = [("merchant_order_data_reference", reference), ("limit", "10")];
         let found: Option<Orders> = self.api.get("/api/orders", &query).await?;
-        match found.and_then(|orders| orders.the_one()) {
-            Some(id) => self.body(&id).await,
+        match found.and_then(|orders| orders.furthest()) {
+            Some(id) => self.get_body(&id).await,
             None => Ok(None),
         }
     }
 
-    /// The order as we speak of it, with the card that was saved.
-    async fn known(&self, body: OrderBody) -> Result<Order, ProviderError> {
+    /// Converts an order, and adds the saved card.
+    async fn to_order(&self, body: OrderBody) -> Result<Order, ProviderError> {
         let card = match body.saved_card() {
             None if body.saves_card() => self.newest_card(&body).await?,
             card => card,
@@ -190,7 +198,7 @@ impl Revolut {
         body.order(card)
     }
 
-    /// Where the order does not name the saved card, the customer's list does.
+    /// The saved card from the customer's payment methods, for orders that do not name it.
     async fn newest_card(&self, body: &OrderBody) -> Result<Option<SavedCard>, ProviderError> {
         let Some(customer) = body.customer_id() else { return Ok(None) };
         let path = format!("/api/customers/{customer}/payment-methods");
@@ -199,10 +207,10 @@ impl Revolut {
     }
 }
 
-/// An order to be. A card that is only shown costs nothing.
-fn order_of(reference: &str, amount: Option<Money>, payer: &Payer) -> Value {
+/// The body of a new order. Verifying a card has the amount zero.
+fn new_order(reference: &str, amount: Option<Money>, payer: &Payer) -> Value {
     let amount = amount.unwrap_or(Money::zero(Currency::EUR));
-    // An address alone makes another customer each time.
+    // With only an email, Revolut would create another customer each time.
     let customer = match &payer.provider_customer {
         Some(id) => json!({"id": id}),
         None => json!({"email": payer.email, "full_name": payer.name}),
@@ -213,10 +221,10 @@ fn order_of(reference: &str, amount: Option<Money>, payer: &Payer) -> Value {
         "customer": customer,
         "merchant_order_data": {"reference": reference},
         "capture_mode": "automatic",
-        "expire_pending_after": PATIENCE,
+        "expire_pending_after": CHECKOUT_TTL,
     })
 }
 
-fn gone(order_id: &str) -> ProviderError {
-    ProviderError(format!("Revolut does not know its order {order_id} any more"))
+fn not_found(order_id: &str) -> ProviderError {
+    ProviderError(format!("Revolut no longer knows the order {order_id}"))
 }

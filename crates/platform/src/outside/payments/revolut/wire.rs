@@ -1,4 +1,4 @@
-//! What Revolut says, and what it means to us.
+//! Revolut's JSON bodies, and how they map to ours.
 
 use serde::Deserialize;
 
@@ -19,7 +19,7 @@ pub struct OrderBody {
     merchant_order_data: Option<MerchantOrderData>,
     #[serde(default)]
     customer: Option<CustomerBody>,
-    /// Every attempt to pay, the oldest first.
+    /// All payment attempts, the oldest first.
     #[serde(default)]
     payments: Vec<PaymentBody>,
 }
@@ -47,19 +47,19 @@ pub struct PaymentBody {
 
 #[derive(Clone, Debug, Deserialize)]
 struct MethodBody {
-    /// Present when it is saved.
+    /// Present if it is saved.
     #[serde(default)]
     id: Option<String>,
     #[serde(default)]
     card_brand: Option<String>,
     #[serde(default)]
     card_last_four: Option<String>,
-    /// Month and year: 12/30.
+    /// Month and year, such as `12/30`.
     #[serde(default)]
     card_expiry: Option<String>,
 }
 
-/// A page of orders, of which lists tell only the outline.
+/// A page of orders, which contains only outlines.
 #[derive(Deserialize)]
 pub struct Orders {
     orders: Vec<Outline>,
@@ -72,8 +72,8 @@ struct Outline {
 }
 
 impl Orders {
-    /// The order that counts. There may be two where an answer was lost: then the one that went furthest.
-    pub fn the_one(self) -> Option<String> {
+    /// The order that progressed furthest. There may be two under one reference if a response was lost.
+    pub fn furthest(self) -> Option<String> {
         let progress = |outline: &Outline| match outline.state.as_str() {
             "completed" => 3,
             "authorised" | "processing" => 2,
@@ -121,19 +121,19 @@ impl PaymentMethods {
 }
 
 impl PaymentBody {
-    /// Why this attempt came to nothing, if it did.
+    /// Why this attempt failed, if it did.
     pub fn refusal(&self) -> Option<String> {
         match self.state.as_str() {
             "declined" | "soft_declined" | "failed" | "cancelled" => {
                 Some(self.decline_reason.clone().unwrap_or_else(|| self.state.clone()))
             }
-            // The bank wants to ask the holder, who is away.
+            // The bank wants the card's holder to authenticate, who is not there.
             "authentication_challenge" => Some("authentication_required".to_owned()),
             _ => None,
         }
     }
 
-    fn went_through(&self) -> bool {
+    fn succeeded(&self) -> bool {
         matches!(self.state.as_str(), "authorised" | "captured" | "completing" | "completed")
     }
 }
@@ -142,12 +142,12 @@ impl OrderBody {
     pub fn order_state(&self) -> Result<OrderState, ProviderError> {
         match self.state.as_str() {
             "pending" => Ok(OrderState::Pending),
-            // Captured by itself soon after.
+            // Captured automatically soon after.
             "processing" | "authorised" => Ok(OrderState::Processing),
             "completed" => Ok(OrderState::Completed),
             "cancelled" => Ok(OrderState::Cancelled),
             "failed" => Ok(OrderState::Failed),
-            other => Err(ProviderError(format!("an order is {other:?}"))),
+            other => Err(ProviderError(format!("Revolut returned an unknown order state {other:?}"))),
         }
     }
 
@@ -159,13 +159,13 @@ impl OrderBody {
         self.customer.as_ref()?.id.as_deref()
     }
 
-    /// Whether it is paid and was there to save a card.
+    /// Whether it is a completed card verification.
     pub fn saves_card(&self) -> bool {
         self.state == "completed" && self.amount == 0
     }
 
     fn paid_with(&self) -> Option<&MethodBody> {
-        self.payments.iter().rev().find(|payment| payment.went_through())?.payment_method.as_ref()
+        self.payments.iter().rev().find(|payment| payment.succeeded())?.payment_method.as_ref()
     }
 
     pub fn saved_card(&self) -> Option<SavedCard> {
@@ -184,7 +184,7 @@ impl OrderBody {
         let state = self.order_state()?;
         let money = |minor| {
             Money::from_minor(minor, self.currency)
-                .map_err(|error| ProviderError(format!("an amount is wrong: {error}")))
+                .map_err(|error| ProviderError(format!("Revolut returned an invalid amount: {error}")))
         };
         let reference = self.merchant_order_data.as_ref().and_then(|data| data.reference.clone());
         let declined = matches!(state, OrderState::Failed | OrderState::Cancelled);
@@ -200,7 +200,7 @@ impl OrderBody {
         })
     }
 
-    /// A refund is an order too.
+    /// Refunds are orders too.
     pub fn refund(self) -> Result<Refund, ProviderError> {
         let state = match self.order_state()? {
             OrderState::Completed => RefundState::Completed,

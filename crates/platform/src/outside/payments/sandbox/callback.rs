@@ -1,4 +1,4 @@
-//! How the sandbox tells the merchant that an order has changed, and how the merchant knows it is the sandbox.
+//! The sandbox's webhooks: sending them, signing and verifying them, and faults on purpose.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use hyper::header::HeaderMap;
 use serde_json::{Value, json};
 
-use super::super::callback::{self, signed};
-use super::super::{Forged, Notice, OrderState};
+use super::super::webhook::{self, signed_message};
+use super::super::{InvalidWebhook, OrderState, WebhookEvent};
 use super::Sandbox;
 use crate::crypto::keys::{Keys, Purpose};
 use crate::jobs::{JobError, Kind};
@@ -18,29 +18,28 @@ pub const CALL_BACK: Kind = Kind::new("sandbox.call_back");
 
 const SIGNATURE: &str = "sandbox-signature";
 const TIMESTAMP: &str = "sandbox-request-timestamp";
-/// How long the merchant may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a callback is held back that comes late or is overtaken.
-const HELD_BACK: Duration = Duration::from_secs(5 * 60);
+/// How long a delayed or overtaken callback is delayed.
+const DELAY: Duration = Duration::from_secs(5 * 60);
 
-/// What goes wrong with callbacks, for trying out what then happens. Nothing does by default.
+/// Faults of callbacks, for testing. None by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Callbacks {
-    /// None is sent at all.
+    /// No callback is sent.
     pub drop: bool,
-    /// Each is sent twice.
+    /// Each callback is sent twice.
     pub duplicate: bool,
-    /// Each is sent late.
+    /// Each callback is delayed.
     pub delay: bool,
-    /// What happened last is told first.
+    /// The last callback is sent first.
     pub reorder: bool,
 }
 
 impl FromStr for Callbacks {
     type Err = ();
 
-    /// `on`, or what goes wrong, separated by commas.
+    /// `on`, or faults separated by commas.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut callbacks = Callbacks::default();
         if text == "on" {
@@ -60,7 +59,7 @@ impl FromStr for Callbacks {
 }
 
 impl Callbacks {
-    /// When to tell the merchant of which state, when an order went through these just now.
+    /// When to send a callback for each state that an order just passed through.
     pub(super) fn plan(self, states: &[OrderState], now: Time) -> Vec<(OrderState, Time)> {
         let copies = match self {
             Callbacks { drop: true, .. } => 0,
@@ -71,25 +70,25 @@ impl Callbacks {
         let mut plan = Vec::new();
         for (index, state) in states.iter().enumerate() {
             let overtaken = self.reorder && index < last;
-            let holds = u32::from(self.delay) + u32::from(overtaken);
-            plan.extend(std::iter::repeat_n((*state, now.plus(HELD_BACK * holds)), copies));
+            let delays = u32::from(self.delay) + u32::from(overtaken);
+            plan.extend(std::iter::repeat_n((*state, now.plus(DELAY * delays)), copies));
         }
         plan
     }
 }
 
-/// The headers that vouch for a body sent at this moment.
+/// The signature and timestamp headers of a body.
 pub fn sign(keys: &Keys, body: &[u8], at: Time) -> [(&'static str, String); 2] {
-    let tag = keys.mac(Purpose::SandboxCallback, &signed(&at.millis().to_string(), body));
+    let tag = keys.mac(Purpose::SandboxCallback, &signed_message(&at.millis().to_string(), body));
     [(SIGNATURE, format!("v1={}", HEXLOWER_PERMISSIVE.encode(&tag))), (TIMESTAMP, at.millis().to_string())]
 }
 
-pub(super) fn read(keys: &Keys, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
-    let vouch = |message: &[u8], tag: &[u8]| keys.mac_matches(Purpose::SandboxCallback, message, tag);
-    callback::read((SIGNATURE, TIMESTAMP), headers, body, now, vouch)
+pub(super) fn verify(keys: &Keys, headers: &HeaderMap, body: &[u8], now: Time) -> Result<WebhookEvent, InvalidWebhook> {
+    let is_signature = |message: &[u8], tag: &[u8]| keys.mac_matches(Purpose::SandboxCallback, message, tag);
+    webhook::verify((SIGNATURE, TIMESTAMP), headers, body, now, is_signature)
 }
 
-/// What the job that calls back has to know.
+/// The payload of the job, which is the body of the callback.
 pub(super) fn payload(order_id: &str, state: OrderState) -> Value {
     json!({"event": format!("order_{}", state.as_str()), "order_id": order_id})
 }
@@ -100,10 +99,10 @@ pub(super) async fn send(sandbox: &Sandbox, body: String) -> Result<(), JobError
     for (name, value) in sign(&sandbox.keys, body.as_bytes(), sandbox.clock.now()) {
         request = request.header(name, value);
     }
-    let answer = request.body(body).send().await.map_err(|error| JobError::Failed(error.to_string()))?;
-    match answer.status() {
+    let response = request.body(body).send().await.map_err(|error| JobError::Failed(error.to_string()))?;
+    match response.status() {
         status if status.is_success() => Ok(()),
-        status => Err(JobError::Failed(format!("the merchant answered {status}"))),
+        status => Err(JobError::Failed(format!("the webhook responded {status}"))),
     }
 }
 
@@ -112,7 +111,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
-    use super::super::super::callback::TOLERANCE;
+    use super::super::super::webhook::TOLERANCE;
     use super::*;
 
     const BODY: &[u8] = br#"{"event":"order_completed","order_id":"abc"}"#;
@@ -130,30 +129,30 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_of_now_is_believed_and_an_old_or_early_one_is_not() {
-        let sent = |at| read(&keys(), &headers(BODY, at), BODY, NOW);
-        assert_eq!(sent(NOW), Ok(Notice { order_id: "abc".into(), event: "order_completed".into() }));
+    fn a_callback_outside_the_tolerance_is_rejected() {
+        let sent = |at| verify(&keys(), &headers(BODY, at), BODY, NOW);
+        assert_eq!(sent(NOW), Ok(WebhookEvent { order_id: "abc".into(), event: "order_completed".into() }));
         assert!(sent(NOW.minus(TOLERANCE)).is_ok() && sent(NOW.plus(TOLERANCE)).is_ok());
         let beyond = TOLERANCE + Duration::from_millis(1);
-        assert_eq!(sent(NOW.minus(beyond)), Err(Forged("stale")));
-        assert_eq!(sent(NOW.plus(beyond)), Err(Forged("stale")));
+        assert_eq!(sent(NOW.minus(beyond)), Err(InvalidWebhook("stale")));
+        assert_eq!(sent(NOW.plus(beyond)), Err(InvalidWebhook("stale")));
     }
 
     #[test]
-    fn one_good_signature_among_others_is_enough() {
+    fn one_valid_signature_is_enough() {
         let mut headers = headers(BODY, NOW);
         let both = format!("v1=00,{}", headers[SIGNATURE].to_str().unwrap());
         headers.insert(SIGNATURE, both.parse().unwrap());
-        assert!(read(&keys(), &headers, BODY, NOW).is_ok());
+        assert!(verify(&keys(), &headers, BODY, NOW).is_ok());
         headers.remove(SIGNATURE);
-        assert_eq!(read(&keys(), &headers, BODY, NOW), Err(Forged("unsigned")));
+        assert_eq!(verify(&keys(), &headers, BODY, NOW), Err(InvalidWebhook("unsigned")));
     }
 
     #[test]
-    fn callbacks_go_out_at_once_and_in_order_unless_told_otherwise() {
+    fn callbacks_are_sent_in_order_unless_a_fault_is_set() {
         use OrderState::{Completed, Processing};
         let planned = |text: &str| text.parse::<Callbacks>().unwrap().plan(&[Processing, Completed], NOW);
-        let (late, latest) = (NOW.plus(HELD_BACK), NOW.plus(HELD_BACK * 2));
+        let (late, latest) = (NOW.plus(DELAY), NOW.plus(DELAY * 2));
         assert_eq!(planned("on"), [(Processing, NOW), (Completed, NOW)]);
         assert_eq!(planned("drop"), []);
         assert_eq!(planned("duplicate,drop"), []);
@@ -170,9 +169,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_changed_body_is_never_believed(body in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn a_changed_body_is_rejected(body in proptest::collection::vec(any::<u8>(), 0..80)) {
             prop_assume!(body != BODY);
-            prop_assert_eq!(read(&keys(), &headers(BODY, NOW), &body, NOW), Err(Forged("bad_signature")));
+            prop_assert_eq!(verify(&keys(), &headers(BODY, NOW), &body, NOW), Err(InvalidWebhook("bad_signature")));
         }
     }
 }

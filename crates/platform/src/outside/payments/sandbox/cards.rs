@@ -1,4 +1,4 @@
-//! The test cards, and what is wrong with a card that is none.
+//! The test cards, and the validation of a card.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -7,15 +7,15 @@ use super::super::{Brand, Card};
 use super::Choice;
 use values::Time;
 
-/// Pays, and stands in the form until another is typed.
+/// Pays. The default in the form.
 pub const PAYS: &str = "4242424242424242";
-/// The bank says no.
+/// Is always declined.
 const DECLINES: &str = "4000000000000002";
-/// Pays while its holder is there, and is declined when the merchant charges it alone.
+/// Pays at the checkout, and is declined when the merchant charges it later.
 const DECLINES_LATER: &str = "4000000000009995";
 
-/// What the checkout page tells of each number.
-pub const KNOWN: [(&str, &str); 5] = [
+/// The test cards, as the checkout page lists them.
+pub const TEST_CARDS: [(&str, &str); 5] = [
     (PAYS, "Visa, pays"),
     ("5555555555554444", "Mastercard, pays"),
     ("378282246310005", "American Express, pays"),
@@ -23,29 +23,29 @@ pub const KNOWN: [(&str, &str); 5] = [
     (DECLINES_LATER, "pays now, is declined later"),
 ];
 
-/// A card as it was typed.
-pub struct Typed {
+/// A card as the payer entered it.
+pub struct CardInput {
     pub number: String,
     pub exp_month: String,
     pub exp_year: String,
 }
 
-/// What a card's end is held against.
+/// The current year and month, to compare with a card's expiry.
 pub fn year_and_month(now: Time) -> (i64, i64) {
-    let moment = Timestamp::from_millisecond(now.millis()).unwrap_or_default().to_zoned(TimeZone::UTC);
-    (i64::from(moment.year()), i64::from(moment.month()))
+    let date = Timestamp::from_millisecond(now.millis()).unwrap_or_default().to_zoned(TimeZone::UTC);
+    (i64::from(date.year()), i64::from(date.month()))
 }
 
-/// What paying with this card comes to in this year and month, or what is wrong with it.
-pub fn pay(typed: &Typed, (year, month): (i64, i64)) -> Result<Choice, &'static str> {
-    let number: String = typed.number.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
+/// The outcome of paying with this card in this year and month, or why the card is invalid.
+pub fn pay(input: &CardInput, (year, month): (i64, i64)) -> Result<Choice, &'static str> {
+    let number: String = input.number.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
     if !(12..=19).contains(&number.len()) || !is_luhn(&number) {
-        return Err("This is no card number: check its digits.");
+        return Err("This is not a valid card number. Check its digits.");
     }
-    let exp_month = typed.exp_month.parse().ok().filter(|month| (1..=12).contains(month));
-    let exp_month: i64 = exp_month.ok_or("The month is a number from 1 to 12.")?;
-    let exp_year = typed.exp_year.parse().ok().filter(|year| (2000..=2099).contains(year));
-    let exp_year: i64 = exp_year.ok_or("The year has four digits.")?;
+    let exp_month = input.exp_month.parse().ok().filter(|month| (1..=12).contains(month));
+    let exp_month: i64 = exp_month.ok_or("The month must be a number from 1 to 12.")?;
+    let exp_year = input.exp_year.parse().ok().filter(|year| (2000..=2099).contains(year));
+    let exp_year: i64 = exp_year.ok_or("The year must have four digits.")?;
     if (exp_year, exp_month) < (year, month) {
         return Err("This card has expired.");
     }
@@ -57,7 +57,7 @@ pub fn pay(typed: &Typed, (year, month): (i64, i64)) -> Result<Choice, &'static 
     Ok(Choice::Paid { card, declines_later: number == DECLINES_LATER })
 }
 
-/// Whether all are digits and the last one fits the others (ISO/IEC 7812-1).
+/// Whether all characters are digits and the check digit is right (ISO/IEC 7812-1).
 fn is_luhn(number: &str) -> bool {
     let mut sum = 0;
     for (position, byte) in number.bytes().rev().enumerate() {
@@ -88,8 +88,8 @@ mod tests {
 
     const NOW: (i64, i64) = (2030, 6);
 
-    fn typed(number: &str) -> Typed {
-        Typed { number: number.into(), exp_month: "06".into(), exp_year: "2030".into() }
+    fn typed(number: &str) -> CardInput {
+        CardInput { number: number.into(), exp_month: "06".into(), exp_year: "2030".into() }
     }
 
     fn paid(number: &str) -> Option<(Brand, String, bool)> {
@@ -100,19 +100,19 @@ mod tests {
     }
 
     #[test]
-    fn every_number_on_the_page_does_what_it_says() {
+    fn every_test_card_does_what_the_page_says() {
         assert_eq!(paid("4242 4242 4242 4242"), Some((Brand::Visa, "4242".into(), false)));
         assert_eq!(paid("5555-5555-5555-4444"), Some((Brand::Mastercard, "4444".into(), false)));
         assert_eq!(paid("378282246310005"), Some((Brand::Amex, "0005".into(), false)));
         assert_eq!(paid(DECLINES_LATER), Some((Brand::Visa, "9995".into(), true)));
         assert!(matches!(pay(&typed(DECLINES), NOW), Ok(Choice::Declined)));
-        assert!(KNOWN.iter().all(|(number, _)| is_luhn(number)));
+        assert!(TEST_CARDS.iter().all(|(number, _)| is_luhn(number)));
     }
 
     #[test]
-    fn a_card_is_good_to_the_end_of_its_month() {
+    fn a_card_is_valid_to_the_end_of_its_month() {
         let ends = |exp_month: &str, exp_year: &str| {
-            pay(&Typed { exp_month: exp_month.into(), exp_year: exp_year.into(), ..typed(PAYS) }, NOW).is_ok()
+            pay(&CardInput { exp_month: exp_month.into(), exp_year: exp_year.into(), ..typed(PAYS) }, NOW).is_ok()
         };
         assert!(ends("6", "2030") && ends("1", "2031"));
         assert!(!ends("5", "2030") && !ends("12", "2029") && !ends("13", "2030") && !ends("0", "2031"));
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_wrong_digit_is_always_found(position in 0usize..16, add in 1u8..10) {
+        fn one_wrong_digit_is_always_detected(position in 0usize..16, add in 1u8..10) {
             let mut digits = PAYS.as_bytes().to_vec();
             digits[position] = b'0' + (digits[position] - b'0' + add) % 10;
             let wrong: String = digits.into_iter().map(char::from).collect();
@@ -129,8 +129,8 @@ mod tests {
         }
 
         #[test]
-        fn nothing_typed_breaks_it(number: String, exp_month: String, exp_year: String) {
-            let _ = pay(&Typed { number, exp_month, exp_year }, NOW);
+        fn no_input_panics(number: String, exp_month: String, exp_year: String) {
+            let _ = pay(&CardInput { number, exp_month, exp_year }, NOW);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the merchant does without its customer: charging a card that the sandbox keeps, and sending money back.
+//! What a merchant does without the payer: charging a saved card, and refunds.
 
 use super::super::{ChargeRequest, Order, OrderState, ProviderError, Refund, RefundState};
 use super::Sandbox;
@@ -7,7 +7,7 @@ use super::store::{self, CardRow, NewOrder, NewRefund};
 use db::DbError;
 use values::{Money, Time};
 
-/// Why a card cannot be charged, if it cannot.
+/// Why a charge is declined, if it is.
 fn decline(card: Option<&CardRow>, customer: Option<&str>, now: Time) -> Option<&'static str> {
     match card {
         None => Some("card_unknown"),
@@ -24,7 +24,7 @@ impl Sandbox {
         let card = store::card(&mut *self.db.read().await?, &request.card_token).await?;
         let decline = decline(card.as_ref(), request.payer.provider_customer.as_deref(), now);
         let order = NewOrder {
-            id: self.fresh_name(),
+            id: self.random_id(),
             reference: request.reference,
             amount: Some(request.amount),
             customer: card.map(|card| card.customer).unwrap_or_default(),
@@ -42,9 +42,9 @@ impl Sandbox {
             .tx((self.clone(), order), |conn, (sandbox, order)| {
                 Box::pin(async move {
                     if store::open_order(conn, order).await? {
-                        sandbox.tell(conn, &order.id, order.state, order.now).await?;
+                        sandbox.enqueue_callbacks(conn, &order.id, order.state, order.now).await?;
                     }
-                    store::order_of(conn, &order.reference).await?.ok_or(DbError::NotFound)
+                    store::order_by_reference(conn, &order.reference).await?.ok_or(DbError::NotFound)
                 })
             })
             .await?;
@@ -59,7 +59,7 @@ impl Sandbox {
         reference: &str,
     ) -> Result<Refund, ProviderError> {
         let refund = NewRefund {
-            id: self.fresh_name(),
+            id: self.random_id(),
             order_id: order_id.to_owned(),
             reference: reference.to_owned(),
             amount,
@@ -69,13 +69,13 @@ impl Sandbox {
             .db
             .tx(refund, |conn, refund| {
                 Box::pin(async move {
-                    if let Some(known) = store::refund_of(conn, &refund.reference).await? {
+                    if let Some(known) = store::refund_by_reference(conn, &refund.reference).await? {
                         return Ok(known);
                     }
-                    let left = store::take_from_order(conn, refund).await?;
-                    let state = if left { RefundState::Completed } else { RefundState::Failed };
+                    let has_funds = store::deduct_refund(conn, refund).await?;
+                    let state = if has_funds { RefundState::Completed } else { RefundState::Failed };
                     if !store::insert_refund(conn, refund, state).await? {
-                        // Somebody sent the same refund a moment ago; the next attempt will see it.
+                        // A concurrent request inserted the same refund; the retry will find it.
                         return Err(conn.lose_race());
                     }
                     Ok((refund.id.clone(), state))

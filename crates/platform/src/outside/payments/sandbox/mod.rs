@@ -1,9 +1,10 @@
-//! A payment provider of our own, for trying everything out without money.
+//! The sandbox: a payment provider inside this process that moves no money, for development and tests.
 //!
-//! It is a peer like any other: it keeps its own books (`store`), hosts a checkout, where a person chooses to pay, to be
-//! declined or to walk away, lets the merchant charge saved cards and send money back (`merchant`), and calls the
-//! service back over HTTP with a signature (`callback`). It only happens to live in the same process. `cards` knows the
-//! test numbers. The checkout's page is a feature of its own.
+//! It behaves like any other provider: it has tables of its own, a checkout where the payer can pay, be declined or
+//! cancel, and it sends signed callbacks to the service's webhook over HTTP. The checkout page is in the `billing`
+//! crate.
+//!
+//! - `store`: its tables · `merchant`: charges and refunds · `callback`: its webhooks · `cards`: the test cards
 
 mod callback;
 pub mod cards;
@@ -20,7 +21,7 @@ use hyper::header::HeaderMap;
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use super::{Card, Checkout, Forged, Notice, Order, OrderRequest, OrderState, ProviderError, SavedCard};
+use super::{Card, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, ProviderError, SavedCard, WebhookEvent};
 use crate::clock::Clock;
 use crate::crypto::keys::Keys;
 use crate::entropy::Entropy;
@@ -29,10 +30,10 @@ use db::{Conn, Db, DbError};
 use store::{NewOrder, OrderRow};
 use values::{Money, Time};
 
-/// How long a checkout waits for its payer.
-const PATIENCE: Duration = Duration::from_secs(24 * 3600);
+/// When an unpaid order expires.
+const CHECKOUT_TTL: Duration = Duration::from_secs(24 * 3600);
 
-/// What the sandbox needs of the process it lives in.
+/// What the sandbox needs from the process.
 #[derive(Clone)]
 pub struct Sandbox {
     pub db: Db,
@@ -41,7 +42,7 @@ pub struct Sandbox {
     pub keys: Keys,
     pub jobs_waker: Arc<Notify>,
     pub http: reqwest::Client,
-    /// Where its page and the merchant's callback are reached.
+    /// The origin of its checkout page and of the service's webhook.
     pub public_url: String,
     pub callbacks: Callbacks,
 }
@@ -52,16 +53,16 @@ impl From<DbError> for ProviderError {
     }
 }
 
-/// An order as its checkout shows it.
-pub struct Offer {
+/// An order as its checkout page shows it.
+pub struct CheckoutView {
     pub state: OrderState,
-    /// What is to be paid; nothing when the card is only shown.
+    /// The amount to pay; `None` if the card is only verified.
     pub amount: Option<Money>,
-    /// Where the payer goes afterwards.
+    /// Where the payer returns to afterwards.
     pub return_url: String,
 }
 
-/// How a payer leaves the checkout.
+/// What the payer chose at the checkout.
 pub enum Choice {
     Paid { card: Card, declines_later: bool },
     Declined,
@@ -69,7 +70,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// How the order ends.
+    /// The final state of the order.
     fn state(&self) -> OrderState {
         match self {
             Choice::Paid { .. } => OrderState::Completed,
@@ -79,7 +80,7 @@ impl Choice {
     }
 }
 
-/// What an order goes through to its end: a card that is shown is looked at before it is accepted or declined.
+/// The states that an order passes through: a card is processed before it is accepted or declined.
 fn steps_to(end: OrderState) -> &'static [OrderState] {
     match end {
         OrderState::Completed => &[OrderState::Processing, OrderState::Completed],
@@ -90,7 +91,7 @@ fn steps_to(end: OrderState) -> &'static [OrderState] {
 }
 
 impl OrderRow {
-    /// A payer who stays away for too long has walked away.
+    /// An unpaid order is cancelled when it expires.
     fn state_at(&self, now: Time) -> OrderState {
         if self.state == OrderState::Pending && self.expires_at <= now { OrderState::Cancelled } else { self.state }
     }
@@ -114,25 +115,25 @@ impl OrderRow {
 }
 
 impl Sandbox {
-    /// A name that nobody can guess: whoever knows an order's may answer its checkout.
-    fn fresh_name(&self) -> String {
+    /// A random id that cannot be guessed: anyone who knows an order's id can pay at its checkout.
+    fn random_id(&self) -> String {
         HEXLOWER.encode(&self.entropy.bytes::<16>())
     }
 
     pub(super) async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
         let now = self.clock.now();
         let order = NewOrder {
-            id: self.fresh_name(),
+            id: self.random_id(),
             reference: request.reference,
             amount: request.amount,
-            customer: request.payer.provider_customer.unwrap_or_else(|| self.fresh_name()),
+            customer: request.payer.provider_customer.unwrap_or_else(|| self.random_id()),
             customer_name: request.payer.name,
             customer_email: request.payer.email,
             save_card: request.save_card,
             return_url: request.return_url,
             state: OrderState::Pending,
             decline: None,
-            expires_at: now.plus(PATIENCE),
+            expires_at: now.plus(CHECKOUT_TTL),
             now,
         };
         let order_id = self
@@ -140,7 +141,7 @@ impl Sandbox {
             .tx(order, |conn, order| {
                 Box::pin(async move {
                     store::open_order(conn, order).await?;
-                    let opened = store::order_of(conn, &order.reference).await?.ok_or(DbError::NotFound)?;
+                    let opened = store::order_by_reference(conn, &order.reference).await?.ok_or(DbError::NotFound)?;
                     Ok::<_, DbError>(opened.id)
                 })
             })
@@ -155,7 +156,7 @@ impl Sandbox {
     }
 
     pub(super) async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
-        let order = store::order_of(&mut *self.db.read().await?, reference).await?;
+        let order = store::order_by_reference(&mut *self.db.read().await?, reference).await?;
         Ok(order.map(|order| order.order(self.clock.now())))
     }
 
@@ -163,32 +164,37 @@ impl Sandbox {
         Ok(self.settle(id.to_owned(), Choice::Cancelled).await?)
     }
 
-    pub(super) fn read_callback(&self, headers: &HeaderMap, body: &[u8], now: Time) -> Result<Notice, Forged> {
-        callback::read(&self.keys, headers, body, now)
+    pub(super) fn verify_webhook(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        now: Time,
+    ) -> Result<WebhookEvent, InvalidWebhook> {
+        callback::verify(&self.keys, headers, body, now)
     }
 
-    /// What the checkout of an order has to show, if there is one.
-    pub async fn offer(&self, id: &str) -> Result<Option<Offer>, DbError> {
-        // No engine stores NUL, and no id of ours has anything but these.
+    /// What the checkout page of an order shows, if the order exists.
+    pub async fn checkout(&self, id: &str) -> Result<Option<CheckoutView>, DbError> {
+        // All ids are hexadecimal; this also keeps NUL, which no database stores, out of the query.
         if !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
         let order = store::order(&mut *self.db.read().await?, id).await?;
-        Ok(order.map(|order| Offer {
+        Ok(order.map(|order| CheckoutView {
             state: order.state_at(self.clock.now()),
             amount: order.amount(),
             return_url: order.return_url,
         }))
     }
 
-    /// Calls the merchant back, as the job that a settled order leaves says.
-    pub async fn call_back(&self, payload: &Value) -> Result<(), JobError> {
+    /// Sends a callback; the job that a settled order enqueues.
+    pub async fn send_callback(&self, payload: &Value) -> Result<(), JobError> {
         callback::send(self, payload.to_string()).await
     }
 
-    /// Ends an order the way its payer chose, once, and tells the merchant.
+    /// Ends an order once, as its payer chose, and enqueues the callbacks.
     pub async fn settle(&self, id: String, choice: Choice) -> Result<(), DbError> {
-        let (now, token) = (self.clock.now(), self.fresh_name());
+        let (now, token) = (self.clock.now(), self.random_id());
         self.db
             .tx((self.clone(), id, choice, token, now), |conn, (sandbox, id, choice, token, now)| {
                 Box::pin(async move {
@@ -196,9 +202,9 @@ impl Sandbox {
                         return Ok(());
                     }
                     if let Choice::Paid { card, declines_later } = choice {
-                        store::keep_card(conn, id, token, card, *declines_later, *now).await?;
+                        store::save_card(conn, id, token, card, *declines_later, *now).await?;
                     }
-                    sandbox.tell(conn, id, choice.state(), *now).await
+                    sandbox.enqueue_callbacks(conn, id, choice.state(), *now).await
                 })
             })
             .await?;
@@ -206,8 +212,8 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Tells the merchant how an order went to its end just now.
-    async fn tell(&self, conn: &mut Conn, id: &str, end: OrderState, now: Time) -> Result<(), DbError> {
+    /// Enqueues the callbacks of an order that just ended.
+    async fn enqueue_callbacks(&self, conn: &mut Conn, id: &str, end: OrderState, now: Time) -> Result<(), DbError> {
         for (state, run_at) in self.callbacks.plan(steps_to(end), now) {
             let payload = callback::payload(id, state);
             enqueue(conn, &NewJob { id: self.entropy.uuid(now), kind: CALL_BACK, payload, run_at }).await?;

@@ -1,4 +1,4 @@
-//! The sandbox's books: orders, cards it keeps, and refunds.
+//! The sandbox's tables: orders, saved cards and refunds.
 
 use super::super::{Brand, Card, OrderState, RefundState};
 use super::Choice;
@@ -29,8 +29,7 @@ pub async fn order(conn: &mut Conn, id: &str) -> Result<Option<OrderRow>, DbErro
     conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM sandbox_orders WHERE id = $1"), params![id]).await
 }
 
-/// The order that the merchant calls so.
-pub async fn order_of(conn: &mut Conn, reference: &str) -> Result<Option<OrderRow>, DbError> {
+pub async fn order_by_reference(conn: &mut Conn, reference: &str) -> Result<Option<OrderRow>, DbError> {
     conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM sandbox_orders WHERE reference = $1"), params![reference]).await
 }
 
@@ -49,7 +48,7 @@ pub struct NewOrder {
     pub now: Time,
 }
 
-/// Opens an order; false when there is one under its reference.
+/// Opens an order; false if its reference exists.
 pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbError> {
     let opened = conn
         .exec(
@@ -80,7 +79,7 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
     Ok(opened == 1)
 }
 
-/// Writes how the payer left; false when it was settled before or waited for too long.
+/// Ends an order as its payer chose; false if it ended before or has expired.
 pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, now: Time) -> Result<bool, DbError> {
     let paid = match choice {
         Choice::Paid { card, declines_later } => Some((card, *declines_later)),
@@ -110,8 +109,8 @@ pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, now: Time) -> Re
     Ok(settled == 1)
 }
 
-/// Keeps the card an order was paid with, if its merchant asked for that.
-pub async fn keep_card(
+/// Saves the card that an order was paid with, if the merchant asked for it.
+pub async fn save_card(
     conn: &mut Conn,
     order_id: &str,
     token: &str,
@@ -119,10 +118,10 @@ pub async fn keep_card(
     declines_later: bool,
     now: Time,
 ) -> Result<(), DbError> {
-    let kept = conn
+    let saved = conn
         .exec(sql!("UPDATE sandbox_orders SET card_token = $2 WHERE id = $1 AND save_card"), params![order_id, token])
         .await?;
-    if kept == 0 {
+    if saved == 0 {
         return Ok(());
     }
     conn.exec(
@@ -157,13 +156,13 @@ pub struct NewRefund {
     pub now: Time,
 }
 
-pub async fn refund_of(conn: &mut Conn, reference: &str) -> Result<Option<(String, RefundState)>, DbError> {
+pub async fn refund_by_reference(conn: &mut Conn, reference: &str) -> Result<Option<(String, RefundState)>, DbError> {
     conn.opt(sql!("SELECT id, state FROM sandbox_refunds WHERE reference = $1"), params![reference]).await
 }
 
-/// Takes a refund from what is left of its order; false when that is less.
-pub async fn take_from_order(conn: &mut Conn, refund: &NewRefund) -> Result<bool, DbError> {
-    let taken = conn
+/// Deducts a refund from its order; false if less than that is left.
+pub async fn deduct_refund(conn: &mut Conn, refund: &NewRefund) -> Result<bool, DbError> {
+    let updated = conn
         .exec(
             sql!(
                 "UPDATE sandbox_orders SET refunded = refunded + $2, updated_at = $4
@@ -172,10 +171,10 @@ pub async fn take_from_order(conn: &mut Conn, refund: &NewRefund) -> Result<bool
             params![refund.order_id, refund.amount.nanos(), refund.amount.currency(), refund.now],
         )
         .await?;
-    Ok(taken == 1)
+    Ok(updated == 1)
 }
 
-/// Writes a refund down; false when there is one under its reference.
+/// Inserts a refund; false if its reference exists.
 pub async fn insert_refund(conn: &mut Conn, refund: &NewRefund, state: RefundState) -> Result<bool, DbError> {
     let inserted = conn
         .exec(

@@ -1,12 +1,12 @@
-//! The names in a PDF: a slash and letters, some of which may be escaped (`/J#61vaScript`).
+//! Scans for PDF names: a slash and characters, some of which may be escaped (`/J#61vaScript`).
 
-/// No name that matters is longer.
-const LONGEST: usize = 16;
+/// Longer names do not matter.
+const MAX_NAME_BYTES: usize = 16;
 
-/// A name that has ended; empty when it was too long to matter.
+/// A complete name; empty if it was too long to matter.
 #[derive(Clone, Copy, Default)]
 pub struct Name {
-    letters: [u8; LONGEST],
+    letters: [u8; MAX_NAME_BYTES],
     length: usize,
 }
 
@@ -16,17 +16,17 @@ impl Name {
     }
 }
 
-/// Finds names in bytes that are shown one by one.
+/// Finds names in a stream of bytes.
 #[derive(Default)]
-pub struct Names(Option<Begun>);
+pub struct Names(Option<Partial>);
 
 #[derive(Default)]
-struct Begun {
+struct Partial {
     name: Name,
     escape: Escape,
 }
 
-/// How much of `#61` was read.
+/// How much of an escape such as `#61` was read.
 #[derive(Clone, Copy, Default)]
 enum Escape {
     #[default]
@@ -39,22 +39,22 @@ impl Names {
     /// The name that this byte ends, if it ends one.
     pub fn read(&mut self, byte: u8) -> Option<Name> {
         if is_regular(byte) {
-            if let Some(begun) = &mut self.0 {
-                begun.push(byte);
+            if let Some(partial) = &mut self.0 {
+                partial.push(byte);
             }
             return None;
         }
-        let next = (byte == b'/').then(Begun::default);
-        std::mem::replace(&mut self.0, next).map(|begun| begun.name)
+        let next = (byte == b'/').then(Partial::default);
+        std::mem::replace(&mut self.0, next).map(|partial| partial.name)
     }
 
     /// The name that the end of the file ends.
     pub fn finish(&mut self) -> Option<Name> {
-        self.0.take().map(|begun| begun.name)
+        self.0.take().map(|partial| partial.name)
     }
 }
 
-impl Begun {
+impl Partial {
     fn push(&mut self, byte: u8) {
         let letter = match (self.escape, hex(byte)) {
             (Escape::None, _) if byte == b'#' => {
@@ -67,14 +67,14 @@ impl Begun {
                 return;
             }
             (Escape::High(high), Some(low)) => high << 4 | low,
-            // Not an escape after all: no name that matters has such a letter.
+            // Not an escape: no name that matters contains `#`.
             (Escape::Begun | Escape::High(_), None) => b'#',
         };
         self.escape = Escape::None;
-        if let Some(place) = self.name.letters.get_mut(self.name.length) {
-            *place = letter;
+        if let Some(slot) = self.name.letters.get_mut(self.name.length) {
+            *slot = letter;
         }
-        // One that grows past the end is no prefix of itself: `letters` finds nothing then.
+        // For a name that is too long, `letters` returns an empty slice.
         self.name.length = self.name.length.saturating_add(1);
     }
 }
@@ -83,7 +83,7 @@ fn hex(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// Neither white space nor a delimiter: what a name is made of.
+/// Whether the byte can be part of a name: neither white space nor a delimiter.
 fn is_regular(byte: u8) -> bool {
     !matches!(
         byte,

@@ -1,4 +1,4 @@
-//! The outbox: a folder with one file per letter, for trying the service out and for handing letters to other software.
+//! The outbox: a folder with one `.eml` file per mail, for development or for another program to pick up.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::MailError;
-use crate::outside::durable::{Draft, make_folder, sync_folder};
+use crate::outside::durable::{Draft, create_folder, sync_folder};
 
 pub struct Outbox {
     folder: PathBuf,
@@ -14,7 +14,7 @@ pub struct Outbox {
 
 impl Outbox {
     pub fn open(folder: &Path) -> Result<Outbox, MailError> {
-        make_folder(folder).map_err(temporary)?;
+        create_folder(folder).map_err(temporary)?;
         Ok(Outbox { folder: folder.to_owned() })
     }
 
@@ -25,11 +25,11 @@ impl Outbox {
     }
 }
 
-/// The draft is named by the id too: what a crash leaves is overwritten when the letter is delivered again.
+/// The draft is named by the id too, so a leftover from a crash is overwritten when the mail is delivered again.
 fn write(folder: &Path, id: Uuid, message: &[u8]) -> io::Result<()> {
     let (draft, mut file) = Draft::create(folder.join(format!(".{id}.draft")))?;
     file.write_all(message)?;
-    draft.settle(&file, &folder.join(format!("{id}.eml")))?;
+    draft.publish(&file, &folder.join(format!("{id}.eml")))?;
     sync_folder(folder)
 }
 

@@ -1,18 +1,18 @@
-//! How one setting after another is taken and held against what it must be.
+//! Takes settings out of a map one by one, validates them and collects errors.
 
 use std::collections::BTreeMap;
 
-const SECRET_BYTES_AT_LEAST: usize = 32;
+const MIN_SECRET_BYTES: usize = 32;
 
-/// Takes settings out one by one and gathers what is wrong; what is left at the end nobody knows.
-pub(super) struct Reading {
+/// Removes each setting from the map as it is read, so what is left in the end is unknown.
+pub(super) struct SettingsReader {
     names: BTreeMap<String, String>,
-    faults: Vec<String>,
+    errors: Vec<String>,
 }
 
-impl Reading {
-    pub(super) fn of(names: BTreeMap<String, String>) -> Reading {
-        Reading { names, faults: Vec::new() }
+impl SettingsReader {
+    pub(super) fn new(names: BTreeMap<String, String>) -> SettingsReader {
+        SettingsReader { names, errors: Vec::new() }
     }
 
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
@@ -20,8 +20,8 @@ impl Reading {
     }
 
     pub(super) fn wrong(&mut self, name: &str, expected: &str) {
-        // The value is not repeated: it may be a secret in the wrong place.
-        self.faults.push(format!("{name} must be {expected}"));
+        // Without the value: it may be a secret.
+        self.errors.push(format!("{name} must be {expected}"));
     }
 
     pub(super) fn parsed<T: std::str::FromStr>(&mut self, name: &str, expected: &str, default: T) -> T {
@@ -32,9 +32,9 @@ impl Reading {
         })
     }
 
-    pub(super) fn checked(&mut self, name: &str, expected: &str, holds: fn(&str) -> bool) -> Option<String> {
+    pub(super) fn checked(&mut self, name: &str, expected: &str, is_valid: fn(&str) -> bool) -> Option<String> {
         let text = self.text(name)?;
-        if !holds(&text) {
+        if !is_valid(&text) {
             self.wrong(name, expected);
         }
         Some(text)
@@ -73,14 +73,14 @@ impl Reading {
     pub(super) fn secret(&mut self, name: &str) -> Option<String> {
         let secret = self.text(name)?;
         let distinct = secret.bytes().collect::<std::collections::BTreeSet<_>>().len();
-        if secret.len() < SECRET_BYTES_AT_LEAST || distinct < 8 {
-            self.wrong(name, "at least 32 bytes that cannot be guessed; `openssl rand -hex 32` makes one");
+        if secret.len() < MIN_SECRET_BYTES || distinct < 8 {
+            self.wrong(name, "at least 32 random bytes; `openssl rand -hex 32` generates one");
         }
         Some(secret)
     }
 
-    /// The names that were not taken, and the faults.
+    /// The unknown names, and the errors.
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>) {
-        (self.names.into_keys().collect(), self.faults)
+        (self.names.into_keys().collect(), self.errors)
     }
 }

@@ -1,44 +1,44 @@
-//! Whom a letter is for, and by which name it greets them.
+//! Whom a mail is for, and the name it greets.
 //!
-//! Anybody may sign up with anybody's address and call themselves anything. A name is what a letter repeats of a
-//! stranger's words to somebody who never asked for them, so it must not carry an advertisement: mail programs turn
-//! whatever resembles an address into a link.
+//! Anyone can sign up with someone else's email address and any name, and the name appears in the mail to that address.
+//! So that it cannot carry spam or phishing, a name that a mail program might turn into a link is left out.
 
 use values::Email;
 
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 
-pub struct Addressee {
+pub struct Recipient {
     pub email: Email,
     name: Option<String>,
 }
 
-impl Addressee {
-    pub fn new(email: &Email, name: &str) -> Addressee {
-        Addressee { email: email.clone(), name: presentable(name) }
+impl Recipient {
+    pub fn new(email: &Email, name: &str) -> Recipient {
+        Recipient { email: email.clone(), name: safe_name(name) }
     }
 
-    /// For an address whose owner we do not know, or should not name.
-    pub fn nameless(email: &Email) -> Addressee {
-        Addressee { email: email.clone(), name: None }
+    /// For an address whose owner is unknown, or must not be named.
+    pub fn unnamed(email: &Email) -> Recipient {
+        Recipient { email: email.clone(), name: None }
     }
 
-    /// The name on one line, if it can pass for one.
+    /// The name on one line, or none if it is not safe to show.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 }
 
-fn presentable(name: &str) -> Option<String> {
+fn safe_name(name: &str) -> Option<String> {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let fits = (1..=LONGEST_NAME).contains(&name.chars().count());
-    (fits && !name.contains(is_treacherous) && !has_domain(&name)).then_some(name)
+    let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
+    (fits && !name.contains(is_unsafe) && !has_domain(&name)).then_some(name)
 }
 
-/// What makes a link, breaks a line, or turns the writing direction around.
-fn is_treacherous(c: char) -> bool {
+/// Characters that make a link, break a line or reverse the writing direction.
+fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '/' | '\\' | '@' | ':' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '/' | '\\' | '@' | ':')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A dot inside a word, as in `example.com` and unlike in `J. R. Smith`.
@@ -54,14 +54,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_greeted_on_one_line() {
-        for (name, greeted) in [
+    fn a_name_is_shown_on_one_line() {
+        for (name, shown) in [
             ("Anna de Vries", "Anna de Vries"),
             ("  Anna\n\tde Vries ", "Anna de Vries"),
             ("J. R. O'Hara-Müller, Jr.", "J. R. O'Hara-Müller, Jr."),
             ("陳大文", "陳大文"),
         ] {
-            assert_eq!(presentable(name).as_deref(), Some(greeted));
+            assert_eq!(safe_name(name).as_deref(), Some(shown));
         }
     }
 
@@ -79,7 +79,7 @@ mod tests {
             "Anna \u{202e}moc",
             &"a".repeat(61),
         ] {
-            assert_eq!(presentable(name), None, "{name:?}");
+            assert_eq!(safe_name(name), None, "{name:?}");
         }
     }
 
@@ -87,7 +87,7 @@ mod tests {
         #[test]
         fn no_name_breaks_a_line(name in "(\\PC|\r|\n|\u{0}|\u{85}|\u{2028}){0,80}") {
             let email = "a@b.example".parse().unwrap();
-            let name = Addressee::new(&email, &name).name().unwrap_or_default().to_owned();
+            let name = Recipient::new(&email, &name).name().unwrap_or_default().to_owned();
             prop_assert!(!name.contains(|c: char| c.is_control() || c == '\u{2028}'), "{:?}", name);
         }
     }

@@ -1,4 +1,4 @@
-//! A moment as a person reads it.
+//! A time for people to read.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use jiff::Timestamp;
 
 use values::Time;
 
-/// `15 November 2026, 14:05 UTC`, to the minute begun.
+/// Displays as `15 November 2026, 14:05 UTC`, rounded down to the minute.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment(pub Time);
+pub struct ReadableTime(pub Time);
 
-impl fmt::Display for Moment {
+impl fmt::Display for ReadableTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.millis();
         let end = if millis < 0 { Timestamp::MIN } else { Timestamp::MAX };
@@ -24,17 +24,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_told_in_words_to_the_minute() {
-        let text = |millis| Moment(Time::from_millis(millis)).to_string();
+    fn a_time_is_shown_to_the_minute() {
+        let text = |millis| ReadableTime(Time::from_millis(millis)).to_string();
         assert_eq!(text(1_794_751_559_999), "15 November 2026, 14:05 UTC");
         assert_eq!(text(0), "1 January 1970, 00:00 UTC");
         assert_eq!(text(-1), "31 December 1969, 23:59 UTC");
     }
 
     #[test]
-    fn every_moment_has_words() {
+    fn every_time_can_be_shown() {
         for millis in [i64::MIN, i64::MAX] {
-            assert!(Moment(Time::from_millis(millis)).to_string().ends_with(" UTC"));
+            assert!(ReadableTime(Time::from_millis(millis)).to_string().ends_with(" UTC"));
         }
     }
 }

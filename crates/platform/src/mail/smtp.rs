@@ -1,13 +1,13 @@
-//! SMTP: one short conversation with the configured server per letter.
+//! SMTP delivery: one connection to the configured server per mail.
 //!
-//! Connections are not kept. lettre's pool limits only the time to connect and would park a conversation that was
-//! cut off half-way, to be taken up by the next letter; here every step has its limit, and letting go of the
-//! connection ends it.
+//! Connections are not pooled. lettre's pool limits only the time to connect, and it returns a connection that was
+//! interrupted half-way to the pool for the next mail. Here every step has a timeout, and dropping the connection
+//! closes it.
 
 use std::time::Duration;
 
 use hyper::Uri;
-use lettre::Message;
+use lettre::Message as MimeMessage;
 use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
 use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
 use lettre::transport::smtp::extension::ClientId;
@@ -16,13 +16,13 @@ use percent_encoding::percent_decode_str;
 
 use super::MailError;
 
-/// How long any step of the conversation may take.
-const STEP: Duration = Duration::from_secs(10);
-/// How long a server may look at a letter before it takes it. Whoever does not wait for that sends it twice.
-const HANDING_OVER: Duration = Duration::from_secs(60);
+/// Timeout of each SMTP step except sending.
+const STEP_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of sending. Servers may scan a mail before they accept it; giving up too early would send it twice.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
 const URL_FORM: &str =
-    "a mail URL reads smtp://user:password@host:port (?tls=required) or smtps://user:password@host:port";
+    "a mail URL has the form smtp://user:password@host:port (?tls=required) or smtps://user:password@host:port";
 
 pub struct Smtp {
     host: String,
@@ -35,18 +35,18 @@ pub struct Smtp {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Encryption {
-    FromTheFirstByte,
+    Tls,
     StartTls,
     StartTlsIfOffered,
 }
 
 impl Smtp {
     pub fn open(url: &str) -> Result<Smtp, MailError> {
-        // Whatever a parser says of the URL could quote the password in it.
+        // The parser's error is not shown: it could quote the password.
         let malformed = || MailError::Permanent(URL_FORM.to_owned());
         let uri: Uri = url.parse().map_err(|_| malformed())?;
         let encryption = match (uri.scheme_str(), uri.query()) {
-            (Some("smtps"), None) => Encryption::FromTheFirstByte,
+            (Some("smtps"), None) => Encryption::Tls,
             (Some("smtp"), Some("tls=required")) => Encryption::StartTls,
             (Some("smtp"), None | Some("tls=opportunistic")) => Encryption::StartTlsIfOffered,
             _ => return Err(malformed()),
@@ -59,7 +59,7 @@ impl Smtp {
         let credentials = user_info.map(|text| credentials(text).ok_or_else(malformed)).transpose()?;
         let port = match server.strip_prefix(authority.host()).and_then(|rest| rest.strip_prefix(':')) {
             Some(port) => port.parse().map_err(|_| malformed())?,
-            None if encryption == Encryption::FromTheFirstByte => SUBMISSIONS_PORT,
+            None if encryption == Encryption::Tls => SUBMISSIONS_PORT,
             None => SUBMISSION_PORT,
         };
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -68,47 +68,47 @@ impl Smtp {
         Ok(Smtp { host, port, encryption, tls, credentials, hello: ClientId::default() })
     }
 
-    pub async fn deliver(&self, message: &Message) -> Result<(), MailError> {
+    pub async fn deliver(&self, message: &MimeMessage) -> Result<(), MailError> {
         let mut connection = self.connect().await?;
         self.encrypt(&mut connection).await?;
         self.sign_in(&mut connection).await?;
-        within(HANDING_OVER, connection.send(message.envelope(), &message.formatted())).await?.map_err(refused)?;
-        // The letter is the server's now, whatever becomes of the goodbye.
-        let _ = within(STEP, connection.quit()).await;
+        within(SEND_TIMEOUT, connection.send(message.envelope(), &message.formatted())).await?.map_err(refused)?;
+        // The server has accepted the mail, so an error of QUIT does not matter.
+        let _ = within(STEP_TIMEOUT, connection.quit()).await;
         Ok(())
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, MailError> {
-        let tls = (self.encryption == Encryption::FromTheFirstByte).then(|| self.tls.clone());
+        let tls = (self.encryption == Encryption::Tls).then(|| self.tls.clone());
         let server = (self.host.as_str(), self.port);
-        within(STEP, AsyncSmtpConnection::connect_tokio1(server, Some(STEP), &self.hello, tls, None))
+        within(STEP_TIMEOUT, AsyncSmtpConnection::connect_tokio1(server, Some(STEP_TIMEOUT), &self.hello, tls, None))
             .await?
             .map_err(|error| MailError::Temporary(format!("the mail server cannot be reached: {error}")))
     }
 
     async fn encrypt(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let upgrade = match self.encryption {
-            Encryption::FromTheFirstByte => false,
+            Encryption::Tls => false,
             Encryption::StartTls => true,
             Encryption::StartTlsIfOffered => connection.can_starttls(),
         };
         if !upgrade {
             return Ok(());
         }
-        within(STEP, connection.starttls(self.tls.clone(), &self.hello))
+        within(STEP_TIMEOUT, connection.starttls(self.tls.clone(), &self.hello))
             .await?
-            .map_err(|error| MailError::Temporary(format!("the mail server's connection cannot be encrypted: {error}")))
+            .map_err(|error| MailError::Temporary(format!("TLS with the mail server failed: {error}")))
     }
 
-    /// A refusal is temporary, since it is about us and not about the letter, and told by its code alone: some
-    /// servers quote the line they refuse, and the password is on it.
+    /// A refused login is temporary: it says nothing about the mail. Only its code is reported, since some servers
+    /// quote the refused line, which contains the password.
     async fn sign_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
-        match within(STEP, connection.auth(DEFAULT_MECHANISMS, credentials)).await? {
+        match within(STEP_TIMEOUT, connection.auth(DEFAULT_MECHANISMS, credentials)).await? {
             Ok(_) => Ok(()),
             Err(error) => {
                 let code = error.status().map_or_else(|| "no code".to_owned(), |code| code.to_string());
-                Err(MailError::Temporary(format!("the mail server refused to let us sign in ({code})")))
+                Err(MailError::Temporary(format!("the mail server refused the login ({code})")))
             }
         }
     }
@@ -119,14 +119,14 @@ async fn within<T>(limit: Duration, step: impl Future<Output = T>) -> Result<T, 
     tokio::time::timeout(limit, step).await.map_err(late)
 }
 
-/// What went wrong once the letter itself was on the table.
+/// Whether an error while sending is about the mail (permanent) or not.
 fn refused(error: Error) -> MailError {
-    // A server that wants us to sign in first (530) has not looked at the letter.
-    let about_us = error.status().is_some_and(|code| code.to_string() == "530");
-    if (error.is_permanent() && !about_us) || error.is_client() {
-        MailError::Permanent(format!("the mail server refused the letter: {error}"))
+    // 530 asks for a login: it is not about the mail.
+    let is_login = error.status().is_some_and(|code| code.to_string() == "530");
+    if (error.is_permanent() && !is_login) || error.is_client() {
+        MailError::Permanent(format!("the mail server refused the mail: {error}"))
     } else {
-        MailError::Temporary(format!("the mail server did not take the letter: {error}"))
+        MailError::Temporary(format!("the mail server did not accept the mail: {error}"))
     }
 }
 

@@ -1,5 +1,4 @@
-//! A server that stands in for the carrier that numbers come from: it answers what a test tells it to, and remembers
-//! what it was asked.
+//! A DID supplier for tests: it answers as the test's script says, and records the requests it received.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,18 +16,18 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-const TOKEN: &str = "token-of-the-test-carrier";
+const TOKEN: &str = "token-of-the-test-supplier";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Says {
     Active,
     Pending,
     Refused,
-    /// It answers, but not as it should.
+    /// It responds with a server error.
     Away,
 }
 
-/// What the carrier was asked, with the key it was asked under.
+/// A request it received, with its idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub path: String,
@@ -36,35 +35,39 @@ pub struct Asked {
 }
 
 struct State {
-    /// What it says next; the last of these for ever.
+    /// The next answers; the last one is repeated.
     script: VecDeque<Says>,
     asked: Vec<Asked>,
 }
 
 #[derive(Clone)]
-pub struct CarrierServer {
+pub struct DidSupplierServer {
     pub url: String,
     state: Arc<Mutex<State>>,
 }
 
-impl CarrierServer {
-    pub async fn start(script: &[Says]) -> CarrierServer {
+impl DidSupplierServer {
+    pub async fn start(script: &[Says]) -> DidSupplierServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api", listener.local_addr().unwrap());
         let state = Arc::new(Mutex::new(State { script: script.iter().copied().collect(), asked: Vec::new() }));
         tokio::spawn(serve(listener, state.clone()));
-        CarrierServer { url, state }
+        DidSupplierServer { url, state }
     }
 
     pub fn settings(&self) -> [(&str, &str); 3] {
-        [("TRUNKLINE_CARRIER", "http"), ("TRUNKLINE_CARRIER_URL", &self.url), ("TRUNKLINE_CARRIER_TOKEN", TOKEN)]
+        [
+            ("TRUNKLINE_DID_SUPPLIER", "http"),
+            ("TRUNKLINE_DID_SUPPLIER_URL", &self.url),
+            ("TRUNKLINE_DID_SUPPLIER_TOKEN", TOKEN),
+        ]
     }
 
     pub fn says(&self, script: &[Says]) {
         self.state.lock().unwrap().script = script.iter().copied().collect();
     }
 
-    /// Every question so far.
+    /// Every request so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.state.lock().unwrap().asked.clone()
     }

@@ -1,13 +1,8 @@
-//! Letters to people: one addressee each, in plain text and in HTML, of which the reader's program shows one.
+//! Composes a message with a plain-text and an HTML body, and delivers it.
 //!
-//! A letter carries the id of the work that sends it. The id becomes the Message-ID and, in the outbox, the file
-//! name, so a delivery that is repeated after a crash is recognised as the same letter.
-//!
-//! An error says whether trying again can help: a server that is down or does not know us today may do so
-//! tomorrow, an addressee it refuses stays refused.
-
-mod outbox;
-mod smtp;
+//! The id of the job that sends a message becomes its Message-ID and its file name in the outbox, so a delivery that is
+//! repeated after a crash is recognised as the same message. An error says whether a retry can help: a server that is
+//! down may be up later, a recipient that it refuses stays refused.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,17 +10,18 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use lettre::message::{Mailbox, MultiPart, MultiPartKind, SinglePart};
-use lettre::{Address, Message};
+use lettre::{Address, Message as MimeMessage};
 use uuid::Uuid;
 
-use outbox::Outbox;
-use smtp::Smtp;
+use super::outbox::Outbox;
+use super::smtp::Smtp;
 use values::Time;
 
-/// The last second a mail's date can name: the end of the year 9999.
-const LAST_DATE_MS: i64 = 253_402_300_799_000;
+/// The latest date that fits a mail header: the end of the year 9999.
+const MAX_DATE_MS: i64 = 253_402_300_799_000;
 
-pub struct Letter {
+/// A mail that is ready to be sent.
+pub struct Message {
     pub id: Uuid,
     pub to: String,
     pub subject: String,
@@ -33,13 +29,13 @@ pub struct Letter {
     pub html: String,
 }
 
-/// Where letters go. An SMTP URL may hold a password, hence no derived `Debug`.
+/// How mail is delivered. An SMTP URL may contain a password, hence no derived `Debug`.
 #[derive(Clone)]
 pub enum MailSettings {
-    /// One `.eml` file per letter in this folder.
+    /// One `.eml` file per mail in this folder.
     File { outbox: PathBuf },
-    /// `smtp://user:password@host:port`, encrypted when the server offers it and always with `?tls=required`;
-    /// `smtps://…` is encrypted from the first byte.
+    /// `smtp://user:password@host:port` uses STARTTLS if the server offers it, and always with `?tls=required`;
+    /// `smtps://…` uses TLS from the start.
     Smtp { url: String },
 }
 
@@ -54,9 +50,9 @@ impl fmt::Debug for MailSettings {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailError {
-    /// Trying again later can help.
+    /// A retry can help.
     Temporary(String),
-    /// The same letter will fail the same way.
+    /// A retry would fail the same way.
     Permanent(String),
 }
 
@@ -69,7 +65,7 @@ impl MailError {
 impl fmt::Display for MailError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            MailError::Temporary(reason) => write!(f, "mail not delivered for now: {reason}"),
+            MailError::Temporary(reason) => write!(f, "mail not delivered, will be retried: {reason}"),
             MailError::Permanent(reason) => write!(f, "mail cannot be delivered: {reason}"),
         }
     }
@@ -80,59 +76,62 @@ impl std::error::Error for MailError {}
 #[derive(Clone)]
 pub struct Mailer {
     from: Mailbox,
-    way: Way,
+    transport: Transport,
 }
 
 #[derive(Clone)]
-enum Way {
+enum Transport {
     Outbox(Arc<Outbox>),
     Smtp(Arc<Smtp>),
 }
 
 impl Mailer {
-    /// `from` is the sender of every letter, such as `Trunkline <noreply@example.com>`.
+    /// `from` is the sender of every mail, such as `Trunkline <noreply@example.com>`.
     pub fn open(settings: &MailSettings, from: &str) -> Result<Mailer, MailError> {
         let from = from.parse().map_err(|_| {
-            MailError::Permanent(format!("the sender {from:?} is no mail address such as A <a@b.example>"))
+            MailError::Permanent(format!("the sender {from:?} is not a mail address such as A <a@b.example>"))
         })?;
-        let way = match settings {
-            MailSettings::File { outbox } => Way::Outbox(Arc::new(Outbox::open(outbox)?)),
-            MailSettings::Smtp { url } => Way::Smtp(Arc::new(Smtp::open(url)?)),
+        let transport = match settings {
+            MailSettings::File { outbox } => Transport::Outbox(Arc::new(Outbox::open(outbox)?)),
+            MailSettings::Smtp { url } => Transport::Smtp(Arc::new(Smtp::open(url)?)),
         };
-        Ok(Mailer { from, way })
+        Ok(Mailer { from, transport })
     }
 
-    /// Hands the letter over; on `Ok` it is on the disk, or the mail server has taken it on. `at` becomes its date.
-    pub async fn deliver(&self, letter: &Letter, at: Time) -> Result<(), MailError> {
-        let message = self.compose(letter, at)?;
-        match &self.way {
-            Way::Outbox(outbox) => outbox.deliver(letter.id, message.formatted()).await,
-            Way::Smtp(smtp) => smtp.deliver(&message).await,
+    /// Delivers a message: on `Ok` the mail server has accepted it, or it is on disk. `at` becomes its date.
+    pub async fn deliver(&self, message: &Message, at: Time) -> Result<(), MailError> {
+        let composed = self.compose(message, at)?;
+        match &self.transport {
+            Transport::Outbox(outbox) => outbox.deliver(message.id, composed.formatted()).await,
+            Transport::Smtp(smtp) => smtp.deliver(&composed).await,
         }
     }
 
-    fn compose(&self, letter: &Letter, at: Time) -> Result<Message, MailError> {
-        let to: Address =
-            letter.to.parse().map_err(|_| MailError::Permanent("the addressee is no valid mail address".to_owned()))?;
-        let date_ms = at.millis().clamp(0, LAST_DATE_MS).unsigned_abs();
-        Message::builder()
+    fn compose(&self, message: &Message, at: Time) -> Result<MimeMessage, MailError> {
+        let to: Address = message
+            .to
+            .parse()
+            .map_err(|_| MailError::Permanent("the recipient is not a valid mail address".to_owned()))?;
+        let date_ms = at.millis().clamp(0, MAX_DATE_MS).unsigned_abs();
+        MimeMessage::builder()
             .from(self.from.clone())
             .to(to.into())
-            .subject(one_line(&letter.subject))
+            .subject(one_line(&message.subject))
             .date(UNIX_EPOCH + Duration::from_millis(date_ms))
-            .message_id(Some(format!("<{}@{}>", letter.id, self.from.email.domain())))
-            .multipart(bodies(letter))
+            .message_id(Some(format!("<{}@{}>", message.id, self.from.email.domain())))
+            .multipart(bodies(message))
             .map_err(|error| MailError::Permanent(error.to_string()))
     }
 }
 
-/// The best comes last, as readers expect. The id separates the two, so a letter composed twice is the same text.
-fn bodies(letter: &Letter) -> MultiPart {
+/// HTML comes last: programs show the last body they support. The boundary is the id, so that composing a message again
+/// yields the same bytes.
+fn bodies(message: &Message) -> MultiPart {
     MultiPart::builder()
         .kind(MultiPartKind::Alternative)
-        .boundary(letter.id)
-        .singlepart(SinglePart::plain(letter.text.clone()))
-        .singlepart(SinglePart::html(letter.html.clone()))
+        .boundary(message.id)
+        .singlepart(SinglePart::plain(message.text.clone()))
+        .singlepart(SinglePart::html(message.html.clone()))
 }
 
 /// The name in a sender such as `Trunkline <noreply@example.com>`, if it has one.
@@ -140,7 +139,7 @@ pub fn sender_name(from: &str) -> Option<String> {
     from.parse::<Mailbox>().ok()?.name
 }
 
-/// A line break in a subject would begin a header of its own.
+/// A line break in a subject would start another header.
 fn one_line(subject: &str) -> String {
     subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -160,19 +159,19 @@ mod tests {
         (folder, mailer)
     }
 
-    fn letter(to: &str, subject: &str) -> Letter {
+    fn message(to: &str, subject: &str) -> Message {
         let (to, subject) = (to.to_owned(), subject.to_owned());
-        Letter { id: Uuid::from_u128(7), to, subject, text: "Hello".to_owned(), html: "<p>Hello</p>".to_owned() }
+        Message { id: Uuid::from_u128(7), to, subject, text: "Hello".to_owned(), html: "<p>Hello</p>".to_owned() }
     }
 
     proptest! {
         #[test]
         fn no_subject_adds_a_header(subject in "(\\PC|\r|\n|\u{0}|\u{2028}){0,120}") {
             let (_folder, mailer) = mailer();
-            let message = mailer.compose(&letter("a@b.example", &subject), Time::from_millis(0)).unwrap().formatted();
-            let text = String::from_utf8(message).unwrap();
-            let (head, _) = text.split_once("\r\n\r\n").unwrap();
-            let names: Vec<_> = head
+            let composed = mailer.compose(&message("a@b.example", &subject), Time::from_millis(0)).unwrap().formatted();
+            let text = String::from_utf8(composed).unwrap();
+            let (headers, _) = text.split_once("\r\n\r\n").unwrap();
+            let names: Vec<_> = headers
                 .split("\r\n")
                 .filter(|line| !line.starts_with([' ', '\t']))
                 .map(|line| line.split(':').next().unwrap())
@@ -182,23 +181,23 @@ mod tests {
     }
 
     #[test]
-    fn an_addressee_that_is_no_address_is_refused_for_good() {
+    fn an_invalid_recipient_is_a_permanent_error() {
         let (_folder, mailer) = mailer();
         for to in ["", "nobody", "a@b.example\r\nRCPT TO:<c@d.example>", "\"a\r\nb\"@c.example", "A <a@b.example>"] {
-            assert!(mailer.compose(&letter(to, "Hi"), Time::from_millis(0)).unwrap_err().is_permanent(), "{to:?}");
+            assert!(mailer.compose(&message(to, "Hi"), Time::from_millis(0)).unwrap_err().is_permanent(), "{to:?}");
         }
     }
 
     #[test]
-    fn the_date_of_a_letter_stays_within_what_a_mail_can_name() {
+    fn a_date_out_of_range_is_clamped() {
         let (_folder, mailer) = mailer();
         for at in [i64::MIN, -1, i64::MAX] {
-            assert!(mailer.compose(&letter("a@b.example", "Hi"), Time::from_millis(at)).is_ok());
+            assert!(mailer.compose(&message("a@b.example", "Hi"), Time::from_millis(at)).is_ok());
         }
     }
 
     #[test]
-    fn settings_never_show_a_password() {
+    fn a_password_in_the_url_is_never_shown() {
         let settings = MailSettings::Smtp { url: "smtp://me:hunter2@mail.example".to_owned() };
         assert!(!format!("{settings:?}").contains("hunter2"));
         for url in [

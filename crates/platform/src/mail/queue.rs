@@ -1,0 +1,59 @@
+//! The mail queue: a mail is a job, enqueued in the transaction of the change it reports and sent after the commit.
+//!
+//! The payload is encrypted, since a mail may carry a link that signs its reader in. The job's id becomes the
+//! Message-ID, so a mail that is sent twice can be recognised as one.
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+
+use super::templates::{Branding, MailTemplate, RenderedMail};
+use super::{Mailer, Message, Recipient};
+use crate::crypto::keys::{Keys, Purpose};
+use crate::entropy::Entropy;
+use crate::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use db::{Conn, DbError};
+use values::Time;
+
+/// With backoff, 60 attempts span more than a day: a mail server may be down for that long.
+pub const SEND: Kind = Kind::new("letter.send").attempts(60);
+
+/// What it takes to render, enqueue and send mail.
+pub struct MailQueue {
+    pub branding: Branding,
+    pub mailer: Mailer,
+    pub keys: Keys,
+    pub entropy: Entropy,
+}
+
+/// Renders a mail and enqueues it. Call it in the transaction of the change that the mail reports.
+pub async fn send(
+    conn: &mut Conn,
+    queue: &impl AsRef<MailQueue>,
+    to: &Recipient,
+    mail: &impl MailTemplate,
+    now: Time,
+) -> Result<(), DbError> {
+    let queue = queue.as_ref();
+    let rendered = RenderedMail::new(mail, &queue.branding, to).map_err(DbError::other)?;
+    let plain = serde_json::to_vec(&rendered).map_err(DbError::other)?;
+    let sealed = BASE64.encode(&queue.keys.seal(Purpose::Mail, &plain));
+    enqueue(conn, &NewJob { id: queue.entropy.uuid(now), kind: SEND, payload: json!({"sealed": sealed}), run_at: now })
+        .await
+}
+
+fn unseal(keys: &Keys, payload: &Value) -> Option<RenderedMail> {
+    let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
+    serde_json::from_slice(&keys.open(Purpose::Mail, &sealed)?).ok()
+}
+
+/// The job [`SEND`]: delivers one mail.
+pub async fn send_job<A: AsRef<MailQueue>>(context: JobContext<A>, payload: Value) -> Result<(), JobError> {
+    let queue = context.app.as_ref();
+    let rendered =
+        unseal(&queue.keys, &payload).ok_or_else(|| JobError::Hopeless("the mail cannot be decrypted".into()))?;
+    let RenderedMail { to, subject, text, html } = rendered;
+    let message = Message { id: context.job.id, to: to.to_string(), subject, text, html };
+    queue.mailer.deliver(&message, context.clock.now()).await.map_err(|error| {
+        if error.is_permanent() { JobError::Hopeless(error.to_string()) } else { JobError::Failed(error.to_string()) }
+    })
+}

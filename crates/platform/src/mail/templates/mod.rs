@@ -1,0 +1,205 @@
+//! Every mail that the service sends: its fields, its subject, and a sample for the preview and the tests.
+//!
+//! To add one, add an entry here and two templates in `crates/platform/mail/en/`. A template that uses a field its mail
+//! does not have does not compile. Values are escaped in HTML.
+
+mod define;
+mod readable_time;
+mod render;
+#[cfg(test)]
+mod tests;
+mod wrap;
+
+pub use readable_time::ReadableTime;
+pub use render::{Branding, MailTemplate};
+pub(super) use render::{RenderedMail, Sample};
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use askama::Template;
+
+use super::Recipient;
+use define::mails;
+use values::{Currency, Money, Time};
+
+/// The documents that were reviewed.
+pub enum DocumentSet {
+    Company,
+    NumberOrder,
+}
+
+mails! {
+    /// To a user who asked to reset the password.
+    ResetPassword { link: String, expires_at: ReadableTime }
+    templates "en/reset_password.html", "en/reset_password.txt";
+    subject |_, _| "Reset your password".into();
+    sample |brand| ResetPassword { link: sample_link(brand, "reset-password"), expires_at: SAMPLE_TIME };
+
+    /// After a password change, in case the user did not make it.
+    PasswordChanged { at: ReadableTime, ip: IpAddr }
+    templates "en/password_changed.html", "en/password_changed.txt";
+    subject |_, _| "Your password was changed".into();
+    sample |_| PasswordChanged { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// A spent refresh token was used again, so its session was revoked.
+    SessionEnded { at: ReadableTime, ip: IpAddr }
+    templates "en/session_ended.html", "en/session_ended.txt";
+    subject |_, _| "We signed you out of a session".into();
+    sample |_| SessionEnded { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// After a signup with a password: the prospect can sign in now.
+    Welcome {}
+    templates "en/welcome.html", "en/welcome.txt";
+    subject |_, brand| format!("Welcome to {}", brand.product);
+    sample |_| Welcome {};
+
+    /// After a signup without a password: the prospect waits for the team's approval.
+    SignupReceived {}
+    templates "en/signup_received.html", "en/signup_received.txt";
+    subject |_, brand| format!("We received your signup for {}", brand.product);
+    sample |_| SignupReceived {};
+
+    /// Someone signed up with the email address of an existing user.
+    AccountExists {}
+    templates "en/account_exists.html", "en/account_exists.txt";
+    subject |_, _| "You already have an account".into();
+    sample |_| AccountExists {};
+
+    /// The team approved a prospect.
+    SignupApproved { link: String, expires_at: ReadableTime, note: Option<String> }
+    templates "en/signup_approved.html", "en/signup_approved.txt";
+    subject |_, brand| format!("Your {} account is approved", brand.product);
+    sample |brand| SignupApproved {
+        link: sample_link(brand, "magic-link"),
+        expires_at: SAMPLE_TIME,
+        note: Some("Welcome. We have good routes to the Netherlands for your traffic.".into()),
+    };
+
+    /// The team declined a prospect.
+    SignupDeclined { note: Option<String> }
+    templates "en/signup_declined.html", "en/signup_declined.txt";
+    subject |_, brand| format!("Your {} signup", brand.product);
+    sample |_| SignupDeclined {
+        note: Some("We do not offer calls to premium numbers.\nIf your plans change, write to us again.".into()),
+    };
+
+    /// The balance fell below the account's alert threshold.
+    BalanceLow { balance: Money, threshold: Money, threshold_pct: i64 }
+    templates "en/balance_low.html", "en/balance_low.txt";
+    subject |mail, _| format!("Low balance: {}", mail.balance);
+    sample |_| BalanceLow { balance: euros(8740), threshold: euros(10_412), threshold_pct: 20 };
+
+    /// The account has no funds available.
+    BalanceExhausted { balance: Money }
+    templates "en/balance_exhausted.html", "en/balance_exhausted.txt";
+    subject |_, _| "Your balance has run out".into();
+    sample |_| BalanceExhausted { balance: euros(0) };
+
+    /// Auto-recharge was turned off after the saved card was declined repeatedly.
+    RechargeOff { amount: Money }
+    templates "en/recharge_off.html", "en/recharge_off.txt";
+    subject |_, _| "Auto-recharge is turned off".into();
+    sample |_| RechargeOff { amount: euros(10_000) };
+
+    /// The balance did not cover the renewal of a number.
+    RenewalFailed { number: String, monthly: Money, again_at: ReadableTime, is_last: bool }
+    templates "en/renewal_failed.html", "en/renewal_failed.txt";
+    subject |mail, _| format!("Action required: {} could not be renewed", mail.number);
+    sample |_| RenewalFailed {
+        number: "+31201234567".into(),
+        monthly: euros(150),
+        again_at: SAMPLE_TIME,
+        is_last: true,
+    };
+
+    /// A number was released because its renewal failed too often.
+    NumberReleased { number: String }
+    templates "en/number_released.html", "en/number_released.txt";
+    subject |mail, _| format!("{} has been released", mail.number);
+    sample |_| NumberReleased { number: "+31201234567".into() };
+
+    /// The account's fraud caps were raised, in case the customer did not do it.
+    FraudCapsRaised { spend_before: Money, spend: Money, rate_before: Money, rate: Money, at: ReadableTime, ip: IpAddr }
+    templates "en/fraud_caps_raised.html", "en/fraud_caps_raised.txt";
+    subject |_, _| "Your fraud caps were raised".into();
+    sample |_| FraudCapsRaised {
+        spend_before: euros(5000),
+        spend: euros(25_000),
+        rate_before: euros(50),
+        rate: euros(50),
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
+
+    /// The team approved an intake.
+    DocumentsApproved { documents: DocumentSet, note: Option<String> }
+    templates "en/documents_approved.html", "en/documents_approved.txt";
+    subject |_, _| "Your documents are approved".into();
+    sample |_| DocumentsApproved { documents: DocumentSet::Company, note: None };
+
+    /// The team rejected an intake.
+    DocumentsRejected { documents: DocumentSet, note: Option<String> }
+    templates "en/documents_rejected.html", "en/documents_rejected.txt";
+    subject |_, _| "Your documents were not approved".into();
+    sample |_| DocumentsRejected {
+        documents: DocumentSet::NumberOrder,
+        note: Some("The proof of address is older than three months.".into()),
+    };
+
+    /// The team needs more documents, or better copies, to decide about an intake.
+    DocumentsRequested { documents: DocumentSet, note: Option<String> }
+    templates "en/documents_requested.html", "en/documents_requested.txt";
+    subject |_, _| "Action required: we need more information".into();
+    sample |_| DocumentsRequested {
+        documents: DocumentSet::Company,
+        note: Some(
+            "Thank you, two things are missing:\n\n1. The passport cannot be read. Please upload a sharper copy.\n\
+             2. The company registration lacks its second page."
+                .into(),
+        ),
+    };
+
+    /// The team suspended an account.
+    AccountSuspended { note: Option<String> }
+    templates "en/account_suspended.html", "en/account_suspended.txt";
+    subject |_, _| "Your account has been suspended".into();
+    sample |_| AccountSuspended { note: Some("Calls to premium numbers increased a hundredfold last night.".into()) };
+
+    /// The team lifted a suspension.
+    AccountReinstated {}
+    templates "en/account_reinstated.html", "en/account_reinstated.txt";
+    subject |_, _| "Your account is active again".into();
+    sample |_| AccountReinstated {};
+
+    /// The team replied to a ticket.
+    TicketReply { subject: String, body: String }
+    templates "en/ticket_reply.html", "en/ticket_reply.txt";
+    subject |_, _| "New reply to your support ticket".into();
+    sample |_| TicketReply {
+        subject: "Calls to Belgium fail".into(),
+        body: "Thank you for the report.\n\nAn upstream had an outage. Calls use another route since noon.".into(),
+    };
+
+    /// To a new member of the team.
+    StaffInvited { link: String, expires_at: ReadableTime }
+    templates "en/staff_invited.html", "en/staff_invited.txt";
+    subject |_, brand| format!("You have been added to the {} team", brand.product);
+    sample |brand| StaffInvited { link: sample_link(brand, "magic-link"), expires_at: SAMPLE_TIME };
+
+    /// An admin reset a user's second factor.
+    SecondFactorReset { at: ReadableTime }
+    templates "en/second_factor_reset.html", "en/second_factor_reset.txt";
+    subject |_, _| "Your two-factor authentication was reset".into();
+    sample |_| SecondFactorReset { at: SAMPLE_TIME };
+}
+
+const SAMPLE_TIME: ReadableTime = ReadableTime(Time::from_seconds(1_794_751_500));
+const SAMPLE_IP: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 24));
+
+const fn euros(cents: i64) -> Money {
+    Money::from_nanos(cents * 10_000_000, Currency::EUR)
+}
+
+fn sample_link(brand: &Branding, page: &str) -> String {
+    format!("{}/{page}#token=q3PZ0vT7mJd4xWc8RyN1sKf6uHb2LgA9eVoQiXtCzM5", brand.public_url)
+}

@@ -57,7 +57,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
         }
         let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
         inbound.body_digest = Some(sha256(&bytes));
-        read_json(&bytes).map(Body)
+        parse_json(&bytes).map(Body)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -75,7 +75,7 @@ impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for Opti
         inbound.body_digest = Some(sha256(&bytes));
         match bytes.is_empty() {
             true => Ok(OptionalBody(T::default())),
-            false if is_json => read_json(&bytes).map(OptionalBody),
+            false if is_json => parse_json(&bytes).map(OptionalBody),
             false => Err(Problem::unsupported_media_type("application/json")),
         }
     }
@@ -85,7 +85,8 @@ impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for Opti
     }
 }
 
-fn read_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses a JSON body into its type, or names every field that fails.
+pub fn parse_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
     schema::read(value)

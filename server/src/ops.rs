@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use api::answer::Rendered;
-use api::arriving::Arriving;
 use api::headers;
-use api::input::{parse_json, whole_body};
+use api::incoming_body::IncomingBody;
+use api::input::{parse_json, read_body};
 use api::problem::Problem;
 use api::response::{Response, full, without_body};
 use endpoint::{Access, OpsEndpoint};
@@ -47,6 +47,7 @@ pub struct Operations {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ClockAdvance {
+    /// Seconds to move the test clock forward.
     advance_seconds: u64,
 }
 
@@ -87,7 +88,7 @@ impl Operations {
         Operations { app, runner, request_ids, endpoints, decisions, stopping }
     }
 
-    pub async fn handle(&self, request: Request<Arriving>) -> Response {
+    pub async fn handle(&self, request: Request<IncomingBody>) -> Response {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
@@ -115,7 +116,11 @@ impl Operations {
         response
     }
 
-    async fn dispatch(&self, endpoint: Option<&OpsEndpoint>, request: Request<Arriving>) -> Result<Response, Problem> {
+    async fn dispatch(
+        &self,
+        endpoint: Option<&OpsEndpoint>,
+        request: Request<IncomingBody>,
+    ) -> Result<Response, Problem> {
         let endpoint = endpoint.ok_or_else(Problem::not_found)?;
         if *request.method() == Method::OPTIONS {
             let mut response = full(StatusCode::NO_CONTENT, "");
@@ -133,7 +138,7 @@ impl Operations {
         let _permit = endpoint.concurrency.as_ref().map(|running| running.try_acquire()).transpose().map_err(busy)?;
         let body = match endpoint.method {
             Method::GET => Bytes::new(),
-            _ => whole_body(request.into_body(), endpoint.max_body_bytes).await?,
+            _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,
         };
         (endpoint.handler)(self, body).await
     }

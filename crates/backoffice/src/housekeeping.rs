@@ -38,8 +38,8 @@ struct Rule {
 
 const RULES: [Rule; 16] = [
     Rule {
-        kept_for: idempotency::KEPT_FOR,
-        forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
+        kept_for: idempotency::RETENTION,
+        forget: |conn, cutoff, batch| Box::pin(idempotency::purge(conn, cutoff, batch)),
     },
     Rule {
         kept_for: limits::LONGEST_WINDOW,

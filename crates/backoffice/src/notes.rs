@@ -78,7 +78,7 @@ pub async fn create(
     Path(account): Path<AccountId>,
     Body(wanted): Body<AdminNoteCreate>,
 ) -> Result<Committed<Created<AdminNote>>, Problem> {
-    ctx.about(account);
+    ctx.audit_account(account);
     ctx.commit((account, wanted.body), |tx, (account, body)| {
         Box::pin(async move {
             let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);

@@ -201,7 +201,7 @@ pub const TICKETS: &[Ticket] = &[
         is_resolved: false,
     },
     Ticket {
-        email: "quinn@quickdial.example", at: 88, priority: "high", subject: "Our calls are refused",
+        email: "quinn@quickdial.example", at: 88, priority: "high", subject: "Our calls are rejected",
         messages: &["Every call has been rejected with 403 since yesterday. Why?",
                     "Your account is suspended while we look into complaints about unwanted calls. Please tell us where you got the numbers that you call."],
         is_resolved: false,

@@ -68,7 +68,7 @@ pub async fn create(
 ) -> Result<Committed<Created<AccountManager>>, Problem> {
     let AccountManagerCreate { name, email } = wanted;
     let id = AccountManagerId::new(ctx.app.entropy.uuid(ctx.now));
-    ctx.note("account_manager_id", id.to_string());
+    ctx.audit_note("account_manager_id", id.to_string());
     let new = ManagerRow { id, name, email, is_active: true, created_at: ctx.now };
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
@@ -86,7 +86,7 @@ pub async fn change(
     Path(id): Path<AccountManagerId>,
     Body(wanted): Body<AccountManagerUpdate>,
 ) -> Result<Committed<Json<AccountManager>>, Problem> {
-    ctx.note("account_manager_id", id.to_string());
+    ctx.audit_note("account_manager_id", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
             let mut manager = store::find_to_change(tx, *id).await?.ok_or_else(Problem::not_found)?;

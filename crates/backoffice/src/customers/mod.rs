@@ -114,7 +114,7 @@ pub async fn change(
     if wanted.reason.is_some() && wanted.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
         return Err(Problem::invalid("reason", "is told to whoever is suspended, and needs that onboarding_status"));
     }
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
 }
 
@@ -133,7 +133,7 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, wanted: &AdminCustomerUpdate) -> 
         move_to(tx, &before, status, wanted.reason.as_deref()).await?;
     }
     let after = find(tx, id).await?;
-    call.note_changes(facts(&before), facts(&after));
+    call.audit_changes(facts(&before), facts(&after));
     Ok(Json(seen(tx, after, now).await?))
 }
 

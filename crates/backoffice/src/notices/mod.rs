@@ -95,7 +95,7 @@ pub async fn create(
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
     check(&new)?;
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
             let now = tx.ctx.now;
@@ -111,7 +111,7 @@ pub async fn change(
     Path(id): Path<NoticeId>,
     Body(wanted): Body<AdminNoticeUpdate>,
 ) -> Result<Committed<Json<Notice>>, Problem> {
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
             let now = tx.ctx.now;
@@ -136,7 +136,7 @@ pub async fn change(
 }
 
 pub async fn remove(ctx: RequestCtx, Path(id): Path<NoticeId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             match store::remove(tx, *id).await? {

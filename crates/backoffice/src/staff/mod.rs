@@ -111,8 +111,8 @@ async fn invite(tx: &mut Tx<'_>, wanted: &AdminUserCreate) -> Result<Created<Adm
     if !users::insert_if_new(tx, &user, now).await? {
         return Err(Problem::resource_in_use("This address belongs to a user already."));
     }
-    call.note("user", user.id.to_string());
-    call.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    call.audit_note("user", user.id.to_string());
+    call.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     let link = sessions::issue_magic_link(tx, &call.app, user.id, now).await?;
     let told = StaffInvited { link: link.url, expires_at: Moment(link.expires_at) };
     letters::send(tx, &call.app, &Addressee::new(&user.email, &user.name), &told, now).await?;
@@ -132,7 +132,7 @@ pub async fn change(
     Path(id): Path<UserId>,
     Body(wanted): Body<AdminUserUpdate>,
 ) -> Result<Committed<Json<AdminUser>>, Problem> {
-    ctx.note("user", id.to_string());
+    ctx.audit_note("user", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(apply(tx, *id, wanted))).await
 }
 
@@ -160,8 +160,8 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, wanted: &AdminUserUpdate) -> Result<
         sessions::void_links(tx, id, now).await?;
     }
     sessions::end_everything(tx, id, now).await?;
-    tx.ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    tx.ctx.note("is_active", is_active);
+    tx.ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    tx.ctx.audit_note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
 }
 
@@ -173,12 +173,12 @@ pub async fn reset_second_factor(
     if ctx.principal()?.user_id == id {
         return Err(Problem::forbidden("Ask another admin, or disable it yourself with a code."));
     }
-    ctx.note("user", id.to_string());
+    ctx.audit_note("user", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let before = anybody(tx, *id).await?;
-            tx.ctx.about(before.account_id);
+            tx.ctx.audit_account(before.account_id);
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::remove(tx, *id).await?;
             sessions::end_everything(tx, *id, now).await?;

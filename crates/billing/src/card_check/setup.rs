@@ -33,7 +33,7 @@ pub async fn set_up(
         now,
     };
     let (id, payer) = app.db.tx(beginning, |conn, beginning| Box::pin(begin(conn, beginning))).await?;
-    ctx.note("payment_method_id", id.to_string());
+    ctx.audit_note("payment_method_id", id.to_string());
 
     let order = OrderRequest {
         reference: id.to_string(),

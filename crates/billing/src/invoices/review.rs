@@ -51,7 +51,7 @@ async fn view(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> Result<Js
 
 async fn find_to_change(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Problem> {
     let invoice = store::find_to_change(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.ctx.about(invoice.account_id);
+    tx.ctx.audit_account(invoice.account_id);
     Ok(invoice)
 }
 
@@ -61,7 +61,7 @@ pub async fn void(
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
 ) -> Result<Committed<Json<AdminInvoice>>, Problem> {
-    ctx.note("invoice", id.to_string());
+    ctx.audit_note("invoice", id.to_string());
     ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
@@ -89,7 +89,7 @@ pub async fn credit(
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
 ) -> Result<Committed<Json<AdminInvoice>>, Problem> {
-    ctx.note("invoice", id.to_string());
+    ctx.audit_note("invoice", id.to_string());
     ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);

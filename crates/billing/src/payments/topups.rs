@@ -74,7 +74,7 @@ pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) ->
         provider: ctx.app.payments.provider(),
         method_id: None,
         amount,
-        mark: ctx.mark()?,
+        mark: ctx.fingerprint()?,
         poll_at: next_poll(now, now),
         now,
     })
@@ -91,7 +91,7 @@ pub async fn open_checkout(
     let (amount, save_card) = (new.amount, new.purpose == Purpose::Card);
     let begun = app.db.tx((new, admit), |conn, (new, admit)| Box::pin(begin(conn, new, *admit)));
     let (id, payer) = begun.await?;
-    ctx.note("payment_id", id.to_string());
+    ctx.audit_note("payment_id", id.to_string());
     let order = OrderRequest { reference: id.to_string(), amount, payer, save_card, return_url };
     let checkout = app.payments.open(order).await.map_err(|error| {
         tracing::warn!(%error, request_id = ctx.request_id, "the payment provider opened no order");
@@ -111,7 +111,7 @@ async fn begin(conn: &mut Conn, new: &NewPayment, admit: Admission) -> Result<(P
             "{WAITING_AT_MOST} checkouts are open already; answer one of them, or wait until they close."
         )));
     }
-    new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
+    new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok((payment.id, payer))
 }
 

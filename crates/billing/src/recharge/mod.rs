@@ -128,7 +128,7 @@ pub async fn change(
         return Err(Problem::validation(faults));
     }
     let account = ctx.principal()?.account_id;
-    ctx.note("enabled", wanted.enabled);
+    ctx.audit_note("enabled", wanted.enabled);
     ctx.commit((account, wanted), |tx, (account, wanted)| Box::pin(save(tx, *account, wanted))).await
 }
 

@@ -66,7 +66,7 @@ pub async fn upload_proof(
     // Asked before the file is kept, so that a refusal leaves nothing behind; asked again in the transaction.
     admit(&mut *ctx.app.db.read().await?, proof.account_id).await?;
     upload.file.keep().await?;
-    ctx.note("document", proof.id.to_string());
+    ctx.audit_note("document", proof.id.to_string());
     ctx.commit(proof, |tx, proof| {
         Box::pin(async move {
             let now = tx.ctx.now;

@@ -18,7 +18,7 @@ use values::{AccountId, Change, Time};
 /// The papers that a customer handed in, with links to them.
 pub async fn show_proofs(mut ctx: ReadCtx, Path(account): Path<AccountId>) -> Result<Json<VatProofDocuments>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    ctx.request.about(account);
+    ctx.request.audit_account(account);
     let customer = onboarding::prospect(&mut ctx, account).await?.filter(|customer| !customer.is_carrier);
     customer.ok_or_else(Problem::not_found)?;
     let proofs = store::proofs(&mut ctx, account).await?.into_iter();

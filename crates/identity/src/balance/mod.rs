@@ -58,8 +58,8 @@ pub async fn credit(
     if request.amount.is_zero() {
         return Err(Problem::invalid("amount", "must not be zero"));
     }
-    ctx.about(request.customer_id);
-    ctx.note("amount", request.amount.to_string());
+    ctx.audit_account(request.customer_id);
+    ctx.audit_note("amount", request.amount.to_string());
     ctx.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
 }
 
@@ -120,7 +120,7 @@ pub async fn set_limits(
             return Err(Problem::invalid(name, "must be at most a million, either way"));
         }
     }
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
             let before = limits_of(tx, *id).await?;

@@ -52,8 +52,8 @@ pub async fn take_away(
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
 ) -> Result<Committed<NoContent>, Problem> {
     let account = ctx.principal()?.account_id;
-    ctx.note("intake", id.to_string());
-    ctx.note("document", document.to_string());
+    ctx.audit_note("intake", id.to_string());
+    ctx.audit_note("document", document.to_string());
     ctx.commit((account, id, document), |tx, (account, id, document)| {
         Box::pin(async move {
             let intake = owned(store::find_to_change(tx, *id).await?, *account)?;
@@ -66,7 +66,7 @@ pub async fn take_away(
 
 pub async fn hand_in(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<Intake>>, Problem> {
     let account = ctx.principal()?.account_id;
-    ctx.note("intake", id.to_string());
+    ctx.audit_note("intake", id.to_string());
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
             let intake = desk::submit(tx, *account, *id).await?;

@@ -103,8 +103,8 @@ pub async fn take_in<T: Serialize + JsonSchema + Send + 'static>(
     admit(&mut reader, account, &document, found).await?;
     drop(reader);
     upload.file.keep().await?;
-    ctx.note("intake", intake.to_string());
-    ctx.note("document", document.id.to_string());
+    ctx.audit_note("intake", intake.to_string());
+    ctx.audit_note("document", document.id.to_string());
     ctx.commit((account, document, show), |tx, (account, document, show)| {
         Box::pin(async move {
             let now = tx.ctx.now;

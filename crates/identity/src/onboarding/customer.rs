@@ -66,7 +66,7 @@ async fn apply(
         rules::may_move_country(before.country, known.standing().onboarding)
             .map_err(|refusal| Problem::state_conflict(refusal.to_string()))?;
     }
-    tx.ctx.note_changes(facts(&before), facts(&after));
+    tx.ctx.audit_changes(facts(&before), facts(&after));
     let details = Details {
         trading_name: after.trading_name.as_deref(),
         country: after.country,

@@ -110,7 +110,7 @@ async fn take_in(tx: &mut Tx<'_>, prospect: &Prospect) -> Result<(), Problem> {
     let expected_volume = prospect.expected_volume.as_deref();
     let beginning = Beginning { standing, is_carrier: false, expected_volume };
     store::begin(tx, prospect.id, &beginning, call.now).await?;
-    call.concerns(prospect.id, user.id, &user.roles);
+    call.audit_subject(prospect.id, user.id, &user.roles);
     let to = Addressee::new(&user.email, &user.name);
     match user.password_hash {
         Some(_) => letters::send(tx, &call.app, &to, &Welcome {}, call.now).await?,

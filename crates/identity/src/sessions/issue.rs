@@ -29,7 +29,7 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
         user_agent: call.user_agent.as_deref(),
     };
     store::insert_session(tx, &session, call.now).await?;
-    call.concerns(user.account_id, user.id, &user.roles);
+    call.audit_subject(user.account_id, user.id, &user.roles);
     hand_out(tx, user, id, None).await
 }
 

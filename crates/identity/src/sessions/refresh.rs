@@ -34,7 +34,7 @@ pub async fn refresh(
             store::touch_session(tx, *session, ip, now).await?;
             let session = store::live_session(tx, *session, now).await?.ok_or_else(bad_token)?;
             let user = users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(bad_token)?;
-            tx.ctx.concerns(user.account_id, user.id, &user.roles);
+            tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
             Ok(Json(issue::hand_out(tx, &user, session.id, Some(hash)).await?))
         })
     })
@@ -44,8 +44,8 @@ pub async fn refresh(
 /// Somebody holds a copy of a token: nobody may go on with this session, and the user is told.
 async fn end_family(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem> {
     let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?.ok_or_else(bad_token)?;
-    ctx.concerns(user.account_id, user.id, &user.roles);
-    ctx.note("token_reuse", true);
+    ctx.audit_subject(user.account_id, user.id, &user.roles);
+    ctx.audit_note("token_reuse", true);
     ctx.app
         .db
         .tx((ctx.clone(), token, user), |conn, (ctx, token, user)| {

@@ -1,6 +1,9 @@
-//! The operations port: health, readiness, metrics, what switches ask for and, for tests, the clock. Loopback only by
-//! default.
+//! The operations port: health checks, metrics, the endpoints of switches and, for tests, the clock.
+//!
+//! Every path is a row of one table ([`OpsEndpoint`]); [`Operations::handle`] does for all of them what the row says:
+//! method, access, concurrency, body limit, metrics and traces. The port listens on loopback by default.
 
+mod endpoint;
 mod readings;
 mod switch;
 
@@ -11,103 +14,90 @@ use data_encoding::BASE64;
 use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use api::answer::Rendered;
-use api::arriving::Arriving;
 use api::headers;
-use api::input::whole_body;
+use api::incoming_body::IncomingBody;
+use api::input::{parse_json, read_body};
 use api::problem::Problem;
 use api::response::{Response, full, without_body};
-use api::schema;
-use db::metrics::{Requests, Successes};
+use endpoint::{Access, OpsEndpoint};
 use platform::app::App;
 use platform::jobs::{self, Runner};
 use platform::traces::RequestEnd;
 use values::Rfc3339;
 use voice::calls;
 
-/// How many files of calls are taken in at once.
-pub const IMPORTS_AT_ONCE: usize = 2;
-
-const CLOCK_BODY_BYTES: usize = 4096;
-/// Further than this no test needs to go at once.
-const ADVANCE_AT_MOST: u64 = 10 * 366 * 24 * 3600;
+const MAX_CLOCK_BODY_BYTES: usize = 4096;
+/// Ten years.
+const MAX_ADVANCE_SECONDS: u64 = 10 * 366 * 24 * 3600;
 
 pub struct Operations {
-    pub app: App,
-    pub runner: Runner<App>,
-    pub request_ids: headers::RequestIds,
-    /// Room for files of calls; whoever finds none comes again.
-    pub imports: Semaphore,
-    pub switch: SwitchRoutes,
-    pub decisions: calls::Decisions,
-    /// True once the service is told to stop.
-    pub stopping: watch::Receiver<bool>,
-}
-
-/// What switches ask for.
-pub struct SwitchRoutes([SwitchRoute; 4]);
-
-struct SwitchRoute {
-    method: Method,
-    path: &'static str,
-    /// What its successes are counted with.
-    successes: Successes,
-}
-
-impl SwitchRoutes {
-    pub fn new(requests: &Requests) -> SwitchRoutes {
-        let routes = [
-            (Method::GET, "/switch/config"),
-            (Method::POST, "/switch/authorize"),
-            (Method::POST, "/switch/events"),
-            (Method::POST, "/switch/cdrs"),
-        ];
-        SwitchRoutes(routes.map(|(method, path)| {
-            let successes = requests.successes(&method, path, StatusCode::OK);
-            SwitchRoute { method, path, successes }
-        }))
-    }
-
-    fn route(&self, path: &str) -> Option<&SwitchRoute> {
-        self.0.iter().find(|route| route.path == path)
-    }
-}
-
-impl SwitchRoute {
-    fn count(&self, requests: &Requests, method: &Method, status: StatusCode, took: Duration) {
-        if status == self.successes.status && *method == self.method {
-            self.successes.answered(took);
-        } else {
-            requests.answered(method, self.path, status, took);
-        }
-    }
+    app: App,
+    runner: Runner<App>,
+    request_ids: headers::RequestIds,
+    endpoints: Vec<OpsEndpoint>,
+    decisions: calls::Decisions,
+    /// True once the service stops.
+    stopping: watch::Receiver<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Advance {
+struct ClockAdvance {
+    /// Seconds to move the test clock forward.
     advance_seconds: u64,
 }
 
 #[derive(Serialize)]
-struct Now {
+struct ClockTime {
     now: Rfc3339,
 }
 
+/// The endpoints that are not for switches.
+fn endpoints() -> [OpsEndpoint; 4] {
+    let get = |path, handler| OpsEndpoint {
+        method: Method::GET,
+        path,
+        access: Access::Open,
+        max_body_bytes: 0,
+        concurrency: None,
+        successes: None,
+        handler,
+    };
+    [
+        get("/healthz", |_, _| Box::pin(async { Ok(text("ok\n")) })),
+        get("/readyz", |ops, _| Box::pin(ops.ready())),
+        get("/metrics", |ops, _| Box::pin(ops.metrics())),
+        OpsEndpoint {
+            method: Method::POST,
+            access: Access::SwitchSecret,
+            max_body_bytes: MAX_CLOCK_BODY_BYTES,
+            ..get("/ops/clock", |ops, body| Box::pin(ops.advance_clock(body)))
+        },
+    ]
+}
+
 impl Operations {
-    pub async fn handle(&self, request: Request<Arriving>) -> Response {
+    pub fn new(app: App, runner: Runner<App>, stopping: watch::Receiver<bool>) -> Operations {
+        let mut endpoints = Vec::from(endpoints());
+        endpoints.extend(switch::endpoints(&app.metrics.requests));
+        let (request_ids, decisions) = (headers::RequestIds::new(app.entropy), calls::Decisions::new(app.clone()));
+        Operations { app, runner, request_ids, endpoints, decisions, stopping }
+    }
+
+    pub async fn handle(&self, request: Request<IncomingBody>) -> Response {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
-        let route = self.switch.route(&path);
-        let span = route.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
-        let mut response = self.answer(request).await.unwrap_or_else(|problem| {
+        let endpoint = self.endpoints.iter().find(|endpoint| endpoint.path == path);
+        let measured = endpoint.filter(|endpoint| endpoint.is_measured());
+        let span = measured.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
+        let mut response = self.dispatch(endpoint, request).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
-                tracing::error!(path, request_id, %cause, "request of the operations port failed");
+                tracing::error!(path, request_id, %cause, "request to the operations port failed");
             }
             problem.render(&path, &request_id)
         });
@@ -116,11 +106,11 @@ impl Operations {
             response = without_body(response);
         }
         let (status, took) = (response.status(), started.elapsed());
-        if let Some(route) = route {
-            route.count(&self.app.metrics.requests, &method, status, took);
+        if let Some(endpoint) = measured {
+            endpoint.count(&self.app.metrics.requests, &method, status, took);
         }
-        if let (Some(span), Some(route)) = (span, route) {
-            let route = Some(route.path.to_owned());
+        if let (Some(span), Some(endpoint)) = (span, measured) {
+            let route = Some(endpoint.path.to_owned());
             self.app
                 .traces
                 .end_request(span, RequestEnd { method: &method, route, status, request_id: &request_id, took });
@@ -128,50 +118,35 @@ impl Operations {
         response
     }
 
-    async fn answer(&self, request: Request<Arriving>) -> Result<Response, Problem> {
-        let (allowed, allow) = match request.uri().path() {
-            "/healthz" | "/readyz" | "/metrics" | "/switch/config" => (Method::GET, "GET, HEAD, OPTIONS"),
-            "/ops/clock" | "/switch/authorize" | "/switch/events" | "/switch/cdrs" => (Method::POST, "POST, OPTIONS"),
-            _ => return Err(Problem::not_found()),
+    async fn dispatch(
+        &self,
+        endpoint: Option<&OpsEndpoint>,
+        request: Request<IncomingBody>,
+    ) -> Result<Response, Problem> {
+        let endpoint = endpoint.ok_or_else(Problem::not_found)?;
+        if *request.method() == Method::OPTIONS {
+            let mut response = full(StatusCode::NO_CONTENT, "");
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(endpoint.allow()));
+            return Ok(response);
+        }
+        if !endpoint.accepts(request.method()) {
+            return Err(Problem::method_not_allowed(endpoint.allow().to_owned()));
+        }
+        if endpoint.access == Access::SwitchSecret {
+            self.check_switch_secret(request.headers())?;
+        }
+        // Before the body is read: it may be large.
+        let busy = |_| Problem::unavailable("Too many requests to this endpoint are running. Retry later.");
+        let _permit = endpoint.concurrency.as_ref().map(|running| running.try_acquire()).transpose().map_err(busy)?;
+        let body = match endpoint.method {
+            Method::GET => Bytes::new(),
+            _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,
         };
-        match *request.method() {
-            Method::OPTIONS => {
-                let mut response = full(StatusCode::NO_CONTENT, "");
-                response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-                return Ok(response);
-            }
-            Method::HEAD if allowed == Method::GET => {}
-            ref method if *method == allowed => {}
-            _ => return Err(Problem::method_not_allowed(allow.to_owned())),
-        }
-        match request.uri().path() {
-            "/healthz" => Ok(text("ok\n")),
-            "/readyz" => self.ready().await,
-            "/metrics" => self.metrics().await,
-            path => {
-                let path = path.to_owned();
-                self.admit_switch(request.headers())?;
-                self.answer_switch(&path, request).await
-            }
-        }
+        (endpoint.handler)(self, body).await
     }
 
-    async fn answer_switch(&self, path: &str, request: Request<Arriving>) -> Result<Response, Problem> {
-        match path {
-            "/switch/config" => switch::config(&self.app).await,
-            "/switch/authorize" => switch::authorize(&self.decisions, request).await,
-            "/switch/events" => switch::events(&self.app, request).await,
-            "/switch/cdrs" => {
-                let busy = |_| Problem::unavailable("Other files of calls are being taken in; try again.");
-                let _room = self.imports.try_acquire().map_err(busy)?;
-                switch::cdrs(&self.app, request).await
-            }
-            _ => self.move_clock(request).await,
-        }
-    }
-
-    /// Ready to take requests: the database answers and has what this release needs, its jobs are not far behind, and
-    /// nobody asked the service to stop.
+    /// Whether this node can take requests: it is not stopping, the database is reachable and migrated, and the job
+    /// queue is not too far behind.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
@@ -181,10 +156,10 @@ impl Operations {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
         }
         let lag = jobs::lag(&mut *self.app.db.read().await?, self.app.clock.now()).await?;
-        let most = self.app.settings.max_job_lag;
-        if lag > most {
-            let (lag, most) = (lag.as_secs(), most.as_secs());
-            return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {most}.")));
+        let limit = self.app.settings.max_job_lag;
+        if lag > limit {
+            let (lag, limit) = (lag.as_secs(), limit.as_secs());
+            return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {limit}.")));
         }
         Ok(text("ready\n"))
     }
@@ -196,23 +171,23 @@ impl Operations {
         Ok(response)
     }
 
-    /// Moves the test clock forward and answers when everything that fell due has run.
-    async fn move_clock(&self, request: Request<Arriving>) -> Result<Response, Problem> {
-        let Advance { advance_seconds } = read_json(request, CLOCK_BODY_BYTES).await?;
-        if advance_seconds > ADVANCE_AT_MOST {
-            return Err(Problem::invalid("advance_seconds", format!("must be at most {ADVANCE_AT_MOST}")));
+    /// Advances the test clock and responds when all jobs that became due have run; 404 with the system's clock.
+    async fn advance_clock(&self, body: Bytes) -> Result<Response, Problem> {
+        let ClockAdvance { advance_seconds } = parse_json(&body)?;
+        if advance_seconds > MAX_ADVANCE_SECONDS {
+            return Err(Problem::invalid("advance_seconds", format!("must be at most {MAX_ADVANCE_SECONDS}")));
         }
-        // Schedules tick from when they are first seen, which may not have come to pass yet.
+        // A schedule counts from the tick that first sees it, which must happen before the clock moves.
         self.runner.tick().await?;
         if !self.app.clock.advance(Duration::from_secs(advance_seconds)) {
             return Err(Problem::not_found());
         }
         self.runner.settle().await?;
-        Ok(Rendered::json(StatusCode::OK, &Now { now: self.app.clock.now().into() })?.into_response())
+        Ok(Rendered::json(StatusCode::OK, &ClockTime { now: self.app.clock.now().into() })?.into_response())
     }
 
-    /// The switch secret, as a bearer token or as the password of user `switch`.
-    fn admit_switch(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    /// The switch secret is sent as a bearer token, or as the password of the user `switch`.
+    fn check_switch_secret(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| {
             let (scheme, rest) = text.split_once(' ')?;
             if scheme.eq_ignore_ascii_case("bearer") {
@@ -228,20 +203,6 @@ impl Operations {
             Err(_) => Err(Problem::token_invalid("Send the switch secret as a bearer token.")),
         }
     }
-}
-
-/// A body of no more than so many bytes.
-async fn read_body(request: Request<Arriving>, limit_bytes: usize) -> Result<Bytes, Problem> {
-    whole_body(request.into_body(), limit_bytes).await
-}
-
-async fn read_json<T>(request: Request<Arriving>, limit_bytes: usize) -> Result<T, Problem>
-where
-    T: DeserializeOwned + JsonSchema + 'static,
-{
-    let body = read_body(request, limit_bytes).await?;
-    let value = serde_json::from_slice(&body).map_err(|error| Problem::malformed(format!("Not JSON: {error}.")))?;
-    schema::read(value)
 }
 
 fn text(body: &'static str) -> Response {

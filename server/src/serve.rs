@@ -1,4 +1,4 @@
-//! The service as a whole: listeners, jobs, and the order in which they start and stop.
+//! Starts and stops the service: both listeners, the job runner, and the tasks that keep caches up to date.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use std::time::Duration;
 use hyper::header::HeaderValue;
 use prometheus::IntGauge;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::ops::{self, Operations, SwitchRoutes};
-use crate::{pages, routes, work};
+use crate::ops::Operations;
+use crate::{job_registry, pages, routes};
 use api::endpoint::Endpoint;
-use api::headers::RequestIds;
 use api::pipeline::Service;
 use api::router::{BASE, Document, Router};
 use api::{openapi, reference, server};
@@ -27,10 +26,10 @@ use platform::routing::cache::{Snapshot, Versioned};
 use voice::calls;
 
 /// The operations port serves switches and a few other machines.
-const OPS_CONNECTIONS: usize = 1024;
+const MAX_OPS_CONNECTIONS: usize = 1024;
 
-/// How often a node looks for what others changed.
-const POLL: Duration = Duration::from_secs(1);
+/// How often a node checks whether another node changed what it caches.
+const CACHE_POLL: Duration = Duration::from_secs(1);
 
 /// A running service.
 pub struct Running {
@@ -46,56 +45,51 @@ pub struct Running {
     traces_task: JoinHandle<()>,
 }
 
-/// Starts everything. Listeners open first, so that a taken port is told before anything else happens.
+/// Starts the service. Listeners open first, so that a port in use is reported before anything else happens.
 pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
     start_with(&mut settings, routes::table()).await
 }
 
-/// The same with another table, for tests of the pipeline itself.
+/// Starts the service with other endpoints, for tests of the pipeline.
 pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
     let clock = Clock::chosen(settings.test_clock);
-    start_by(settings, table, clock).await
+    start_with_clock(settings, table, clock).await
 }
 
-/// The same by another clock.
-pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Clock) -> Result<Running, StartError> {
+/// Starts the service with another clock, for the demo.
+pub async fn start_with_clock(
+    settings: &mut Settings,
+    table: Vec<Endpoint>,
+    clock: Clock,
+) -> Result<Running, StartError> {
     let public = bind(settings.listen).await?;
     let ops = bind(settings.ops_listen).await?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
     let app = App::open_with(settings.clone(), clock).await?;
     calls::make_room(&app).await?;
-    let runner = work::runner(&app)?;
+    let runner = job_registry::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
     let (stop_traces, stopping_traces) = watch::channel(false);
 
-    let request_ids = RequestIds::new(app.entropy);
-    let operations = Operations {
-        app: app.clone(),
-        runner: runner.clone(),
-        request_ids,
-        imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
-        switch: SwitchRoutes::new(&app.metrics.requests),
-        decisions: calls::Decisions::new(app.clone()),
-        stopping: stopping.clone(),
-    };
+    let operations = Operations::new(app.clone(), runner.clone(), stopping.clone());
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
     let connections = app.metrics.requests.connections.clone();
-    let at_most = app.settings.max_connections;
+    let max_connections = app.settings.max_connections;
     let tasks = vec![
-        tokio::spawn(server::serve(public, at_most, connections, stopping.clone(), move |request, peer| {
+        tokio::spawn(server::serve(public, max_connections, connections, stopping.clone(), move |request, peer| {
             let service = service.clone();
             async move { service.handle(request, peer).await }
         })),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.addresses, stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.gateways, stopping.clone())),
-        tokio::spawn(follow(app.clone(), |app| &app.tariff, stopping.clone())),
-        tokio::spawn(write_down_traffic(app.clone(), stopping)),
+        tokio::spawn(refresh_cache(app.clone(), |app| &app.addresses, stopping.clone())),
+        tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
+        tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
+        tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
-    let ops_task = tokio::spawn(server::serve(ops, OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
+    let ops_task = tokio::spawn(server::serve(ops, MAX_OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
         let operations = Arc::new(operations);
         move |request, _| {
             let operations = operations.clone();
@@ -114,21 +108,21 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
 async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
     runner
         .run(async move {
-            // An error means that nobody can ask for a stop any more, which is one.
+            // An error means that the sender is gone, which is a stop too.
             let _ = stopping.wait_for(|stopping| *stopping).await;
         })
         .await;
 }
 
-/// Takes in what other nodes changed, whether or not somebody asks for it.
-async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
+/// Reloads a cache when another node changed its data, also when no request uses it.
+async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
     loop {
         if let Err(error) = of(&app).current(&app.db).await {
-            tracing::warn!(%error, name = T::NAME, "what this node keeps in memory could not be brought up to date");
+            tracing::warn!(%error, name = T::NAME, "cache reload failed, retrying");
         }
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
-            () = tokio::time::sleep(POLL) => {}
+            () = tokio::time::sleep(CACHE_POLL) => {}
         }
     }
 }
@@ -137,8 +131,8 @@ async fn export_traces(app: App, stopping: watch::Receiver<bool>) {
     app.traces.export(stopping).await;
 }
 
-/// Writes down what was answered, again and again until the service stops.
-async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
+/// Writes request statistics to the database at intervals until the service stops.
+async fn flush_request_stats(app: App, mut stopping: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = stopping.wait_for(|stopping| *stopping) => break,
@@ -150,53 +144,53 @@ async fn write_down_traffic(app: App, mut stopping: watch::Receiver<bool>) {
     }
 }
 
-/// The table, and the pages beside it.
+/// The endpoints of `/v1`, the OpenAPI document, the API reference and the HTML pages.
 fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
     let table: Arc<[_]> = table.into_iter().map(Arc::new).collect();
     let mut documents = vec![
-        ("/v1/openapi.json", description(table.clone())),
+        ("/v1/openapi.json", openapi_document(table.clone())),
         ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
     documents.extend(pages::documents()?);
     Ok(Router::new(&table, documents, sandbox::screens(&app.payments))?)
 }
 
-fn description(table: Arc<[Arc<Endpoint>]>) -> Document {
+fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {
     Document::new("application/json", None, move || openapi::describe(table.iter().map(Arc::as_ref)).to_string())
 }
 
 fn reference_page(table: Arc<[Arc<Endpoint>]>, public_url: String) -> Result<Document, StartError> {
     let policy = HeaderValue::from_str(reference::content_security_policy())?;
     Ok(Document::new("text/html; charset=utf-8", Some(policy), move || {
-        let mut description = openapi::describe(table.iter().map(Arc::as_ref));
-        // The page is read here, so its examples lead here.
-        description["servers"][0]["url"] = format!("{public_url}{BASE}").into();
-        reference::render(&description)
+        let mut document = openapi::describe(table.iter().map(Arc::as_ref));
+        // Examples on the page use this service's address.
+        document["servers"][0]["url"] = format!("{public_url}{BASE}").into();
+        reference::render(&document)
     }))
 }
 
 impl Running {
-    /// Takes no more connections, lets requests and jobs that run finish, and ends. The operations port answers to the
-    /// last, so that whoever balances the load sees the service draining.
+    /// Stops accepting connections and waits for running requests and jobs. The operations port stops last, so that
+    /// load balancers see the service draining.
     pub async fn stop(self) {
         let _ = self.stop.send(true);
         for task in self.tasks {
-            finished(task).await;
+            join(task).await;
         }
         // After the last request, so that none is missing.
         if let Err(error) = dashboards::flush_traffic(&self.app).await {
             tracing::error!(%error, "request stats flush failed at shutdown");
         }
         let _ = self.stop_ops.send(true);
-        finished(self.ops_task).await;
-        // By now nobody has anything more to tell.
+        join(self.ops_task).await;
+        // Last, since requests and jobs write spans.
         let _ = self.stop_traces.send(true);
-        finished(self.traces_task).await;
+        join(self.traces_task).await;
     }
 }
 
-async fn finished(task: JoinHandle<()>) {
+async fn join(task: JoinHandle<()>) {
     if let Err(error) = task.await {
-        tracing::error!(%error, "a part of the service ended badly");
+        tracing::error!(%error, "task of the service panicked");
     }
 }

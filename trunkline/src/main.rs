@@ -1,24 +1,26 @@
-//! The command line and nothing else.
+//! The command line: arguments, and the command that each runs (`cli`).
+
+mod cli;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use cli::JobSelection;
 use platform::app::StartError;
 use platform::config::Settings;
-use server::cli::{self, Revived};
-use server::demo::{FEWEST_DAYS, MOST_DAYS, Options, PASSWORD};
+use server::demo::{MAX_DAYS, MIN_DAYS, Options, PASSWORD};
 use uuid::Uuid;
 
-/// Requests allocate much and briefly, on several threads.
+/// Faster than the system allocator for many short-lived allocations on several threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
 #[command(name = "trunkline", version, about = "A wholesale voice platform in one binary")]
 struct Arguments {
-    /// A TOML file with settings; the environment wins over it.
+    /// TOML file with settings; environment variables override it.
     #[arg(long, global = true)]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -27,79 +29,84 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the service (the default).
+    /// Run the service (the default)
     Serve,
-    /// Bring the database up to date.
+    /// Apply database migrations
     Migrate,
-    /// Manage the carrier's team.
+    /// Create the first admin, and magic links
     #[command(subcommand)]
     Admin(Admin),
-    /// Prove the audit log.
+    /// Verify the audit chain
     #[command(subcommand)]
     Audit(Audit),
-    /// Look at the mails the service writes.
+    /// Preview the mails that the service sends
     #[command(subcommand)]
     Mail(Mail),
-    /// Prove the ledger.
+    /// Verify the ledger
     #[command(subcommand)]
     Ledger(Ledger),
-    /// Take exchange rates in.
+    /// Import exchange rates
     #[command(subcommand)]
     Fx(Fx),
-    /// Take rate decks in.
+    /// Import rate decks
     #[command(subcommand)]
     Rates(Rates),
-    /// Take records of calls in, and prove them.
+    /// Import and verify CDRs
     #[command(subcommand)]
     Cdrs(Cdrs),
-    /// Look at work that was given up, and have it tried again.
+    /// List and retry dead jobs
     #[command(subcommand)]
     Jobs(Jobs),
-    /// Keep the files of a switch on this machine in step with the service. The switch secret is
-    /// TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
+    /// Write the configuration files of a switch on this machine
+    ///
+    /// The switch secret is TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
     #[command(subcommand)]
     Switch(Switch),
-    /// Fill an empty database with customers, calls and money of the last months.
+    /// Fill an empty database with demo data
     Demo(Demo),
-    /// Print the OpenAPI description.
+    /// Print the OpenAPI document
     Openapi,
 }
 
 #[derive(clap::Args)]
 struct Demo {
-    /// How many days it begins ago.
-    #[arg(long, default_value_t = 92, value_parser = clap::value_parser!(u32).range(i64::from(FEWEST_DAYS)..=i64::from(MOST_DAYS)))]
+    /// Number of past days to simulate.
+    #[arg(long, default_value_t = 92, value_parser = clap::value_parser!(u32).range(i64::from(MIN_DAYS)..=i64::from(MAX_DAYS)))]
     days: u32,
-    /// How many calls there are, about.
+    /// Approximate number of calls.
     #[arg(long, default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(0..=2_000_000))]
     calls: u32,
-    /// The same seed draws the same people, prices and calls again.
+    /// Seed of the random numbers; the same seed gives the same prices and calls.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What everybody signs in with.
+    /// Password of all demo users.
     #[arg(long, default_value = PASSWORD)]
     password: String,
-    /// Then keep calls coming to the running service, until told to stop.
+    /// Then place live calls through the running service until interrupted.
     #[arg(long)]
     live: bool,
-    /// How many of these begin in a minute.
+    /// Number of live calls to start per minute.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=6000))]
     calls_per_minute: u32,
 }
 
 #[derive(Subcommand)]
 enum Admin {
-    /// Make the first admin. The password is read from standard input.
+    /// Create the first admin; the password is read from standard input
     Bootstrap {
+        /// Legal name of the operator.
         #[arg(long)]
         legal_name: String,
+        /// Name of the admin.
         #[arg(long)]
         name: String,
+        /// Email of the admin.
         #[arg(long)]
         email: String,
     },
-    /// Print a magic link for a user, when mail is no way to reach it.
+    /// Print a magic link for a user whom mail does not reach
     Link {
+        /// Email of the user.
         #[arg(long)]
         email: String,
     },
@@ -107,14 +114,15 @@ enum Admin {
 
 #[derive(Subcommand)]
 enum Audit {
-    /// Recompute the whole chain; fails at the first row that does not follow.
+    /// Recompute the audit chain; fails at the first row that does not match
     Verify,
 }
 
 #[derive(Subcommand)]
 enum Mail {
-    /// Write a sample of every mail, as HTML and as text; index.html shows them all.
+    /// Write a sample of every mail as HTML and text, and an index.html
     Preview {
+        /// Folder to write to.
         #[arg(long, default_value = "mail-preview", value_name = "FOLDER")]
         out: PathBuf,
     },
@@ -122,14 +130,15 @@ enum Mail {
 
 #[derive(Subcommand)]
 enum Ledger {
-    /// Recompute every balance, hold and sum from the postings; fails at the first that differs.
+    /// Recompute every balance, hold and total from the postings; fails at the first difference
     Verify,
 }
 
 #[derive(Subcommand)]
 enum Fx {
-    /// Import a file of the European Central Bank's reference rates, of a day or of several.
+    /// Import reference rates of the European Central Bank
     Import {
+        /// XML file with the rates of one or more days.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -137,17 +146,18 @@ enum Fx {
 
 #[derive(Subcommand)]
 enum Rates {
-    /// Import a deck from a CSV file, and wait until it is in force.
+    /// Import a rate deck from a CSV file and wait until it is in force
     Import {
-        /// The id of the upstream whose deck it is.
+        /// Id of the upstream.
         #[arg(long, value_name = "ID")]
         upstream: String,
-        /// Only tell what would change.
+        /// Only report what would change.
         #[arg(long)]
         dry_run: bool,
-        /// Let prefixes stay that the file does not name.
+        /// Keep prefixes that are not in the file.
         #[arg(long)]
         merge: bool,
+        /// CSV file with the rates.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
@@ -155,25 +165,27 @@ enum Rates {
 
 #[derive(Subcommand)]
 enum Cdrs {
-    /// Import finished calls of another switch, one JSON object to a line. Lines that were imported before are passed
-    /// over.
+    /// Import CDRs of another switch; duplicates are skipped
     Import {
+        /// JSON Lines file, one CDR per line.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Count everything again that is kept beside the records; fails at the first that differs.
+    /// Recompute the rollups and charges of all CDRs; fails at the first difference
     Verify,
 }
 
 #[derive(Subcommand)]
 enum Jobs {
-    /// List the jobs that failed too often, newest first.
+    /// List dead jobs, newest first
     Dead,
-    /// Try dead jobs again: those with these ids, or all of a kind.
+    /// Retry dead jobs, by id or by kind
     #[command(group = clap::ArgGroup::new("which").required(true))]
     Rerun {
+        /// Ids of the jobs.
         #[arg(group = "which", value_name = "ID")]
         ids: Vec<Uuid>,
+        /// Retry all dead jobs of this kind, such as letter.send.
         #[arg(long, group = "which")]
         kind: Option<String>,
     },
@@ -181,27 +193,27 @@ enum Jobs {
 
 #[derive(Subcommand)]
 enum Switch {
-    /// Write dispatcher.list and address.list once.
+    /// Write dispatcher.list and address.list once
     Render {
         #[command(flatten)]
-        place: Place,
+        target: SwitchTarget,
     },
-    /// Write them whenever they change, and have the switch read them again, until told to stop.
+    /// Keep both files up to date and reload the switch, until interrupted
     Sync {
         #[command(flatten)]
-        place: Place,
-        /// Where the switch takes orders.
+        target: SwitchTarget,
+        /// URL of the switch's control interface.
         #[arg(long, default_value = "http://127.0.0.1:8060", value_name = "URL")]
         control: String,
     },
 }
 
 #[derive(clap::Args)]
-struct Place {
-    /// The folder of the switch's files.
+struct SwitchTarget {
+    /// Folder of the switch's files.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
-    /// The service's operations port; the one of these settings unless given.
+    /// URL of the service's operations port; by default TRUNKLINE_OPS_LISTEN.
     #[arg(long, value_name = "URL")]
     service: Option<String>,
 }
@@ -219,7 +231,7 @@ fn main() -> ExitCode {
     match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            cli::complain(&*error);
+            cli::print_error(&*error);
             ExitCode::FAILURE
         }
     }
@@ -230,7 +242,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
         return cli::print_openapi();
     }
     let settings = Settings::load(arguments.config.as_deref())?;
-    // A thread that hashed a password keeps what that took as long as it lives.
+    // A thread that hashed a password keeps that memory until it ends.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(Duration::from_secs(1)).build()?;
     runtime.block_on(async {
@@ -240,7 +252,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Admin(Admin::Bootstrap { legal_name, name, email }) => {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
             }
-            Command::Admin(Admin::Link { email }) => cli::link(settings, &email).await,
+            Command::Admin(Admin::Link { email }) => cli::create_magic_link(settings, &email).await,
             Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
@@ -250,13 +262,15 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
                 cli::import_rates(settings, &upstream, &file, merge, dry_run).await
             }
-            Command::Jobs(Jobs::Dead) => cli::dead_jobs(settings).await,
+            Command::Jobs(Jobs::Dead) => cli::list_dead_jobs(settings).await,
             Command::Jobs(Jobs::Rerun { ids, kind }) => {
-                cli::rerun_jobs(settings, kind.map_or(Revived::These(ids), Revived::Kind)).await
+                cli::rerun_jobs(settings, kind.map_or(JobSelection::Ids(ids), JobSelection::Kind)).await
             }
-            Command::Switch(Switch::Render { place }) => cli::render_switch(settings, place.service, place.out).await,
-            Command::Switch(Switch::Sync { place, control }) => {
-                cli::sync_switch(settings, place.service, place.out, &control).await
+            Command::Switch(Switch::Render { target }) => {
+                cli::render_switch(settings, target.service, target.out).await
+            }
+            Command::Switch(Switch::Sync { target, control }) => {
+                cli::sync_switch(settings, target.service, target.out, &control).await
             }
             Command::Demo(demo) => demo.run(settings).await,
             Command::Openapi => cli::print_openapi(),

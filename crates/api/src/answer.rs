@@ -1,4 +1,4 @@
-//! What a handler answers: the type says the status and the schema, so neither is repeated in the table.
+//! What a handler returns: the type determines the status and the schema, so the table does not repeat them.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use super::page::{Items, Page, Rows};
 use super::problem::Problem;
 use super::response::{Body, Response, full};
 
-/// Room for the headers that a response usually ends up with.
+/// Initial capacity: the usual number of headers of a response.
 const HEADERS: usize = 16;
 
 /// A finished response, before the headers that every response gets.
@@ -54,13 +54,13 @@ impl Rendered {
 pub trait Answer: Send + 'static {
     const STATUS: StatusCode;
 
-    /// Whether a GET of it carries an ETag: single resources do, lists and streams do not.
+    /// Whether a GET has an ETag: single resources do, lists and streams do not.
     const TAGGED: bool = false;
 
-    /// Headers of its own that a success may carry; OpenAPI knows them by these names.
+    /// Additional headers of a success, as OpenAPI names them.
     const HEADERS: &'static [&'static str] = &[];
 
-    /// The status of a refusal that has this same form instead of being a problem.
+    /// The status of an error response with this schema instead of a problem.
     const REFUSAL: Option<StatusCode> = None;
 
     /// The OpenAPI `content` of the success response.
@@ -89,7 +89,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Json<T> {
     }
 }
 
-/// 200 with what holds at this moment and no other: there is no version of it that a client could keep.
+/// 200 with a result computed for this moment, so without an ETag.
 pub struct Report<T>(pub T);
 
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Report<T> {
@@ -119,7 +119,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Created<T> {
     }
 }
 
-/// 202: work that goes on after the answer.
+/// 202: the work continues in the background.
 pub struct Accepted<T>(pub T);
 
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Accepted<T> {
@@ -134,7 +134,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Answer for Accepted<T> {
     }
 }
 
-/// 204: done, nothing to say.
+/// 204.
 pub struct NoContent;
 
 impl Answer for NoContent {
@@ -196,11 +196,11 @@ fn with_next(mut rendered: Rendered, next: Option<&str>) -> Result<Rendered, Pro
     Ok(rendered)
 }
 
-/// A file for the caller to keep, never to be shown in place.
+/// A file download.
 pub struct Attachment {
     pub content_type: HeaderValue,
     pub disposition: HeaderValue,
-    /// Absent when it is made on the way.
+    /// Absent if the file is generated while it is sent.
     pub length: Option<u64>,
     pub body: BoxStream<'static, io::Result<Bytes>>,
 }

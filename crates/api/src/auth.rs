@@ -1,4 +1,4 @@
-//! Who is calling: the bearer token, checked against its row on every request.
+//! Authentication: the bearer token, checked against its row on every request.
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
@@ -16,11 +16,11 @@ pub enum Who {
     Anyone,
     /// Any signed-in user.
     SignedIn,
-    /// Whoever speaks for an account: a customer for its own, an admin for the carrier's.
+    /// A customer for its own account, or an admin for the operator's account.
     Holder,
     /// A customer, in its own account.
     Customer,
-    /// The carrier's team: admin or support.
+    /// The team: admin or support.
     Team,
     /// Admins only.
     Admin,
@@ -37,7 +37,7 @@ impl Who {
         }
     }
 
-    /// The roles that OpenAPI names.
+    /// The roles as OpenAPI lists them (`x-roles`).
     pub fn roles(self) -> &'static [&'static str] {
         match self {
             Who::Anyone => &[],
@@ -50,14 +50,14 @@ impl Who {
     }
 }
 
-/// A caller whose token holds.
+/// A caller with a valid token.
 #[derive(Clone, Debug)]
 pub struct Principal {
     pub user_id: UserId,
     pub email: Email,
     pub account_id: AccountId,
     pub roles: Roles,
-    /// The sign-in this token came from; an impersonation has none.
+    /// The session of this token; none with impersonation.
     pub session_id: Option<SessionId>,
     pub jti: Uuid,
     pub read_only: bool,
@@ -66,18 +66,18 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Who really sits there: the user, or the admin behind an impersonation.
+    /// The user, or the admin behind an impersonation.
     pub fn person(&self) -> UserId {
         self.impersonator.unwrap_or(self.user_id)
     }
 
-    /// Whether the caller may use the endpoint at all.
+    /// Checks scope and role.
     pub fn check(&self, who: Who, changes: bool) -> Result<(), Problem> {
         if self.read_only && changes {
-            return Err(Problem::forbidden("This token may only read."));
+            return Err(Problem::forbidden("This token is read-only."));
         }
         if !who.admits(&self.roles) {
-            return Err(Problem::forbidden("Your role does not permit this."));
+            return Err(Problem::forbidden("Your role does not allow this."));
         }
         Ok(())
     }
@@ -93,14 +93,14 @@ row! {
     }
 }
 
-/// The caller named by the `Authorization` header.
+/// The caller of the `Authorization` header.
 pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: Time) -> Result<Principal, Problem> {
     let token = bearer(headers)?;
     let claims = app.tokens.read_access(token, now).map_err(|error| match error {
         TokenError::Expired => {
-            Problem::token_expired("The access token is past its time; refresh it at POST /v1/auth/refresh.")
+            Problem::token_expired("The access token has expired. Refresh it with POST /v1/auth/refresh.")
         }
-        TokenError::Invalid => Problem::token_invalid("The access token is not one of ours."),
+        TokenError::Invalid => Problem::token_invalid("The access token is not valid."),
     })?;
     let live: Option<LiveToken> = conn
         .opt(
@@ -117,7 +117,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: 
             user_id: claims.sub,
             email,
             account_id: claims.acc,
-            // A role that was taken away is gone, whatever the token says.
+            // A role that was revoked does not count, even if the token has it.
             roles: claims.roles.both(roles),
             session_id,
             jti: claims.jti,
@@ -131,11 +131,11 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: 
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Problem::token_invalid("Send one Authorization header: Bearer and your access token."));
+        return Err(Problem::token_invalid("Send one Authorization header: `Bearer` and your access token."));
     };
     let text = value.to_str().unwrap_or_default();
     match text.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => Ok(token),
-        _ => Err(Problem::token_invalid("The Authorization header must be: Bearer and your access token.")),
+        _ => Err(Problem::token_invalid("The Authorization header must be `Bearer` and your access token.")),
     }
 }

@@ -1,4 +1,4 @@
-//! Entity tags: a strong ETag is the hash of the representation.
+//! ETags: a strong ETag is the hash of the response body.
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::Serialize;
@@ -10,13 +10,13 @@ pub fn etag(body: &[u8]) -> String {
     format!("\"{}\"", BASE64URL_NOPAD.encode(&sha256(body)[..16]))
 }
 
-/// The tag that a GET of this resource would carry.
+/// The ETag that a GET of this resource has.
 pub fn etag_of(resource: &impl Serialize) -> Result<String, Problem> {
     Ok(etag(&serde_json::to_vec(resource).map_err(Problem::internal)?))
 }
 
-/// Whether a list of tags, as in `If-Match` or `If-None-Match`, names this one. Weak tags match as their strong form:
-/// a proxy that compresses weakens ours.
+/// Whether a list of tags, as in `If-Match` or `If-None-Match`, names this one. Weak tags match their strong form,
+/// since proxies that compress weaken them.
 pub fn matches(list: &str, tag: &str) -> bool {
     list.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }

@@ -1,8 +1,8 @@
-//! One request as a handler sees it, and the one way a handler changes anything.
+//! The request context that a handler gets, and the transaction in which it changes data.
 //!
 //! A reading handler gets a `ReadCtx`, a connection that cannot write. A changing handler gets a `RequestCtx` and must
-//! answer with a `Committed`, which only `RequestCtx::commit` can make: so every change runs in a transaction that also
-//! holds its audit row and, where the caller sent an idempotency key, the stored response.
+//! return a `Committed`, which only `RequestCtx::commit` can create. So every change runs in a transaction that also
+//! holds its audit row and, if the caller sent an idempotency key, the stored response.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use super::answer::{Answer, Rendered};
 use super::auth::Principal;
 use super::conditional;
 use super::endpoint::Endpoint;
-use super::idempotency::{self, Claim, Claimed, Mark, Snapshot};
+use super::idempotency::{self, Claim, Claimed, RequestFingerprint, StoredResponse};
 use super::problem::Problem;
 use db::{Conn, DbError, Reader};
 use platform::app::App;
@@ -26,14 +26,14 @@ use platform::audit::{self, Actor, Outcome};
 use platform::limits::{self, Limit, Verdict};
 use values::{AccountId, Roles, Time, UserId};
 
-/// Who asks for what, from where and when.
+/// Who requests what, from where and when.
 #[derive(Clone)]
 pub struct RequestCtx(Arc<Inner>);
 
 pub struct Inner {
     pub app: App,
     pub endpoint: Arc<Endpoint>,
-    /// The moment the request arrived; the whole request lives in it.
+    /// When the request arrived. The whole request uses this time.
     pub now: Time,
     pub request_id: String,
     /// As requested.
@@ -43,21 +43,21 @@ pub struct Inner {
     pub principal: Option<Principal>,
     pub if_match: Option<String>,
     claim: Mutex<Option<Claim>>,
-    notes: Mutex<Notes>,
-    /// The limit that the handler found exceeded.
-    refused_by: Mutex<Option<Verdict>>,
+    audit: Mutex<AuditDetails>,
+    /// The rate limit that the handler found exceeded.
+    exceeded_limit: Mutex<Option<Verdict>>,
 }
 
-/// What the audit row should say beyond what the request tells.
+/// What handlers add to the audit row.
 #[derive(Clone, Default)]
-struct Notes {
+struct AuditDetails {
     subject: Option<Subject>,
-    about: Option<AccountId>,
+    account_id: Option<AccountId>,
     actor: Option<Actor>,
     meta: Map<String, Value>,
 }
 
-/// Whom an audit row names.
+/// The user that an audit row names.
 #[derive(Clone, Copy)]
 struct Subject {
     account_id: AccountId,
@@ -77,7 +77,7 @@ impl Deref for RequestCtx {
     }
 }
 
-/// What is known of a request before it is a call.
+/// What is known of a request before its caller.
 pub struct Origin {
     pub app: App,
     pub endpoint: Arc<Endpoint>,
@@ -92,7 +92,7 @@ pub struct Origin {
 impl RequestCtx {
     pub fn new(origin: Origin, principal: Option<Principal>) -> RequestCtx {
         let Origin { app, endpoint, now, request_id, path, ip, user_agent, if_match } = origin;
-        let (claim, notes, refused_by) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (claim, audit, exceeded_limit) = (Mutex::default(), Mutex::default(), Mutex::default());
         RequestCtx(Arc::new(Inner {
             app,
             endpoint,
@@ -104,64 +104,64 @@ impl RequestCtx {
             principal,
             if_match,
             claim,
-            notes,
-            refused_by,
+            audit,
+            exceeded_limit,
         }))
     }
 
-    /// The caller. A handler of an endpoint for everyone has none.
+    /// The caller; an error on endpoints without a token.
     pub fn principal(&self) -> Result<&Principal, Problem> {
-        self.principal.as_ref().ok_or_else(|| Problem::token_invalid("This needs a signed-in user."))
+        self.principal.as_ref().ok_or_else(|| Problem::token_invalid("Sign in first."))
     }
 
-    /// Counts the request against a limit that only the handler can know the subject of.
+    /// Counts the request against a rate limit whose subject only the handler knows.
     pub async fn limit(&self, limit: Limit, subject: limits::Subject) -> Result<(), Problem> {
         match self.app.limits.take(limit, subject, self.now).await? {
             Some(verdict) if !verdict.allowed => {
                 self.app.metrics.requests.limited.of(limit.name()).inc();
-                *lock(&self.refused_by) = Some(verdict);
+                *lock(&self.exceeded_limit) = Some(verdict);
                 Err(Problem::rate_limited(verdict.reset_seconds))
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn refused_by(&self) -> Option<Verdict> {
-        *lock(&self.refused_by)
+    pub(super) fn exceeded_limit(&self) -> Option<Verdict> {
+        *lock(&self.exceeded_limit)
     }
 
-    /// Names the user whom an action concerns when no token says so.
-    pub fn concerns(&self, account_id: AccountId, user_id: UserId, roles: &Roles) {
-        lock(&self.notes).subject = Some(Subject { account_id, user_id, actor: actor(roles) });
+    /// Sets the user of the audit row, for requests without a token.
+    pub fn audit_subject(&self, account_id: AccountId, user_id: UserId, roles: &Roles) {
+        lock(&self.audit).subject = Some(Subject { account_id, user_id, actor: actor(roles) });
     }
 
-    /// Names the account that an action of the team is about, so that it is found among that account's.
-    pub fn about(&self, account_id: AccountId) {
-        lock(&self.notes).about = Some(account_id);
+    /// Sets the account that an action of the team is about, so that it appears in that account's audit log.
+    pub fn audit_account(&self, account_id: AccountId) {
+        lock(&self.audit).account_id = Some(account_id);
     }
 
-    /// Names the kind of caller when it is no user of ours.
-    pub fn acted(&self, actor: Actor) {
-        lock(&self.notes).actor = Some(actor);
+    /// Sets the kind of caller, if it is not a user.
+    pub fn audit_actor(&self, actor: Actor) {
+        lock(&self.audit).actor = Some(actor);
     }
 
-    /// Adds a short value to the audit row. Never a secret.
-    pub fn note(&self, name: &str, value: impl Into<Value>) {
-        lock(&self.notes).meta.insert(name.to_owned(), value.into());
+    /// Adds a value to the audit row. Never a secret.
+    pub fn audit_note(&self, name: &str, value: impl Into<Value>) {
+        lock(&self.audit).meta.insert(name.to_owned(), value.into());
     }
 
-    /// Adds what each of these fields was and what it has become, where that is not the same.
-    pub fn note_changes<const N: usize>(&self, before: [(&str, Value); N], after: [(&str, Value); N]) {
+    /// Adds the old and new value of each field that changed.
+    pub fn audit_changes<const N: usize>(&self, before: [(&str, Value); N], after: [(&str, Value); N]) {
         for ((name, from), (_, to)) in before.into_iter().zip(after) {
-            self.note_change(name, from, to);
+            self.audit_change(name, from, to);
         }
     }
 
-    /// Adds what a field was and what it has become, if that is not the same.
-    pub fn note_change(&self, name: &str, from: impl Into<Value>, to: impl Into<Value>) {
+    /// Adds the old and new value of a field, if they differ.
+    pub fn audit_change(&self, name: &str, from: impl Into<Value>, to: impl Into<Value>) {
         let (from, to) = (from.into(), to.into());
-        let meta = &mut lock(&self.notes).meta;
-        // The transaction may run again, and find less to change.
+        let meta = &mut lock(&self.audit).meta;
+        // The transaction may run again and find fewer changes.
         if from == to {
             meta.remove(name);
         } else {
@@ -177,23 +177,23 @@ impl RequestCtx {
         lock(&self.claim).clone()
     }
 
-    /// The caller's key, which an endpoint that demands one always has.
+    /// The caller's idempotency key; always set on endpoints that require one.
     pub fn idempotency_key(&self) -> Result<Uuid, Problem> {
         self.claim().map(|claim| claim.key()).ok_or_else(Problem::idempotency_key_required)
     }
 
-    /// What tells this request from every other of its caller to the same path.
-    pub fn mark(&self) -> Result<Mark, Problem> {
-        self.claim().map(|claim| claim.mark()).ok_or_else(Problem::idempotency_key_required)
+    /// The idempotency key together with the digest of the body.
+    pub fn fingerprint(&self) -> Result<RequestFingerprint, Problem> {
+        self.claim().map(|claim| claim.fingerprint()).ok_or_else(Problem::idempotency_key_required)
     }
 
-    /// Refuses in the answer's own form instead of with a problem. Only the audit row is written.
+    /// Rejects the request with a normal response body instead of a problem. Only the audit row is written.
     pub async fn decline<A: Answer>(&self, answer: A, reason: &'static str) -> Result<Committed<A>, Problem> {
         let rendered = answer.render()?;
         if let Some(action) = self.endpoint.audit_action() {
             let entry = self.audit_entry(action, Outcome::Failure, Some(reason));
-            let written = self.app.db.tx((self.clone(), entry), |conn, (call, entry)| {
-                Box::pin(audit::append(conn, &call.app.keys, call.app.entropy, call.now, entry))
+            let written = self.app.db.tx((self.clone(), entry), |conn, (ctx, entry)| {
+                Box::pin(audit::append(conn, &ctx.app.keys, ctx.app.entropy, ctx.now, entry))
             });
             written.await?;
         }
@@ -202,7 +202,7 @@ impl RequestCtx {
 
     /// Runs `body` in one transaction together with its audit row and stored response.
     ///
-    /// `body` may run more than once, never more than once with effect; it may await nothing but its connection.
+    /// `body` may run several times, of which one commits; it may await only its connection.
     pub async fn commit<I, A>(
         &self,
         input: I,
@@ -214,7 +214,7 @@ impl RequestCtx {
     {
         let work = (self.clone(), input, body);
         let db = &self.app.db;
-        // Two writers that both hold the current version must not both win.
+        // Of two writers with the same version in If-Match, one must fail.
         let outcome = if self.if_match.is_some() {
             db.tx_serializable(work, |conn, work| Box::pin(run(conn, work))).await
         } else {
@@ -228,8 +228,7 @@ impl RequestCtx {
         }
     }
 
-    /// Writes down that this happened, in the transaction it happens in. For what a reading endpoint does; a change
-    /// that is committed is written down by itself.
+    /// Appends an audit row in this transaction. `commit` does so by itself; this is for reads and additional rows.
     pub async fn record(&self, conn: &mut Conn, action: &'static str) -> Result<(), Problem> {
         let entry = self.audit_entry(action, Outcome::Success, None);
         Ok(audit::append(conn, &self.app.keys, self.app.entropy, self.now, &entry).await?)
@@ -237,24 +236,24 @@ impl RequestCtx {
 
     /// The audit row of this request, as it ended.
     pub(super) fn audit_entry(&self, action: &'static str, outcome: Outcome, reason: Option<&str>) -> audit::Entry {
-        let notes = lock(&self.notes).clone();
+        let details = lock(&self.audit).clone();
         let signed_in = self.principal.as_ref().map(|principal| Subject {
             account_id: principal.account_id,
-            // What an impersonator does is its own doing.
+            // With impersonation, the admin is the user of the row.
             user_id: principal.person(),
             actor: if principal.impersonator.is_some() { Actor::Admin } else { actor(&principal.roles) },
         });
-        let subject = notes.subject.or(signed_in);
+        let subject = details.subject.or(signed_in);
         audit::Entry {
             action,
-            account_id: notes.about.or(subject.map(|subject| subject.account_id)),
+            account_id: details.account_id.or(subject.map(|subject| subject.account_id)),
             user_id: subject.map(|subject| subject.user_id),
-            actor: notes.actor.or(subject.map(|subject| subject.actor)),
+            actor: details.actor.or(subject.map(|subject| subject.actor)),
             ip: Some(self.ip),
             user_agent: self.user_agent.clone(),
             outcome,
             reason: reason.map(str::to_owned),
-            meta: notes.meta,
+            meta: details.meta,
         }
     }
 }
@@ -275,12 +274,12 @@ async fn run<I: Send + Sync, A: Answer>(
     let mut tx = Tx { conn, ctx, matched: false };
     let answer = body(&mut tx, input).await?;
     if ctx.if_match.is_some() && !tx.matched {
-        return Err(Problem::internal("the handler did not hold If-Match against the current version").into());
+        return Err(Problem::internal("the handler did not check If-Match").into());
     }
     let rendered = answer.render()?;
     if let Some(claim) = &claim {
-        let kept = Snapshot::of(&rendered, &ctx.app.keys)?;
-        idempotency::store(conn, claim, &kept, ctx.now).await?;
+        let stored = StoredResponse::new(&rendered, &ctx.app.keys)?;
+        idempotency::store(conn, claim, &stored, ctx.now).await?;
     }
     if let Some(action) = ctx.endpoint.audit_action() {
         ctx.record(conn, action).await?;
@@ -305,7 +304,7 @@ impl From<DbError> for Interrupt {
     }
 }
 
-/// A connection inside the transaction of a call.
+/// The connection and context of a running transaction.
 pub struct Tx<'c> {
     conn: &'c mut Conn,
     pub ctx: &'c RequestCtx,
@@ -313,7 +312,7 @@ pub struct Tx<'c> {
 }
 
 impl Tx<'_> {
-    /// Holds the caller's `If-Match`, if any, against the resource as it is now.
+    /// Compares the caller's `If-Match`, if any, with the current version of the resource.
     pub fn expect_version(&mut self, current: &impl Serialize) -> Result<(), Problem> {
         self.matched = true;
         match &self.ctx.if_match {
@@ -324,7 +323,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The same where nothing is there yet, which is no version at all.
+    /// Rejects any `If-Match`, since the resource does not exist yet.
     pub fn expect_no_version(&mut self) -> Result<(), Problem> {
         self.matched = true;
         if self.ctx.if_match.is_some() { Err(Problem::precondition_failed()) } else { Ok(()) }
@@ -345,14 +344,14 @@ impl DerefMut for Tx<'_> {
     }
 }
 
-/// A change that is committed, with its answer.
+/// A committed change, with its response.
 pub struct Committed<A> {
     pub(super) rendered: Rendered,
     pub(super) replayed: bool,
     answer: PhantomData<A>,
 }
 
-/// What a reading handler is lent.
+/// The context of a reading handler: the request, and a connection that cannot write.
 pub struct ReadCtx {
     pub conn: Reader,
     pub request: RequestCtx,

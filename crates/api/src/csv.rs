@@ -1,7 +1,6 @@
-//! A table as the body of a request (`text/csv`), taken in as it arrives.
+//! A CSV table as the body of a request (`text/csv`), streamed to a temporary file of the file store.
 //!
-//! It goes piece by piece into the file store's antechamber, whatever its size. A request may also come without a body,
-//! which some endpoints take to mean that they should look for one themselves.
+//! With `OptionalTable` the body may be absent; the endpoint then fetches the table itself.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,21 +14,21 @@ use schemars::SchemaGenerator;
 use serde_json::json;
 
 use super::context::RequestCtx;
-use super::input::{Description, Inbound, Input, media_type};
+use super::input::{Description, IncomingRequest, Input, media_type};
 use super::problem::{Code, Problem};
 use platform::outside::files::Received;
 
-/// Two million lines have room.
-pub const TABLE_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
-/// The largest table takes this long at four megabits a second.
+/// Enough for two million lines.
+pub const MAX_TABLE_BYTES: u64 = 256 * 1024 * 1024;
+/// Enough for the largest table at 4 Mbit/s.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
 
 const CSV: &str = "text/csv";
 
-/// A table that has arrived.
+/// A received table.
 pub struct Table {
     pub file: Received,
-    /// About how many, since a quoted text may hold line feeds of its own.
+    /// Approximate, since quoted text may contain line feeds.
     pub lines: u64,
 }
 
@@ -37,8 +36,8 @@ pub struct Table {
 pub struct OptionalTable(pub Option<Table>);
 
 impl Input for OptionalTable {
-    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        receive(ctx, inbound).await.map(OptionalTable)
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        receive(ctx, request).await.map(OptionalTable)
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
@@ -47,8 +46,8 @@ impl Input for OptionalTable {
 }
 
 impl Input for Table {
-    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        receive(ctx, inbound).await?.ok_or_else(|| Problem::malformed("Send the table as the body."))
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        receive(ctx, request).await?.ok_or_else(|| Problem::malformed("Send the CSV table as the body."))
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
@@ -56,24 +55,24 @@ impl Input for Table {
     }
 }
 
-async fn receive(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Option<Table>, Problem> {
-    let body = inbound.body.take().filter(|body| !body.is_end_stream());
+async fn receive(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Option<Table>, Problem> {
+    let body = request.body.take().filter(|body| !body.is_end_stream());
     let Some(body) = body else {
-        inbound.body_digest = Some(digest(inbound, None));
+        request.body_digest = Some(digest(request, None));
         return Ok(None);
     };
-    if media_type(&inbound.head.headers).as_deref() != Some(CSV) {
+    if media_type(&request.head.headers).as_deref() != Some(CSV) {
         return Err(Problem::unsupported_media_type(CSV));
     }
-    if body.size_hint().lower() > TABLE_LIMIT_BYTES {
-        return Err(Problem::too_large(usize::try_from(TABLE_LIMIT_BYTES).unwrap_or(usize::MAX)));
+    if body.size_hint().lower() > MAX_TABLE_BYTES {
+        return Err(Problem::too_large(usize::try_from(MAX_TABLE_BYTES).unwrap_or(usize::MAX)));
     }
     let lines = Lines::default();
-    let counted = body.into_data_stream().inspect_ok(|piece| lines.see(piece));
-    let received = ctx.app.files.receive(counted, TABLE_LIMIT_BYTES);
+    let counted = body.into_data_stream().inspect_ok(|chunk| lines.count(chunk));
+    let received = ctx.app.files.receive(counted, MAX_TABLE_BYTES);
     let late = |_| Problem::malformed("The body did not arrive in time.");
     let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
-    inbound.body_digest = Some(digest(inbound, Some(&file)));
+    request.body_digest = Some(digest(request, Some(&file)));
     let is_empty = file.stored_as().size_bytes == 0;
     Ok((!is_empty).then_some(Table { file, lines: lines.total() }))
 }
@@ -81,24 +80,23 @@ async fn receive(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Option<Table
 fn describe(required: bool, description: &mut Description) {
     description.request_body = Some(json!({
         "required": required,
-        "content": {CSV: {"schema": {"type": "string", "description": "A table of at most 256 MiB, header first."}}},
+        "content": {CSV: {"schema": {"type": "string", "description": "CSV table with a header line, 256 MiB at most."}}},
     }));
     description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge]);
 }
 
-/// Counts the lines of a text that arrives in pieces: blank ones do not count, and the last one does whether or not
-/// anything ends it.
+/// Counts the lines of a text that arrives in chunks: blank lines do not count, a last line without a line feed does.
 #[derive(Default)]
 pub struct Lines {
     ended: AtomicU64,
-    /// Whether the line that has begun has anything on it.
+    /// Whether the current line has any text.
     has_text: AtomicBool,
 }
 
 impl Lines {
-    pub fn see(&self, piece: &Bytes) {
+    pub fn count(&self, chunk: &Bytes) {
         let (mut ended, mut has_text) = (0, self.has_text.load(Ordering::Relaxed));
-        for byte in piece {
+        for byte in chunk {
             if *byte == b'\n' {
                 ended += u64::from(has_text);
                 has_text = false;
@@ -115,10 +113,10 @@ impl Lines {
     }
 }
 
-/// The query belongs to what is asked for as much as the table does.
-fn digest(inbound: &Inbound, file: Option<&Received>) -> [u8; 32] {
+/// Covers the query too, since it changes what the request does.
+fn digest(request: &IncomingRequest, file: Option<&Received>) -> [u8; 32] {
     let mut hashing = Hashing::new(&SHA256);
-    hashing.update(inbound.head.uri.query().unwrap_or_default().as_bytes());
+    hashing.update(request.head.uri.query().unwrap_or_default().as_bytes());
     hashing.update(&[0]);
     if let Some(file) = file {
         hashing.update(file.stored_as().hash.bytes());
@@ -132,18 +130,18 @@ fn digest(inbound: &Inbound, file: Option<&Received>) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    fn counted(pieces: &[&'static str]) -> u64 {
+    fn counted(chunks: &[&'static str]) -> u64 {
         let lines = Lines::default();
-        pieces.iter().for_each(|piece| lines.see(&Bytes::from_static(piece.as_bytes())));
+        chunks.iter().for_each(|chunk| lines.count(&Bytes::from_static(chunk.as_bytes())));
         lines.total()
     }
 
     #[test]
-    fn a_line_counts_if_anything_is_on_it_wherever_the_pieces_part_and_whatever_ends_it() {
-        for pieces in
+    fn lines_with_text_count_wherever_the_chunks_begin_and_however_lines_end() {
+        for chunks in
             [&["a\nb\nc\n"][..], &["a\nb\nc"], &["a\r\n", "\r\nb", "\r\nc\r\n \t\r\n"], &["a", "\n", "b\n", "c", ""]]
         {
-            assert_eq!(counted(pieces), 3, "{pieces:?}");
+            assert_eq!(counted(chunks), 3, "{chunks:?}");
         }
         assert_eq!(counted(&["", "\n \n"]), 0);
     }

@@ -1,7 +1,7 @@
-//! An endpoint is declared once, as data. The pipeline, OpenAPI and the tests all read it from there.
+//! An endpoint is declared once, as data; the pipeline, OpenAPI, the API reference and the tests read that row.
 //!
-//! `about`, `who` and `limit` are demanded by the builder's types, and so is `audit` (or the reason why not) on a
-//! change: a row without them does not compile.
+//! The builder's types require `about`, `who` and `limit`, and `audit` (or `unaudited` with a reason) on a change: a row
+//! without them does not compile.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -34,7 +34,7 @@ pub struct Endpoint {
     audit: Audit,
     declared_problems: Vec<Code>,
     pub handler: Box<dyn AnyHandler>,
-    /// Worked out when first asked for.
+    /// Computed on first use.
     known_problems: OnceLock<BTreeSet<Code>>,
     successes: OnceLock<Successes>,
 }
@@ -52,18 +52,17 @@ impl Tag {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idempotency {
-    /// Money, provisioning or carriers: without a key the request is refused.
+    /// Money or provisioning: without a key the request is rejected.
     Required,
-    /// A key is taken if it is sent.
+    /// A key is honoured if one is sent.
     Honoured,
-    /// Reads, and requests of nobody in particular.
+    /// Reads, and requests without a token.
     None,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Audit {
     Action(&'static str),
-    /// With the reason, for whoever reads the table.
     Unaudited,
 }
 
@@ -79,18 +78,18 @@ impl Endpoint {
         }
     }
 
-    /// Method and path, for whoever reads of it.
+    /// Method and path, for statistics.
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// Whether `If-Match` means something here.
+    /// Whether `If-Match` is supported.
     pub fn is_conditional(&self) -> bool {
         self.method == Method::PATCH || self.method == Method::PUT
     }
 
-    /// Whether the description of the endpoint tells of this problem.
-    pub fn tells_of(&self, code: Code) -> bool {
+    /// Whether OpenAPI lists this problem for the endpoint.
+    pub fn declares(&self, code: Code) -> bool {
         let known = self.known_problems.get_or_init(|| {
             let mut requests = super::openapi::request_schemas();
             self.problems(&self.handler.describe(self.path, &mut requests).problems)
@@ -98,7 +97,7 @@ impl Endpoint {
         known.contains(&code)
     }
 
-    /// Counts an answer to a request.
+    /// Counts a response in the metrics.
     pub fn count(&self, requests: &Requests, method: &Method, status: StatusCode, took: Duration) {
         let find = || requests.successes(&self.method, self.path, self.handler.status());
         let successes = self.successes.get_or_init(find);
@@ -109,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// Every problem the endpoint may answer with: by its policy, its inputs and its own declaration.
+    /// Every problem the endpoint may respond with: from its row, its inputs and its own declaration.
     pub fn problems(&self, of_inputs: &[Code]) -> BTreeSet<Code> {
         let mut codes = BTreeSet::from([Code::Internal, Code::ServiceUnavailable]);
         codes.extend(of_inputs);
@@ -133,13 +132,13 @@ impl Endpoint {
     }
 }
 
-/// A part of a row that is still missing.
-pub struct Missing;
-/// A part that is there.
-pub struct Given;
+/// A part of a row that is not set yet.
+pub struct Unset;
+/// A part of a row that is set.
+pub struct Set;
 
-/// A row being written: whether its description, its callers, its limit and its audit action are there.
-pub struct Draft<D, W, L, A> {
+/// A row under construction: whether its description, callers, rate limit and audit action are set.
+pub struct EndpointBuilder<D, W, L, A> {
     endpoint: Endpoint,
     parts: PhantomData<(D, W, L, A)>,
 }
@@ -150,41 +149,41 @@ pub fn get<Args, H>(
     handler: H,
     operation_id: &'static str,
     summary: &'static str,
-) -> Draft<Missing, Missing, Missing, Given>
+) -> EndpointBuilder<Unset, Unset, Unset, Set>
 where
     Args: 'static,
     H: ReadHandler<Args>,
 {
-    draft(Method::GET, path, Box::new(Reading(handler, PhantomData)), operation_id, summary)
+    builder(Method::GET, path, Box::new(Reading(handler, PhantomData)), operation_id, summary)
 }
 
 macro_rules! changing {
     ($($name:ident $method:ident),*) => {$(
-        /// An endpoint that changes something.
+        /// An endpoint that changes data.
         pub fn $name<Args, H>(
             path: &'static str,
             handler: H,
             operation_id: &'static str,
             summary: &'static str,
-        ) -> Draft<Missing, Missing, Missing, Missing>
+        ) -> EndpointBuilder<Unset, Unset, Unset, Unset>
         where
             Args: 'static,
             H: WriteHandler<Args>,
         {
-            draft(Method::$method, path, Box::new(Writing(handler, PhantomData)), operation_id, summary)
+            builder(Method::$method, path, Box::new(Writing(handler, PhantomData)), operation_id, summary)
         }
     )*};
 }
 
 changing!(post POST, put PUT, patch PATCH, delete DELETE);
 
-fn draft<D, W, L, A>(
+fn builder<D, W, L, A>(
     method: Method,
     path: &'static str,
     handler: Box<dyn AnyHandler>,
     operation_id: &'static str,
     summary: &'static str,
-) -> Draft<D, W, L, A> {
+) -> EndpointBuilder<D, W, L, A> {
     let endpoint = Endpoint {
         method,
         path,
@@ -201,38 +200,38 @@ fn draft<D, W, L, A>(
         known_problems: OnceLock::new(),
         successes: OnceLock::new(),
     };
-    Draft { endpoint, parts: PhantomData }
+    EndpointBuilder { endpoint, parts: PhantomData }
 }
 
-impl<D, W, L, A> Draft<D, W, L, A> {
-    fn retyped<D2, W2, L2, A2>(self) -> Draft<D2, W2, L2, A2> {
-        Draft { endpoint: self.endpoint, parts: PhantomData }
+impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
+    fn retyped<D2, W2, L2, A2>(self) -> EndpointBuilder<D2, W2, L2, A2> {
+        EndpointBuilder { endpoint: self.endpoint, parts: PhantomData }
     }
 
-    /// Demands an `Idempotency-Key`.
+    /// Requires an `Idempotency-Key`.
     pub fn idempotent(mut self) -> Self {
         self.endpoint.idempotency = Idempotency::Required;
         self
     }
 
-    /// Problems of the handler's own, beside those that follow from the rest of the row.
+    /// Problems of the handler, in addition to those that follow from the row.
     pub fn problems(mut self, codes: &[Code]) -> Self {
         self.endpoint.declared_problems.extend(codes);
         self
     }
 }
 
-impl<W, L, A> Draft<Missing, W, L, A> {
+impl<W, L, A> EndpointBuilder<Unset, W, L, A> {
     /// What it does, who may call it, and what happens next, in one to three sentences.
-    pub fn about(mut self, description: &'static str) -> Draft<Given, W, L, A> {
+    pub fn about(mut self, description: &'static str) -> EndpointBuilder<Set, W, L, A> {
         self.endpoint.description = description;
         self.retyped()
     }
 }
 
-impl<D, L, A> Draft<D, Missing, L, A> {
+impl<D, L, A> EndpointBuilder<D, Unset, L, A> {
     /// Who may call it.
-    pub fn who(mut self, who: Who) -> Draft<D, Given, L, A> {
+    pub fn who(mut self, who: Who) -> EndpointBuilder<D, Set, L, A> {
         self.endpoint.who = who;
         if self.endpoint.changes() && who != Who::Anyone && self.endpoint.idempotency == Idempotency::None {
             self.endpoint.idempotency = Idempotency::Honoured;
@@ -241,36 +240,36 @@ impl<D, L, A> Draft<D, Missing, L, A> {
     }
 }
 
-impl<D, W, A> Draft<D, W, Missing, A> {
-    /// What its calls count against.
-    pub fn limit(mut self, limit: Limit) -> Draft<D, W, Given, A> {
+impl<D, W, A> EndpointBuilder<D, W, Unset, A> {
+    /// Its rate limit.
+    pub fn limit(mut self, limit: Limit) -> EndpointBuilder<D, W, Set, A> {
         self.endpoint.limit = limit;
         self.retyped()
     }
 }
 
-impl<D, W, L> Draft<D, W, L, Missing> {
-    /// What the audit log calls it.
-    pub fn audit(mut self, action: &'static str) -> Draft<D, W, L, Given> {
+impl<D, W, L> EndpointBuilder<D, W, L, Unset> {
+    /// Its action in the audit log.
+    pub fn audit(mut self, action: &'static str) -> EndpointBuilder<D, W, L, Set> {
         self.endpoint.audit = Audit::Action(action);
         self.retyped()
     }
 
-    /// Leaves no row in the audit log, for a reason.
-    pub fn unaudited(self, _why: &'static str) -> Draft<D, W, L, Given> {
+    /// Not in the audit log, with the reason for the reader of the table.
+    pub fn unaudited(self, _reason: &'static str) -> EndpointBuilder<D, W, L, Set> {
         self.retyped()
     }
 }
 
-impl<D, W, L> Draft<D, W, L, Given> {
-    /// What the audit log calls a read that must leave a trace: whoever it is answered to is written down first.
+impl<D, W, L> EndpointBuilder<D, W, L, Set> {
+    /// Audits a read; the audit row is written before the response.
     pub fn audited_read(mut self, action: &'static str) -> Self {
         self.endpoint.audit = Audit::Action(action);
         self
     }
 }
 
-impl Draft<Given, Given, Given, Given> {
+impl EndpointBuilder<Set, Set, Set, Set> {
     /// A complete row, under a heading of the API reference.
     pub fn under(mut self, tag: Tag) -> Endpoint {
         self.endpoint.tag = tag;

@@ -1,5 +1,5 @@
-//! Handlers are plain async functions; these traits read their arguments from the request and their documentation from
-//! their types.
+//! Handlers are plain async functions. These traits read their arguments from the request, and describe them to OpenAPI
+//! by their types.
 
 use std::marker::PhantomData;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::answer::{Answer, Rendered};
 use super::context::{Committed, ReadCtx, RequestCtx};
-use super::input::{Description, Inbound, Input, NO_BODY_PROBLEMS};
+use super::input::{Description, IncomingRequest, Input, NO_BODY_PROBLEMS};
 use super::pipeline;
 use super::problem::Problem;
 use db::Reader;
@@ -21,17 +21,17 @@ pub struct HandlerOutput {
     pub replayed: bool,
 }
 
-/// A function that reads: `async fn(Read, …inputs) -> Result<Answer, Problem>`.
+/// A function that reads: `async fn(ReadCtx, …inputs) -> Result<Answer, Problem>`.
 pub trait ReadHandler<Args>: Send + Sync + 'static {
     type Answer: Answer;
-    fn run(&self, ctx: ReadCtx, inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
+    fn run(&self, ctx: ReadCtx, request: IncomingRequest) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
-/// A function that changes something: `async fn(Call, …inputs) -> Result<Done<Answer>, Problem>`.
+/// A function that changes something: `async fn(RequestCtx, …inputs) -> Result<Committed<Answer>, Problem>`.
 pub trait WriteHandler<Args>: Send + Sync + 'static {
     type Answer: Answer;
-    fn run(&self, ctx: RequestCtx, inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
+    fn run(&self, ctx: RequestCtx, request: IncomingRequest) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
@@ -47,10 +47,10 @@ macro_rules! handlers {
             type Answer = A;
 
             #[allow(unused_mut, unused_variables, non_snake_case)]
-            fn run(&self, ctx: ReadCtx, mut inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
+            fn run(&self, ctx: ReadCtx, mut request: IncomingRequest) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
-                    $(let $input = $input::read(&ctx.request, &mut inbound).await?;)*
+                    $(let $input = $input::read(&ctx.request, &mut request).await?;)*
                     let rendered = handler(ctx, $($input),*).await?.render()?;
                     Ok(HandlerOutput { rendered, replayed: false })
                 })
@@ -72,16 +72,16 @@ macro_rules! handlers {
             type Answer = A;
 
             #[allow(unused_mut, non_snake_case)]
-            fn run(&self, ctx: RequestCtx, mut inbound: Inbound) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
+            fn run(&self, ctx: RequestCtx, mut request: IncomingRequest) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
                 let handler = *self;
                 Box::pin(async move {
-                    $(let $input = $input::read(&ctx, &mut inbound).await?;)*
-                    inbound.expect_no_body(&ctx).await?;
-                    if let Some(replay) = pipeline::claim_key(&ctx, &inbound).await? {
+                    $(let $input = $input::read(&ctx, &mut request).await?;)*
+                    request.expect_no_body(&ctx).await?;
+                    if let Some(replay) = pipeline::claim_key(&ctx, &request).await? {
                         return Ok(HandlerOutput { rendered: replay, replayed: true });
                     }
-                    let done = handler(ctx, $($input),*).await?;
-                    Ok(HandlerOutput { rendered: done.rendered, replayed: done.replayed })
+                    let committed = handler(ctx, $($input),*).await?;
+                    Ok(HandlerOutput { rendered: committed.rendered, replayed: committed.replayed })
                 })
             }
 
@@ -101,14 +101,14 @@ handlers!(A1);
 handlers!(A1, A2);
 handlers!(A1, A2, A3);
 
-/// A handler of either kind, its types forgotten.
+/// A handler of either kind, with its types erased.
 pub trait AnyHandler: Send + Sync {
-    /// `conn` is lent to a reader; a writer opens its own transaction.
+    /// `conn` is for a reading handler; a writing handler opens its own transaction.
     fn run(
         &self,
         ctx: RequestCtx,
         conn: Option<Reader>,
-        inbound: Inbound,
+        request: IncomingRequest,
     ) -> BoxFuture<'static, Result<HandlerOutput, Problem>>;
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description;
     fn content(&self, responses: &mut SchemaGenerator) -> Option<Value>;
@@ -126,12 +126,12 @@ impl<Args: 'static, H: ReadHandler<Args>> AnyHandler for Reading<H, Args> {
         &self,
         ctx: RequestCtx,
         conn: Option<Reader>,
-        inbound: Inbound,
+        request: IncomingRequest,
     ) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
         let Some(conn) = conn else {
             return Box::pin(async { Err(Problem::internal("a reading handler needs a connection")) });
         };
-        self.0.run(ReadCtx { conn, request: ctx }, inbound)
+        self.0.run(ReadCtx { conn, request: ctx }, request)
     }
 
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description {
@@ -166,9 +166,9 @@ impl<Args: 'static, H: WriteHandler<Args>> AnyHandler for Writing<H, Args> {
         &self,
         ctx: RequestCtx,
         _: Option<Reader>,
-        inbound: Inbound,
+        request: IncomingRequest,
     ) -> BoxFuture<'static, Result<HandlerOutput, Problem>> {
-        self.0.run(ctx, inbound)
+        self.0.run(ctx, request)
     }
 
     fn describe(&self, path: &str, requests: &mut SchemaGenerator) -> Description {

@@ -1,4 +1,4 @@
-//! Headers that every response carries, and cross-origin answers.
+//! Headers of every response, request ids, and CORS.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,9 +15,9 @@ use platform::entropy::Entropy;
 use platform::limits::Verdict;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const REQUEST_ID_LIMIT: usize = 64;
+const MAX_REQUEST_ID_LENGTH: usize = 64;
 
-/// Where request ids come from: random once for the process, counted after that.
+/// Creates request ids: a random number of the process, and a counter.
 pub struct RequestIds {
     process: u64,
     next: AtomicU64,
@@ -28,14 +28,14 @@ impl RequestIds {
         RequestIds { process: u64::from_be_bytes(entropy.bytes()), next: AtomicU64::new(1) }
     }
 
-    /// The caller's request id if it is a sound one, else one of ours.
+    /// The caller's request id if it is valid, else a new one.
     pub fn of(&self, headers: &HeaderMap) -> String {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
-        let is_sound = |text: &&str| {
-            (1..=REQUEST_ID_LIMIT).contains(&text.len())
+        let is_valid = |text: &&str| {
+            (1..=MAX_REQUEST_ID_LENGTH).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         };
-        match given.filter(is_sound) {
+        match given.filter(is_valid) {
             Some(text) => text.to_owned(),
             None => {
                 let count = self.next.fetch_add(1, Ordering::Relaxed);
@@ -45,7 +45,7 @@ impl RequestIds {
     }
 }
 
-/// What holds for every response. A handler's own choice of caching or policy stays.
+/// Sets the headers of every response. Caching and policy set by the handler stay.
 pub fn finish(headers: &mut HeaderMap, request_id: &str) {
     if let Ok(value) = HeaderValue::from_str(request_id) {
         headers.insert(REQUEST_ID, value);
@@ -57,28 +57,28 @@ pub fn finish(headers: &mut HeaderMap, request_id: &str) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    // Browsers heed it over TLS only, so it does no harm behind a plain listener.
+    // Browsers ignore it without TLS.
     headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000; includeSubDomains"));
 }
 
-/// How a content security policy names a style or script that stands in the page itself: by its hash.
+/// The Content-Security-Policy source of an inline style or script: its hash.
 pub fn inline_source(content: &str) -> String {
     format!("'sha256-{}'", BASE64.encode(digest(&SHA256, content.as_bytes()).as_ref()))
 }
 
-/// The IETF draft's two fields: the policy, and where the caller stands.
+/// `RateLimit-Policy` and `RateLimit` of the IETF draft.
 pub fn rate_limit(headers: &mut HeaderMap, verdict: &Verdict) {
     let name = verdict.limit.name();
     let policy = format!("\"{name}\";q={};w={}", verdict.quota.requests, verdict.quota.window.as_secs());
-    let standing = format!("\"{name}\";r={};t={}", verdict.remaining, verdict.reset_seconds);
-    for (header, text) in [("ratelimit-policy", policy), ("ratelimit", standing)] {
+    let state = format!("\"{name}\";r={};t={}", verdict.remaining, verdict.reset_seconds);
+    for (header, text) in [("ratelimit-policy", policy), ("ratelimit", state)] {
         if let Ok(value) = HeaderValue::from_str(&text) {
             headers.insert(header, value);
         }
     }
 }
 
-/// Cross-origin requests: exactly the origins that were named, none by default.
+/// Cross-origin requests: only from the configured origins, none by default.
 pub struct Cors(Vec<HeaderValue>);
 
 impl Cors {
@@ -99,7 +99,7 @@ impl Cors {
         }
     }
 
-    /// OPTIONS: what the path answers to, and to a browser's question the permission.
+    /// The response to OPTIONS: allowed methods and, for a configured origin, the CORS headers.
     pub fn preflight(&self, request: &HeaderMap, allow: &str, headers: &mut HeaderMap) {
         let Ok(allow) = HeaderValue::from_str(allow) else { return };
         headers.insert(ALLOW, allow.clone());

@@ -1,4 +1,4 @@
-//! HTML in the making. Markup is only ever text of this program, so nothing else can pass for it.
+//! A builder of HTML. Markup must be `'static`; everything else is escaped.
 
 #[derive(Default)]
 pub struct Html(String);
@@ -39,7 +39,7 @@ impl Html {
         self
     }
 
-    /// Paragraphs parted by empty lines.
+    /// Paragraphs, separated by empty lines.
     pub fn prose(&mut self, text: &str) -> &mut Html {
         for paragraph in text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
             self.raw("<p>").inline(paragraph).raw("</p>");
@@ -52,7 +52,7 @@ impl Html {
     }
 }
 
-/// What may stand after `#` in a link.
+/// A text as the fragment of a link.
 pub fn anchor(text: &str) -> String {
     let dashed: String = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect();
     dashed.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

@@ -1,7 +1,7 @@
-//! Idempotency keys: the first response to a key is kept with its effect and replayed to whoever repeats it.
+//! Idempotency keys: the first response to a key is stored with its effect and replayed when the request is repeated.
 //!
-//! The record is written in the transaction of the effect, so neither exists without the other. A second request with
-//! the same key waits for the first one's transaction and then sees its record. Bodies are sealed: they may hold tokens.
+//! The row is written in the transaction of the effect, so neither exists without the other. A second request with the
+//! same key waits for the first one's transaction and then finds its row. Bodies are encrypted: they may contain tokens.
 
 use std::time::Duration;
 
@@ -16,9 +16,10 @@ use db::{Conn, DbError, params, row, sql};
 use platform::crypto::keys::{Keys, Purpose};
 use values::Time;
 
-pub const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+/// How long responses are stored.
+pub const RETENTION: Duration = Duration::from_secs(24 * 3600);
 
-/// One logical operation of one caller.
+/// An idempotency key of one caller for one method and path.
 #[derive(Clone)]
 pub struct Claim {
     owner: Uuid,
@@ -34,7 +35,7 @@ pub enum Claimed {
 }
 
 row! {
-    struct Record {
+    struct KeyRow {
         body_digest: Vec<u8>,
         status: Option<i64>,
         headers: Option<String>,
@@ -42,7 +43,7 @@ row! {
     }
 }
 
-/// The key in the header, bare or quoted. `None` when the header is absent; a key that is no UUID v4 is refused.
+/// The key in the header, with or without quotes; `None` without the header. Anything but a UUID v4 is an error.
 pub fn key(headers: &HeaderMap) -> Result<Option<Uuid>, Problem> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
@@ -53,7 +54,7 @@ pub fn key(headers: &HeaderMap) -> Result<Option<Uuid>, Problem> {
 
 impl Claim {
     pub fn new(principal: &Principal, method: &str, path: &str, key: Uuid, body_digest: Option<[u8; 32]>) -> Claim {
-        // A customer's colleagues share its keys; the team's members do not share theirs.
+        // The users of a customer share keys; team members do not.
         let owner = if principal.roles.is_team() { principal.user_id.uuid() } else { principal.account_id.uuid() };
         Claim {
             owner,
@@ -68,27 +69,27 @@ impl Claim {
         self.key
     }
 
-    pub fn mark(&self) -> Mark {
-        Mark { key: self.key, body_digest: self.body_digest }
+    pub fn fingerprint(&self) -> RequestFingerprint {
+        RequestFingerprint { key: self.key, body_digest: self.body_digest }
     }
 }
 
-/// A caller's key and the body it came with: for work that is begun in one transaction and answered in another, and so
-/// has to know its own request again when a crash came between.
+/// A key and the digest of its body: identifies a request whose work spans several transactions, so that a retry after a
+/// crash continues it.
 #[derive(Clone, Debug)]
-pub struct Mark {
+pub struct RequestFingerprint {
     pub key: Uuid,
     pub body_digest: [u8; 32],
 }
 
-impl Mark {
-    /// Refuses another body under the same key.
-    pub fn expect_same(&self, digest: &[u8]) -> Result<(), Problem> {
+impl RequestFingerprint {
+    /// An error if the same key came with another body.
+    pub fn check_same_body(&self, digest: &[u8]) -> Result<(), Problem> {
         if digest == self.body_digest { Ok(()) } else { Err(Problem::idempotency_conflict()) }
     }
 }
 
-/// Takes the key for this transaction, or finds what it led to before.
+/// Claims the key for this transaction, or finds its stored response.
 pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Claimed, Problem> {
     let inserted = conn
         .exec(
@@ -107,7 +108,7 @@ pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Re
                 claim.key,
                 claim.body_digest.as_slice(),
                 now,
-                now.minus(KEPT_FOR)
+                now.minus(RETENTION)
             ],
         )
         .await
@@ -126,45 +127,41 @@ pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Re
 
 /// The stored response of a key, if there is one. Another body under the same key is a conflict.
 pub async fn find(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Option<Rendered>, Problem> {
-    let record: Option<Record> = conn
+    let row: Option<KeyRow> = conn
         .opt(
             sql!(
                 "SELECT body_digest, status, headers, body FROM idempotency_keys
                  WHERE owner = $1 AND method = $2 AND path = $3 AND key = $4 AND created_at > $5"
             ),
-            params![claim.owner, claim.method, claim.path, claim.key, now.minus(KEPT_FOR)],
+            params![claim.owner, claim.method, claim.path, claim.key, now.minus(RETENTION)],
         )
         .await?;
-    let Some(record) = record else { return Ok(None) };
-    if record.body_digest != claim.body_digest {
+    let Some(row) = row else { return Ok(None) };
+    if row.body_digest != claim.body_digest {
         return Err(Problem::idempotency_conflict());
     }
-    let Some(status) = record.status else { return Err(Problem::idempotency_in_progress()) };
-    let body = keys.open(Purpose::StoredResponse, &record.body.unwrap_or_default());
+    let Some(status) = row.status else { return Err(Problem::idempotency_in_progress()) };
+    let body = keys.open(Purpose::StoredResponse, &row.body.unwrap_or_default());
     let status = u16::try_from(status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let (Some(body), Some(status)) = (body, status) else {
         return Err(Problem::internal("a stored response cannot be read"));
     };
-    Ok(Some(Rendered {
-        status,
-        headers: parse_headers(record.headers.as_deref()),
-        payload: Payload::Whole(body.into()),
-    }))
+    Ok(Some(Rendered { status, headers: parse_headers(row.headers.as_deref()), payload: Payload::Whole(body.into()) }))
 }
 
-/// A response as it is kept.
-pub struct Snapshot {
+/// A response as it is stored.
+pub struct StoredResponse {
     status: i64,
     headers: String,
     sealed_body: Vec<u8>,
 }
 
-impl Snapshot {
-    pub fn of(rendered: &Rendered, keys: &Keys) -> Result<Snapshot, Problem> {
+impl StoredResponse {
+    pub fn new(rendered: &Rendered, keys: &Keys) -> Result<StoredResponse, Problem> {
         let Payload::Whole(body) = &rendered.payload else {
-            return Err(Problem::internal("a streamed answer cannot be kept for replay"));
+            return Err(Problem::internal("a streamed response cannot be stored"));
         };
-        Ok(Snapshot {
+        Ok(StoredResponse {
             status: i64::from(rendered.status.as_u16()),
             headers: format_headers(&rendered.headers),
             sealed_body: keys.seal(Purpose::StoredResponse, body),
@@ -172,8 +169,8 @@ impl Snapshot {
     }
 }
 
-/// Completes the record of a claimed key, or makes one for a refusal that a retry should see again.
-pub async fn store(conn: &mut Conn, claim: &Claim, kept: &Snapshot, now: Time) -> Result<(), Problem> {
+/// Stores the response of a claimed key, or inserts the row for a problem that is replayed to retries.
+pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse, now: Time) -> Result<(), Problem> {
     conn.exec(
         sql!(
             "INSERT INTO idempotency_keys (owner, method, path, key, body_digest, created_at, status, headers, body)
@@ -190,18 +187,18 @@ pub async fn store(conn: &mut Conn, claim: &Claim, kept: &Snapshot, now: Time) -
             claim.key,
             claim.body_digest.as_slice(),
             now,
-            kept.status,
-            kept.headers,
-            kept.sealed_body,
-            now.minus(KEPT_FOR)
+            response.status,
+            response.headers,
+            response.sealed_body,
+            now.minus(RETENTION)
         ],
     )
     .await?;
     Ok(())
 }
 
-/// Forgets the oldest keys that nobody can replay any more.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Purges keys created before `cutoff`, oldest first.
+pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM idempotency_keys WHERE (owner, method, path, key) IN
@@ -212,18 +209,19 @@ pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, Db
     .await
 }
 
-/// The headers that matter to a replay.
-const KEPT: [hyper::header::HeaderName; 3] = [CONTENT_TYPE, LOCATION, ETAG];
+/// Headers that are stored with the response.
+const STORED_HEADERS: [hyper::header::HeaderName; 3] = [CONTENT_TYPE, LOCATION, ETAG];
 
 fn format_headers(headers: &HeaderMap) -> String {
-    let kept = KEPT.iter().filter_map(|name| Some(format!("{name}: {}", headers.get(name)?.to_str().ok()?)));
-    kept.collect::<Vec<_>>().join("\n")
+    let stored =
+        STORED_HEADERS.iter().filter_map(|name| Some(format!("{name}: {}", headers.get(name)?.to_str().ok()?)));
+    stored.collect::<Vec<_>>().join("\n")
 }
 
 fn parse_headers(text: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in text.unwrap_or_default().lines().filter_map(|line| line.split_once(": ")) {
-        let known = KEPT.iter().find(|known| known.as_str() == name);
+        let known = STORED_HEADERS.iter().find(|known| known.as_str() == name);
         if let (Some(name), Ok(value)) = (known, HeaderValue::from_str(value)) {
             headers.insert(name, value);
         }

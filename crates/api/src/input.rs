@@ -1,4 +1,4 @@
-//! What a handler takes: each argument reads itself from the request and describes itself to OpenAPI.
+//! The arguments of handlers: each reads itself from the request and describes itself to OpenAPI.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,26 +14,26 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::arriving::Arriving;
 use super::context::RequestCtx;
+use super::incoming_body::IncomingBody;
 use super::problem::{Code, InvalidParam, Problem};
 use super::schema;
 
-/// The largest JSON body; uploads and decks have limits of their own.
-pub const JSON_LIMIT_BYTES: usize = 64 * 1024;
+/// The largest JSON body; uploads and tables have their own limits.
+pub const MAX_JSON_BYTES: usize = 64 * 1024;
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request on its way to a handler.
-pub struct Inbound {
+/// A request as inputs read it.
+pub struct IncomingRequest {
     pub head: Parts,
     pub path_values: Vec<String>,
-    pub body: Option<Arriving>,
-    /// Of the body, once it was read: tells a replay from another request under the same key.
+    pub body: Option<IncomingBody>,
+    /// Digest of the body once it was read; distinguishes a replay from another request with the same key.
     pub body_digest: Option<[u8; 32]>,
 }
 
-/// What an endpoint says of itself to OpenAPI.
+/// What inputs contribute to the OpenAPI operation.
 #[derive(Default)]
 pub struct Description {
     pub parameters: Vec<Value>,
@@ -43,7 +43,7 @@ pub struct Description {
 
 /// An argument of a handler.
 pub trait Input: Sized + Send + 'static {
-    fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> impl Future<Output = Result<Self, Problem>> + Send;
+    fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> impl Future<Output = Result<Self, Problem>> + Send;
     fn describe(path: &str, schemas: &mut SchemaGenerator, description: &mut Description);
 }
 
@@ -51,13 +51,13 @@ pub trait Input: Sized + Send + 'static {
 pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        if media_type(&inbound.head.headers).as_deref() != Some("application/json") {
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        if media_type(&request.head.headers).as_deref() != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
-        let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
-        inbound.body_digest = Some(sha256(&bytes));
-        read_json(&bytes).map(Body)
+        let bytes = request.take_body(MAX_JSON_BYTES).await?;
+        request.body_digest = Some(sha256(&bytes));
+        parse_json(&bytes).map(Body)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -65,17 +65,17 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
     }
 }
 
-/// The JSON body of a request that need not say anything: without one, everything is left out.
+/// An optional JSON body; without one, the default.
 pub struct OptionalBody<T>(pub T);
 
 impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for OptionalBody<T> {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let is_json = media_type(&inbound.head.headers).as_deref() == Some("application/json");
-        let bytes = inbound.take_body(JSON_LIMIT_BYTES).await?;
-        inbound.body_digest = Some(sha256(&bytes));
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let is_json = media_type(&request.head.headers).as_deref() == Some("application/json");
+        let bytes = request.take_body(MAX_JSON_BYTES).await?;
+        request.body_digest = Some(sha256(&bytes));
         match bytes.is_empty() {
             true => Ok(OptionalBody(T::default())),
-            false if is_json => read_json(&bytes).map(OptionalBody),
+            false if is_json => parse_json(&bytes).map(OptionalBody),
             false => Err(Problem::unsupported_media_type("application/json")),
         }
     }
@@ -85,7 +85,8 @@ impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for Opti
     }
 }
 
-fn read_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
+/// Parses a JSON body into its type, or names every field that fails.
+pub fn parse_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
     schema::read(value)
@@ -97,16 +98,16 @@ fn describe_json<T: JsonSchema>(required: bool, schemas: &mut SchemaGenerator, d
     description.problems.extend(NO_BODY_PROBLEMS);
 }
 
-/// The request to the byte, for whoever signs what it sends.
+/// Headers and the raw body, for requests with a signature.
 pub struct Signed {
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
 impl Input for Signed {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let body = inbound.take_body(JSON_LIMIT_BYTES).await?;
-        Ok(Signed { headers: inbound.head.headers.clone(), body })
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let body = request.take_body(MAX_JSON_BYTES).await?;
+        Ok(Signed { headers: request.head.headers.clone(), body })
     }
 
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
@@ -122,23 +123,23 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     out
 }
 
-/// What the `Content-Type` says, without its parameters.
+/// The `Content-Type` without its parameters.
 pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
     let essence = headers.get(CONTENT_TYPE)?.to_str().ok()?.split(';').next()?;
     Some(essence.trim().to_ascii_lowercase())
 }
 
-/// What is read where nothing is asked for.
+/// The body of an operation without one.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Nothing {}
 
-/// How a body is refused where nothing is asked for.
+/// Problems of an unexpected body.
 pub const NO_BODY_PROBLEMS: [Code; 4] =
     [Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge];
 
-impl Inbound {
-    /// Whoever says something that no input reads hears that it is unknown, rather than nothing.
+impl IncomingRequest {
+    /// Rejects the fields of a body that no input reads, instead of ignoring them.
     pub async fn expect_no_body(&mut self, ctx: &RequestCtx) -> Result<(), Problem> {
         if self.body.as_ref().is_some_and(|body| !body.is_end_stream()) {
             OptionalBody::<Nothing>::read(ctx, self).await?;
@@ -148,30 +149,30 @@ impl Inbound {
 
     async fn take_body(&mut self, limit_bytes: usize) -> Result<Bytes, Problem> {
         match self.body.take() {
-            Some(body) => whole_body(body, limit_bytes).await,
+            Some(body) => read_body(body, limit_bytes).await,
             None => Ok(Bytes::new()),
         }
     }
 }
 
-pub async fn whole_body(body: Arriving, limit_bytes: usize) -> Result<Bytes, Problem> {
+pub async fn read_body(body: IncomingBody, limit_bytes: usize) -> Result<Bytes, Problem> {
     if body.size_hint().lower() > limit_bytes as u64 {
         return Err(Problem::too_large(limit_bytes));
     }
     match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit_bytes).collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(Problem::too_large(limit_bytes)),
-        Ok(Err(_)) => Err(Problem::malformed("The body broke off.")),
+        Ok(Err(_)) => Err(Problem::malformed("The body was interrupted.")),
         Err(_) => Err(Problem::malformed("The body did not arrive in time.")),
     }
 }
 
-/// The value in the path. One that cannot be parsed names nothing: 404.
+/// The value in the path; 404 if it cannot be parsed.
 pub struct Path<T>(pub T);
 
 impl<T: FromStr + JsonSchema + Send + 'static> Input for Path<T> {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let value = inbound.path_values.first().and_then(|value| value.parse().ok());
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let value = request.path_values.first().and_then(|value| value.parse().ok());
         value.map(Path).ok_or_else(Problem::not_found)
     }
 
@@ -182,7 +183,7 @@ impl<T: FromStr + JsonSchema + Send + 'static> Input for Path<T> {
     }
 }
 
-/// Both values in a path that has two.
+/// Both values of a path with two.
 pub struct PathPair<A, B>(pub A, pub B);
 
 impl<A, B> Input for PathPair<A, B>
@@ -190,8 +191,8 @@ where
     A: FromStr + JsonSchema + Send + 'static,
     B: FromStr + JsonSchema + Send + 'static,
 {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let [first, second] = inbound.path_values.as_slice() else { return Err(Problem::not_found()) };
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let [first, second] = request.path_values.as_slice() else { return Err(Problem::not_found()) };
         match (first.parse(), second.parse()) {
             (Ok(first), Ok(second)) => Ok(PathPair(first, second)),
             _ => Err(Problem::not_found()),
@@ -211,27 +212,27 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-/// A parameter, told of by what its schema or else the named schema behind it says.
+/// A parameter, with the description of its schema or of the schema it refers to.
 fn parameter(name: &str, place: &str, required: bool, mut schema: Value, schemas: &SchemaGenerator) -> Value {
     let own = schema.as_object_mut().and_then(|schema| schema.shift_remove("description"));
-    let told = own.or_else(|| {
+    let text = own.or_else(|| {
         let reference = schema.get("$ref")?.as_str()?.rsplit('/').next()?;
         schemas.definitions().get(reference)?.get("description").cloned()
     });
     let mut parameter = json!({"name": name, "in": place, "required": required});
-    if let Some(told) = told {
-        parameter["description"] = told;
+    if let Some(text) = text {
+        parameter["description"] = text;
     }
     parameter["schema"] = schema;
     parameter
 }
 
-/// The query string, as the fields of a type.
+/// The query string as a type.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
-    async fn read(_: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        read_query(query_pairs(inbound)?).map(Query)
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        read_query(query_pairs(request)?).map(Query)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -239,9 +240,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
     }
 }
 
-/// The decoded pairs of the query string; a name given twice is refused.
-pub fn query_pairs(inbound: &Inbound) -> Result<Vec<(String, String)>, Problem> {
-    let query = inbound.head.uri.query().unwrap_or_default();
+/// The decoded pairs of the query string; an error if a name is repeated.
+pub fn query_pairs(request: &IncomingRequest) -> Result<Vec<(String, String)>, Problem> {
+    let query = request.head.uri.query().unwrap_or_default();
     if percent_encoding::percent_decode_str(query).decode_utf8().is_err() {
         return Err(Problem::malformed("The query string is not UTF-8."));
     }

@@ -1,18 +1,17 @@
-//! The public face: every request goes the same way, and every endpoint is a row of data.
+//! HTTP: endpoints as data, the pipeline of every request, and the documentation generated from them.
 //!
 //! - [`endpoint`]: a row of the table and its typed builder; [`handler`]: the functions behind the rows
-//! - [`input`], [`upload`], [`schema`], [`page`]: what a handler takes, validated once; [`answer`]: what it gives
-//! - [`context`]: who asks, and the one transaction in which a change happens
-//! - [`pipeline`]: the way of a request; [`auth`], [`idempotency`], [`conditional`], [`headers`]: its stations
-//! - [`problem`]: every refusal; [`openapi`] and [`reference`]: what the table says of itself
-//! - [`screen`]: pages that are made when they are asked for; [`html`]: the only way to write one
-//! - [`server`][]: connections; [`alarm`]: their timers; [`arriving`]: the bodies that come over them; `shares`: how many
-//!   requests are in work
+//! - [`input`], [`upload`], [`csv`], [`schema`], [`page`]: what a handler reads, validated once; [`answer`]: what it returns
+//! - [`context`]: the request context, and the one transaction in which a change happens
+//! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
+//! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
+//! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
+//! - [`server`][]: connections; [`timer`]: their timeouts; [`incoming_body`]: request bodies; `concurrency`: how many
+//!   requests run at the same time
 
-pub mod alarm;
 pub mod answer;
-pub mod arriving;
 pub mod auth;
+mod concurrency;
 pub mod conditional;
 pub mod context;
 pub mod csv;
@@ -21,6 +20,7 @@ pub mod handler;
 pub mod headers;
 pub mod html;
 pub mod idempotency;
+pub mod incoming_body;
 pub mod input;
 pub mod openapi;
 pub mod page;
@@ -32,5 +32,5 @@ pub mod router;
 pub mod schema;
 pub mod screen;
 pub mod server;
-mod shares;
+pub mod timer;
 pub mod upload;

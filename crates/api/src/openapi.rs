@@ -24,7 +24,7 @@ const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) plat
     Bodies are JSON. Errors are problem details (RFC 7807): branch on `type`, which names the problem code. Lists are \
     paged by `cursor` and `limit`. Repeat a lost request with the same `Idempotency-Key`.";
 
-/// Headers of responses, what they say, and an example.
+/// Headers of responses: name, description and example.
 const HEADERS: [(&str, &str, &str); 9] = [
     (
         "X-Request-Id",
@@ -41,12 +41,12 @@ const HEADERS: [(&str, &str, &str); 9] = [
     ("WWW-Authenticate", "Authentication scheme that the endpoint requires.", "Bearer"),
 ];
 
-/// How request types are described: as they are read.
+/// Schemas of request types, as they are deserialized.
 pub fn request_schemas() -> SchemaGenerator {
     settings().for_deserialize().into_generator()
 }
 
-/// How response types are described: as they are written.
+/// Schemas of response types, as they are serialized.
 fn response_schemas() -> SchemaGenerator {
     settings().for_serialize().into_generator()
 }
@@ -58,7 +58,7 @@ fn settings() -> SchemaSettings {
     })
 }
 
-/// The whole description.
+/// The whole document.
 pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
     let (mut requests, mut responses) = (request_schemas(), response_schemas());
     let problem = responses.subschema_for::<ProblemBody<'static>>().to_value();
@@ -111,12 +111,15 @@ fn described_tag(tag: &Tag) -> Value {
     json!({"name": tag.name, "description": tag.description})
 }
 
-/// Types that are both read and written must look the same, or carry two names.
+/// A type that is both request and response must have one schema, or two names.
 fn merged(mut requests: SchemaGenerator, mut responses: SchemaGenerator) -> Map<String, Value> {
     let mut schemas = responses.take_definitions(true);
     for (name, schema) in requests.take_definitions(true) {
         let clash = schemas.get(&name).is_some_and(|known| *known != schema);
-        debug_assert!(!clash, "{name} is read in another form than it is written: give the request a name of its own");
+        debug_assert!(
+            !clash,
+            "{name} has another schema as a request than as a response: give the request its own name"
+        );
         schemas.entry(name).or_insert(schema);
     }
     schemas.sort_keys();
@@ -187,7 +190,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     }
     if let Some(refusal) = endpoint.handler.refusal() {
         let mut refused = success.clone();
-        refused["description"] = "The request was refused; the body has the same form as that of a success.".into();
+        refused["description"] = "The request was rejected; the body has the same schema as that of a success.".into();
         answers.insert(refusal.as_str().to_owned(), refused);
     }
     answers.insert(status.as_str().to_owned(), success);
@@ -219,7 +222,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
     json!(answers)
 }
 
-/// What a status without a problem says.
+/// The description of a status without a problem.
 fn meaning(status: StatusCode) -> &'static str {
     match status {
         StatusCode::OK => "The request succeeded.",
@@ -231,7 +234,7 @@ fn meaning(status: StatusCode) -> &'static str {
     }
 }
 
-/// A problem names its request in its body; what else every response carries is told with the success.
+/// Headers of a success. Problems have the request id in their body, so they list fewer headers.
 fn headers_of_success(endpoint: &Endpoint) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id"];
     if endpoint.limit != Limit::None {

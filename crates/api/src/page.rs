@@ -1,7 +1,7 @@
 //! Lists: keyset pages with signed cursors.
 //!
-//! A cursor says after which row the next page begins. It is signed together with the path and the filters it was made
-//! for, so it can be neither forged nor carried over to another list. Rows that arrive meanwhile move nothing.
+//! A cursor contains the sort key of the last row of a page. It is signed together with the path and filters it was
+//! created for, so it can neither be forged nor used on another list. New rows do not shift later pages.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +12,60 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::context::RequestCtx;
-use super::input::{Description, Inbound, Input, describe_query, query_pairs, read_query};
+use super::input::{Description, IncomingRequest, Input, describe_query, query_pairs, read_query};
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
 
 pub const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
 
-/// The list part of a query: filters of type `F`, how many (at most `MOST`), and after which position of type `K`.
-pub struct Listing<F, K, const MOST: u32 = LIMIT_MAX> {
+/// The query of a list: filters of type `F`, a limit of at most `MAX`, and a cursor with a sort key of type `K`.
+pub struct Listing<F, K, const MAX: u32 = LIMIT_MAX> {
     pub filters: F,
     pub limit: u32,
     pub after: Option<K>,
     keys: Keys,
-    /// Path and filters, as the cursor is bound to them.
+    /// Path and filters that the cursor is bound to.
     scope: String,
 }
 
-/// No filters.
+/// A list without filters.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unfiltered {}
 
+/// One page of a list.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
 pub struct Page<T> {
+    /// The items of the page.
     pub data: Vec<T>,
+    /// The cursor of the next page, and the limit.
     pub meta: PageMeta,
     #[serde(skip)]
     next: Option<String>,
 }
 
-/// The other envelope of a list: the cursor is absent when there are no more pages.
+/// One page of a list.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "{T}List")]
 pub struct Items<T> {
+    /// The items of the page.
     pub items: Vec<T>,
+    /// Cursor of the next page, for the parameter `cursor`; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     #[serde(skip)]
     next: Option<String>,
 }
 
-/// The envelope of a log: like `Items`, by another name.
+/// One page of a list.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "{T}ListResponse")]
 pub struct Rows<T> {
+    /// The rows of the page.
     pub rows: Vec<T>,
+    /// Cursor of the next page, for the parameter `cursor`; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
     #[serde(skip)]
@@ -77,48 +84,50 @@ impl<T> Items<T> {
     }
 }
 
+/// Where a page ends.
 #[derive(Serialize, JsonSchema)]
 pub struct PageMeta {
-    /// Opaque; null when there are no more pages.
+    /// Cursor of the next page, for the parameter `cursor`; null on the last page.
     pub next_cursor: Option<String>,
+    /// Maximum number of items on the page.
     pub limit: u32,
 }
 
 impl<T> Page<T> {
-    /// Where the next page is, relative to the origin.
+    /// The path and query of the next page.
     pub fn next_link(&self) -> Option<&str> {
         self.next.as_deref()
     }
 }
 
-impl<F, K: Serialize, const MOST: u32> Listing<F, K, MOST> {
-    /// One row more than the page holds tells whether there is another page.
+impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
+    /// How many rows to read: one more than the page, to know whether there is a next page.
     pub fn fetch(&self) -> i64 {
         i64::from(self.limit) + 1
     }
 
-    /// The page of these rows, which were fetched with `fetch` as the limit.
+    /// The page of these rows, which were read with `fetch` as the limit.
     pub fn page<R, T>(
         self,
         mut rows: Vec<R>,
-        position: impl Fn(&R) -> K,
+        key: impl Fn(&R) -> K,
         show: impl FnMut(R) -> T,
     ) -> Result<Page<T>, Problem> {
         let limit = self.limit as usize;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let next = rows.last().filter(|_| has_more).map(position);
-        self.page_before(rows, next, show)
+        let next = rows.last().filter(|_| has_more).map(key);
+        self.page_with_next(rows, next, show)
     }
 
-    /// The page of these rows, which ends here; the next begins after this position.
-    pub fn page_before<R, T>(
+    /// The page of exactly these rows; the next one begins after `next`.
+    pub fn page_with_next<R, T>(
         self,
         rows: Vec<R>,
         next: Option<K>,
         show: impl FnMut(R) -> T,
     ) -> Result<Page<T>, Problem> {
-        let next_cursor = next.map(|position| self.cursor(&position)).transpose()?;
+        let next_cursor = next.map(|key| self.cursor(&key)).transpose()?;
         let next = next_cursor.as_ref().map(|cursor| {
             let joint = if self.scope.contains('?') { '&' } else { '?' };
             format!("{}{joint}limit={}&cursor={cursor}", self.scope, self.limit)
@@ -127,72 +136,66 @@ impl<F, K: Serialize, const MOST: u32> Listing<F, K, MOST> {
         Ok(Page { data: rows.into_iter().map(show).collect(), meta, next })
     }
 
-    /// The same in the other envelope.
+    /// The same as `Items`.
     pub fn items<R, T>(
         self,
         rows: Vec<R>,
-        position: impl Fn(&R) -> K,
+        key: impl Fn(&R) -> K,
         show: impl FnMut(R) -> T,
     ) -> Result<Items<T>, Problem> {
-        let Page { data, meta, next } = self.page(rows, position, show)?;
+        let Page { data, meta, next } = self.page(rows, key, show)?;
         Ok(Items { items: data, next_cursor: meta.next_cursor, next })
     }
 
-    /// The same in the envelope of a log.
-    pub fn rows<R, T>(
-        self,
-        rows: Vec<R>,
-        position: impl Fn(&R) -> K,
-        show: impl FnMut(R) -> T,
-    ) -> Result<Rows<T>, Problem> {
-        let Page { data, meta, next } = self.page(rows, position, show)?;
+    /// The same as `Rows`.
+    pub fn rows<R, T>(self, rows: Vec<R>, key: impl Fn(&R) -> K, show: impl FnMut(R) -> T) -> Result<Rows<T>, Problem> {
+        let Page { data, meta, next } = self.page(rows, key, show)?;
         Ok(Rows { rows: data, next_cursor: meta.next_cursor, next })
     }
 
-    fn cursor(&self, position: &K) -> Result<String, Problem> {
-        let mut bytes = serde_json::to_vec(position).map_err(Problem::internal)?;
+    fn cursor(&self, key: &K) -> Result<String, Problem> {
+        let mut bytes = serde_json::to_vec(key).map_err(Problem::internal)?;
         let tag = self.keys.mac(Purpose::Cursor, &signed(&self.scope, &bytes));
         bytes.extend_from_slice(&tag[..16]);
         Ok(BASE64URL_NOPAD.encode(&bytes))
     }
 }
 
-fn signed(scope: &str, position: &[u8]) -> Vec<u8> {
-    [&(scope.len() as u64).to_be_bytes(), scope.as_bytes(), position].concat()
+fn signed(scope: &str, key: &[u8]) -> Vec<u8> {
+    [&(scope.len() as u64).to_be_bytes(), scope.as_bytes(), key].concat()
 }
 
 fn open_cursor<K: DeserializeOwned>(keys: &Keys, scope: &str, cursor: &str) -> Option<K> {
     let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
-    let (position, tag) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
-    let expected = keys.mac(Purpose::Cursor, &signed(scope, position));
-    // A cursor guards nothing secret, but there is no reason to tell how much of a guess was right.
+    let (key, tag) = bytes.split_at_checked(bytes.len().checked_sub(16)?)?;
+    let expected = keys.mac(Purpose::Cursor, &signed(scope, key));
     aws_lc_rs::constant_time::verify_slices_are_equal(&expected[..16], tag).ok()?;
-    serde_json::from_slice(position).ok()
+    serde_json::from_slice(key).ok()
 }
 
-impl<F, K, const MOST: u32> Input for Listing<F, K, MOST>
+impl<F, K, const MAX: u32> Input for Listing<F, K, MAX>
 where
     F: DeserializeOwned + JsonSchema + Send + 'static,
     K: DeserializeOwned + Send + 'static,
 {
-    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
-        let mut pairs: BTreeMap<String, String> = query_pairs(inbound)?.into_iter().collect();
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let mut pairs: BTreeMap<String, String> = query_pairs(request)?.into_iter().collect();
         let cursor = pairs.remove("cursor");
         let limit = match pairs.remove("limit") {
             None => LIMIT_DEFAULT,
             Some(text) => match text.parse() {
-                Ok(limit) if (1..=MOST).contains(&limit) => limit,
-                _ => return Err(Problem::invalid("limit", format!("must be an integer from 1 to {MOST}"))),
+                Ok(limit) if (1..=MAX).contains(&limit) => limit,
+                _ => return Err(Problem::invalid("limit", format!("must be an integer from 1 to {MAX}"))),
             },
         };
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
-        let path = inbound.head.uri.path();
+        let path = request.head.uri.path();
         let scope = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
         let keys = ctx.app.keys.clone();
         let after = match cursor {
             None => None,
             Some(cursor) => match open_cursor(&keys, &scope, &cursor) {
-                None => return Err(Problem::invalid("cursor", "is not a cursor of this list with these filters")),
+                None => return Err(Problem::invalid("cursor", "is not a cursor of this list and these filters")),
                 found => found,
             },
         };
@@ -205,7 +208,7 @@ where
         description.parameters.push(json!({
             "name": "limit", "in": "query", "required": false,
             "description": "Maximum number of items on the page.",
-            "schema": {"type": "integer", "minimum": 1, "maximum": MOST, "default": LIMIT_DEFAULT},
+            "schema": {"type": "integer", "minimum": 1, "maximum": MAX, "default": LIMIT_DEFAULT},
         }));
         description.parameters.push(json!({
             "name": "cursor", "in": "query", "required": false,

@@ -1,4 +1,5 @@
-//! The way of every request: id, limit, token, role, inputs, idempotency, handler, answer. One order for all.
+//! The steps of every request, in one order: request id, route, concurrency, token, rate limit, role, inputs,
+//! idempotency key, handler, response headers, metrics. docs/architecture.md has a diagram.
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -10,18 +11,18 @@ use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NO
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
-use super::arriving::Arriving;
 use super::auth::{Who, authenticate};
+use super::concurrency::{ConcurrencyLimits, LimitReached};
 use super::context::{Origin, RequestCtx};
 use super::endpoint::{Endpoint, Idempotency};
 use super::handler::HandlerOutput;
-use super::idempotency::{self, Claim, Snapshot};
-use super::input::Inbound;
+use super::idempotency::{self, Claim, StoredResponse};
+use super::incoming_body::IncomingBody;
+use super::input::IncomingRequest;
 use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
-use super::router::{BASE, Found, Router};
+use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
-use super::shares::{Full, Shares};
 use super::{conditional, headers};
 use platform::app::App;
 use platform::audit::{self, Outcome};
@@ -30,35 +31,35 @@ use platform::request_stats::Count;
 use platform::traces::RequestEnd;
 use values::{AccountId, Time};
 
-/// The public service: the table behind the pipeline.
+/// The API of `/v1` and the pages beside it.
 pub struct Service {
     pub app: App,
     router: Router,
     cors: headers::Cors,
     request_ids: headers::RequestIds,
-    /// A place for each request; without one it is turned away at once.
-    shares: Shares,
+    concurrency: ConcurrencyLimits,
 }
 
-/// What is learnt of a request on its way.
+/// What the steps find out about a request, for headers and metrics.
 #[derive(Default)]
-struct Seen {
-    /// Where the caller stands against its limit, for the response's headers.
-    standing: Option<Verdict>,
-    /// Whom a sound token names.
+struct Observed {
+    /// The state of the caller's rate limit.
+    rate_limit: Option<Verdict>,
+    /// The account of a valid token.
     account: Option<AccountId>,
 }
 
 impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
-        let shares = Shares::of(app.settings.max_concurrent_requests, u64::from_be_bytes(app.entropy.bytes()));
+        let concurrency =
+            ConcurrencyLimits::new(app.settings.max_concurrent_requests, u64::from_be_bytes(app.entropy.bytes()));
         let request_ids = headers::RequestIds::new(app.entropy);
-        Arc::new(Service { app, router, cors, request_ids, shares })
+        Arc::new(Service { app, router, cors, request_ids, concurrency })
     }
 
-    /// Answers one request. Never fails and never panics: whatever goes wrong becomes a problem.
-    pub async fn handle(&self, request: Request<Arriving>, peer: SocketAddr) -> Response {
+    /// Handles one request. Every error, also a panic of a handler, becomes a problem.
+    pub async fn handle(&self, request: Request<IncomingBody>, peer: SocketAddr) -> Response {
         let started = Instant::now();
         let (head, body) = request.into_parts();
         let request_id = self.request_ids.of(&head.headers);
@@ -69,12 +70,12 @@ impl Service {
 
         let found = self.router.find(&method, &path);
         let endpoint: Option<&Endpoint> = match &found {
-            Found::Endpoint(endpoint, _) => Some(*endpoint),
+            RouteMatch::Endpoint(endpoint, _) => Some(*endpoint),
             _ => None,
         };
-        let (route, is_screen) = (found.route(), matches!(found, Found::Screen(..)));
-        let mut seen = Seen::default();
-        let work = self.route(found, head, body, peer, &request_id, &mut seen);
+        let (route, is_screen) = (found.route(), matches!(found, RouteMatch::Screen(..)));
+        let mut observed = Observed::default();
+        let work = self.route(found, head, body, peer, &request_id, &mut observed);
         let outcome = match AssertUnwindSafe(work).catch_unwind().await {
             Ok(outcome) => outcome,
             Err(_) => Err(Problem::internal("a handler panicked")),
@@ -82,13 +83,13 @@ impl Service {
         let mut response = match outcome {
             Ok(response) => response,
             Err(problem) => {
-                report(&problem, &method, route, &request_id);
-                let page = is_screen.then(|| screen::apology(&problem, &request_id).ok()).flatten();
+                log_cause(&problem, &method, route, &request_id);
+                let page = is_screen.then(|| screen::problem_page(&problem, &request_id).ok()).flatten();
                 page.unwrap_or_else(|| problem.render(&path, &request_id))
             }
         };
         headers::finish(response.headers_mut(), &request_id);
-        if let Some(verdict) = &seen.standing {
+        if let Some(verdict) = &observed.rate_limit {
             headers::rate_limit(response.headers_mut(), verdict);
         }
         self.cors.answer(origin.as_ref(), response.headers_mut());
@@ -96,7 +97,7 @@ impl Service {
             response = without_body(response);
         }
         let (status, took) = (response.status(), started.elapsed());
-        self.count(&method, endpoint, &seen, status, took);
+        self.record_metrics(&method, endpoint, &observed, status, took);
         if let Some(span) = span {
             let route = endpoint.map(|endpoint| format!("{BASE}{}", endpoint.path));
             let end = RequestEnd { method: &method, route, status, request_id: &request_id, took };
@@ -106,7 +107,14 @@ impl Service {
         response
     }
 
-    fn count(&self, method: &Method, endpoint: Option<&Endpoint>, seen: &Seen, status: StatusCode, took: Duration) {
+    fn record_metrics(
+        &self,
+        method: &Method,
+        endpoint: Option<&Endpoint>,
+        observed: &Observed,
+        status: StatusCode,
+        took: Duration,
+    ) {
         let (requests, stats) = (&self.app.metrics.requests, &self.app.request_stats);
         match endpoint {
             Some(endpoint) => endpoint.count(requests, method, status, took),
@@ -119,7 +127,7 @@ impl Service {
                 stats.count(Count::Limited, route.clone());
             }
             stats.count(Count::RouteError, route);
-            if let Some(account) = seen.account {
+            if let Some(account) = observed.account {
                 stats.count(Count::AccountError, account.to_string());
             }
         }
@@ -127,35 +135,37 @@ impl Service {
 
     async fn route(
         &self,
-        found: Found<'_>,
+        found: RouteMatch<'_>,
         head: hyper::http::request::Parts,
-        body: Arriving,
+        body: IncomingBody,
         peer: SocketAddr,
         request_id: &str,
-        seen: &mut Seen,
+        observed: &mut Observed,
     ) -> Result<Response, Problem> {
         let ip = self.caller_ip(&head.headers, peer);
-        let _place = self.shares.take(ip).map_err(|full| match full {
-            Full::All => Problem::unavailable("The service is at its limit; try again."),
-            Full::Share => Problem::unavailable("Too many of your requests are in work; let some of them end."),
+        let _permit = self.concurrency.acquire(ip).map_err(|limit| match limit {
+            LimitReached::Total => Problem::unavailable("The service handles too many requests. Retry later."),
+            LimitReached::Client => {
+                Problem::unavailable("Too many of your requests are running. Wait until some of them end.")
+            }
         })?;
         match found {
-            Found::Nothing => Err(Problem::not_found()),
-            Found::OtherMethods(allow) => Err(Problem::method_not_allowed(allow)),
-            Found::Options(allow) => {
+            RouteMatch::NotFound => Err(Problem::not_found()),
+            RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
+            RouteMatch::Options(allow) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");
                 self.cors.preflight(&head.headers, &allow, response.headers_mut());
                 Ok(response)
             }
-            Found::Document(document) => Ok(document.answer(&head.headers)),
-            Found::Screen(_, answer, path_values) => {
+            RouteMatch::Document(document) => Ok(document.answer(&head.headers)),
+            RouteMatch::Screen(_, answer, path_values) => {
                 let form = match head.method {
                     Method::POST => Form::read(&head.headers, body).await?,
                     _ => Form::default(),
                 };
                 answer(Visit { app: self.app.clone(), path_values, form }).await
             }
-            Found::Endpoint(endpoint, path_values) => {
+            RouteMatch::Endpoint(endpoint, path_values) => {
                 let now = self.app.clock.now();
                 let origin = Origin {
                     app: self.app.clone(),
@@ -167,8 +177,8 @@ impl Service {
                     if_match: endpoint.is_conditional().then(|| if_match(&head.headers)).flatten(),
                     endpoint: endpoint.clone(),
                 };
-                let inbound = Inbound { head, path_values, body: Some(body), body_digest: None };
-                self.answer(endpoint, origin, inbound, seen).await
+                let request = IncomingRequest { head, path_values, body: Some(body), body_digest: None };
+                self.answer(endpoint, origin, request, observed).await
             }
         }
     }
@@ -177,58 +187,59 @@ impl Service {
         &self,
         endpoint: &Endpoint,
         origin: Origin,
-        inbound: Inbound,
-        seen: &mut Seen,
+        request: IncomingRequest,
+        observed: &mut Observed,
     ) -> Result<Response, Problem> {
         let now = origin.now;
-        let if_none_match = inbound.head.headers.get(IF_NONE_MATCH).cloned();
+        let if_none_match = request.head.headers.get(IF_NONE_MATCH).cloned();
 
-        // A connection is never held while waiting for another, which counting or recording may take: under load all
-        // would be held by those who wait. Where counting waits for nothing, the one that told the caller also reads.
+        // A database connection is never held while waiting for another one, which rate limits and the audit log may
+        // need: under load, waiting requests would hold them all. If rate limits do not use the shared database, the
+        // connection that authenticated the caller is reused for reading.
         let mut reader = None;
         let principal = if endpoint.who == Who::Anyone {
-            self.limit(endpoint.limit, Subject::ip(origin.ip), now, seen).await?;
+            self.limit(endpoint.limit, Subject::ip(origin.ip), now, observed).await?;
             None
         } else {
             let mut conn = match endpoint.changes() {
                 true => self.app.db.read().await?,
                 false => self.app.db.glance().await?,
             };
-            let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
-            seen.account = Some(principal.account_id);
+            let principal = authenticate(&mut conn, &self.app, &request.head.headers, now).await?;
+            observed.account = Some(principal.account_id);
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
-            self.limit(endpoint.limit, Subject::user(principal.person()), now, seen).await?;
+            self.limit(endpoint.limit, Subject::user(principal.person()), now, observed).await?;
             Some(principal)
         };
-        let call = RequestCtx::new(origin, principal);
-        let outcome = match admit(&call, &inbound.head.headers) {
+        let ctx = RequestCtx::new(origin, principal);
+        let outcome = match check_access(&ctx, &request.head.headers) {
             Ok(()) => {
                 let conn = match reader {
                     None if !endpoint.changes() => Some(self.app.db.read().await?),
                     reader => reader,
                 };
-                endpoint.handler.run(call.clone(), conn, inbound).await
+                endpoint.handler.run(ctx.clone(), conn, request).await
             }
             Err(problem) => {
                 drop(reader);
                 Err(problem)
             }
         };
-        seen.standing = call.refused_by().or(seen.standing);
+        observed.rate_limit = ctx.exceeded_limit().or(observed.rate_limit);
         match outcome {
             Ok(committed) => {
                 if !endpoint.changes() {
-                    record_read(&call).await?;
+                    record_read(&ctx).await?;
                 }
-                finished(committed, endpoint, if_none_match.as_ref())
+                success_response(committed, endpoint, if_none_match.as_ref())
             }
-            Err(problem) => Err(refused(&call, problem).await),
+            Err(problem) => Err(record_failure(&ctx, problem).await),
         }
     }
 
-    async fn limit(&self, limit: Limit, subject: Subject, now: Time, seen: &mut Seen) -> Result<(), Problem> {
-        seen.standing = self.app.limits.take(limit, subject, now).await?;
-        match &seen.standing {
+    async fn limit(&self, limit: Limit, subject: Subject, now: Time, observed: &mut Observed) -> Result<(), Problem> {
+        observed.rate_limit = self.app.limits.take(limit, subject, now).await?;
+        match &observed.rate_limit {
             Some(verdict) if !verdict.allowed => {
                 self.app.metrics.requests.limited.of(limit.name()).inc();
                 Err(Problem::rate_limited(verdict.reset_seconds))
@@ -237,14 +248,14 @@ impl Service {
         }
     }
 
-    /// The caller's address; a forwarded one counts only from proxies we were told to trust.
+    /// The caller's address. `X-Forwarded-For` counts only from trusted proxies.
     fn caller_ip(&self, headers: &HeaderMap, peer: SocketAddr) -> IpAddr {
         let trusted = &self.app.settings.trusted_proxies;
         let is_trusted = |ip: IpAddr| trusted.iter().any(|network| network.contains(&ip));
         let mut ip = peer.ip().to_canonical();
         let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
         let hops: Vec<&str> = forwarded.flat_map(|value| value.split(',')).map(str::trim).collect();
-        // From the nearest hop outwards, as far as the chain of trust reaches.
+        // From the nearest hop outwards, as long as the hops are trusted.
         for hop in hops.into_iter().rev() {
             if !is_trusted(ip) {
                 break;
@@ -258,20 +269,20 @@ impl Service {
     }
 }
 
-/// A forwarded address; some proxies add the port.
+/// An address in `X-Forwarded-For`; some proxies add the port.
 fn address_of(hop: &str) -> Option<IpAddr> {
     hop.parse().ok().or_else(|| hop.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
-/// The versions a change is meant for, however many headers name them. What cannot be read names none that there is.
+/// All `If-Match` headers as one list. A value that is not text matches no version.
 fn if_match(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(IF_MATCH).iter().map(|value| value.to_str().unwrap_or_default());
     let first = values.next()?.to_owned();
     Some(values.fold(first, |list, value| format!("{list}, {value}")))
 }
 
-/// Role, scope and the presence of a key: what can be refused before the body is read.
-fn admit(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
+/// Role, scope and the presence of an idempotency key: what can be checked before the body is read.
+fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     let endpoint = &ctx.endpoint;
     if let Some(principal) = &ctx.principal {
         principal.check(endpoint.who, endpoint.changes())?;
@@ -282,33 +293,33 @@ fn admit(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Takes the caller's key, if one was sent, and finds what it led to before.
-pub(super) async fn claim_key(ctx: &RequestCtx, inbound: &Inbound) -> Result<Option<Rendered>, Problem> {
+/// Sets the caller's idempotency key, if one was sent, and returns its stored response, if there is one.
+pub(super) async fn claim_key(ctx: &RequestCtx, request: &IncomingRequest) -> Result<Option<Rendered>, Problem> {
     let Some(principal) = &ctx.principal else { return Ok(None) };
     if ctx.endpoint.idempotency == Idempotency::None {
         return Ok(None);
     }
-    let Some(key) = idempotency::key(&inbound.head.headers)? else { return Ok(None) };
-    let path = inbound.head.uri.path();
-    let claim = Claim::new(principal, ctx.endpoint.method.as_str(), path, key, inbound.body_digest);
+    let Some(key) = idempotency::key(&request.head.headers)? else { return Ok(None) };
+    let path = request.head.uri.path();
+    let claim = Claim::new(principal, ctx.endpoint.method.as_str(), path, key, request.body_digest);
     let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim, ctx.now).await?;
     ctx.set_claim(claim);
     Ok(stored)
 }
 
-/// A read that leaves a trace is answered only once the trace is there. Whatever an impersonator sees leaves one.
+/// Writes the audit row of an audited read, before the response is sent. With impersonation, every read is audited.
 async fn record_read(ctx: &RequestCtx) -> Result<(), Problem> {
     let is_impersonated = ctx.principal.as_ref().is_some_and(|principal| principal.impersonator.is_some());
-    let seen = is_impersonated.then(|| {
-        ctx.note("path", ctx.path.as_str());
+    let impersonated = is_impersonated.then(|| {
+        ctx.audit_note("path", ctx.path.as_str());
         "impersonation.read"
     });
-    let Some(action) = ctx.endpoint.audit_action().or(seen) else { return Ok(()) };
+    let Some(action) = ctx.endpoint.audit_action().or(impersonated) else { return Ok(()) };
     let work = (ctx.clone(), action);
     ctx.app.db.tx(work, |conn, (ctx, action)| Box::pin(ctx.record(conn, action))).await
 }
 
-fn finished(
+fn success_response(
     committed: HandlerOutput,
     endpoint: &Endpoint,
     if_none_match: Option<&HeaderValue>,
@@ -333,24 +344,24 @@ fn finished(
     Ok(response)
 }
 
-/// A refusal leaves its audit row and, where a retry should see it again, the stored response: in one transaction.
-async fn refused(ctx: &RequestCtx, problem: Problem) -> Problem {
-    let problem = documented(&ctx.endpoint, problem);
+/// Writes the audit row of a failed request and, if the problem is replayed to retries, the stored response.
+async fn record_failure(ctx: &RequestCtx, problem: Problem) -> Problem {
+    let problem = check_declared(&ctx.endpoint, problem);
     let action = ctx.endpoint.audit_action().filter(|_| is_audited(problem.code()));
-    let claim = ctx.claim().filter(|_| problem.is_worth_storing());
+    let claim = ctx.claim().filter(|_| problem.is_stored_for_replay());
     if action.is_none() && claim.is_none() {
         return problem;
     }
     let entry = action.map(|action| ctx.audit_entry(action, Outcome::Failure, Some(problem.code().as_str())));
-    let kept = Snapshot::of(&rendered(ctx, &problem), &ctx.app.keys);
-    let stored = claim.and_then(|claim| Some((claim, kept.ok()?)));
+    let response = StoredResponse::new(&rendered(ctx, &problem), &ctx.app.keys);
+    let stored = claim.and_then(|claim| Some((claim, response.ok()?)));
     let written = ctx
         .app
         .db
         .tx((ctx.clone(), entry, stored), |conn, (ctx, entry, stored)| {
             Box::pin(async move {
-                if let Some((claim, kept)) = stored {
-                    idempotency::store(conn, claim, kept, ctx.now).await?;
+                if let Some((claim, response)) = stored {
+                    idempotency::store(conn, claim, response, ctx.now).await?;
                 }
                 if let Some(entry) = entry {
                     audit::append(conn, &ctx.app.keys, ctx.app.entropy, ctx.now, entry).await?;
@@ -359,13 +370,13 @@ async fn refused(ctx: &RequestCtx, problem: Problem) -> Problem {
             })
         })
         .await;
-    if let Err(unwritten) = written {
-        tracing::error!(request_id = ctx.request_id, ?unwritten, "a refusal could not be recorded");
+    if let Err(error) = written {
+        tracing::error!(request_id = ctx.request_id, ?error, "audit row of a failed request not written");
     }
     problem
 }
 
-/// What failed before it began (bad input, no token, over the limit) is no action; the rest is.
+/// Requests that fail before the action begins (invalid input, rate limit) are not audited.
 fn is_audited(code: Code) -> bool {
     !matches!(
         code,
@@ -385,20 +396,21 @@ fn rendered(ctx: &RequestCtx, problem: &Problem) -> Rendered {
     Rendered { status: problem.code().status(), headers: head, payload: Payload::Whole(body) }
 }
 
-/// In debug builds, thus in every test, a problem that the table does not tell of is a fault.
-fn documented(endpoint: &Endpoint, problem: Problem) -> Problem {
-    if cfg!(debug_assertions) && !endpoint.tells_of(problem.code()) {
+/// In debug builds, so in every test, a problem that the endpoint does not declare is an internal error.
+fn check_declared(endpoint: &Endpoint, problem: Problem) -> Problem {
+    if cfg!(debug_assertions) && !endpoint.declares(problem.code()) {
         return Problem::internal(format!("{} does not declare {problem:?}", endpoint.path));
     }
     problem
 }
 
-fn report(problem: &Problem, method: &Method, route: &str, request_id: &str) {
+fn log_cause(problem: &Problem, method: &Method, route: &str, request_id: &str) {
     let Some(cause) = problem.cause() else { return };
-    tracing::error!(%method, route, request_id, code = problem.code().as_str(), cause = %chain(cause), "request failed");
+    let (code, cause) = (problem.code().as_str(), with_sources(cause));
+    tracing::error!(%method, route, request_id, code, %cause, "request failed");
 }
 
-fn chain(error: &(dyn std::error::Error + Send + Sync)) -> String {
+fn with_sources(error: &(dyn std::error::Error + Send + Sync)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,7 +1,7 @@
-//! Problem details: the only way the service says no.
+//! Problem details (RFC 7807): every error response.
 //!
-//! Every code stands once in the table below with its status and title; `Problem`'s constructors are the only
-//! way to make one, so a client can rely on `type` meaning one thing everywhere.
+//! Each code is in the table below once, with its status and title. A `Problem` is created only by its constructors, so
+//! `type` means the same on every endpoint.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ use platform::ledger::LedgerError;
 use platform::outside::files::FilesError;
 use values::{ExactMoney, Money};
 
-/// What every problem `type` begins with.
+/// The prefix of every problem `type`.
 pub const URN_PREFIX: &str = "urn:service:voice:problem:";
 
 macro_rules! codes {
@@ -72,44 +72,49 @@ codes! {
     ServiceUnavailable = "service.unavailable", SERVICE_UNAVAILABLE, "Service unavailable";
 }
 
-/// One failing field of a request.
+/// A field of the request that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct InvalidParam {
-    /// The field, nested names dotted: `postal_address.country`, `target_countries.2`.
+    /// Name of the field; nested names have dots, such as `postal_address.country` or `target_countries.2`.
     pub name: String,
+    /// What is wrong with the value, such as `is required`.
     pub reason: String,
 }
 
-/// The error body (RFC 7807), as clients see it.
+/// Error response (problem details, RFC 7807).
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Problem")]
 pub struct ProblemBody<'a> {
-    /// A stable URN; clients branch on it.
+    /// URN of the problem code; stable, so clients branch on it.
     #[serde(rename = "type")]
     #[schemars(url)]
     kind: String,
+    /// Short summary of the problem code.
     title: &'static str,
+    /// HTTP status code of the response.
     status: u16,
+    /// What is wrong with this request and what to do; the text may change.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'a str>,
-    /// The path of the request.
+    /// Path of the request.
     instance: &'a str,
-    /// The id to cite in a support ticket.
+    /// Id of the request; quote it when you contact support.
     request_id: &'a str,
+    /// The fields that are not valid; with `validation.failed`.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     invalid_params: &'a [InvalidParam],
-    /// Seconds to wait before another try.
+    /// Seconds to wait before the next try, as in the `Retry-After` header.
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after: Option<u64>,
-    /// What would have to be available; with `balance.insufficient`.
+    /// Amount that the request requires; with `balance.insufficient`.
     #[serde(skip_serializing_if = "Option::is_none")]
     required: Option<ExactMoney>,
-    /// What is; with `balance.insufficient`.
+    /// Amount that is available; with `balance.insufficient`.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<ExactMoney>,
 }
 
-/// Why a request was refused. Boxed, so that `Result<_, Problem>` stays small.
+/// Why a request failed. Boxed, so that `Result<_, Problem>` stays small.
 pub struct Problem(Box<Inner>);
 
 struct Inner {
@@ -119,14 +124,13 @@ struct Inner {
     retry_after: Option<u64>,
     allow: Option<String>,
     shortage: Option<Shortage>,
-    /// What really happened: for the log, never for the client.
+    /// The underlying error: for the log, never for the client.
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What somebody who lacks money is asked for at least, in nanos: 10 euros.
-const LEAST_TOP_UP: i64 = 10_000_000_000;
+/// The smallest top-up that a detail suggests: 10.00.
+const MIN_TOP_UP_NANOS: i64 = 10_000_000_000;
 
-/// Less money than it takes.
 struct Shortage {
     required: Money,
     available: Money,
@@ -158,7 +162,7 @@ impl Problem {
     pub fn idempotency_key_required() -> Problem {
         Problem::with_detail(
             Code::IdempotencyKeyRequired,
-            "Send a UUID v4 of your own in the Idempotency-Key header; repeat it when you retry.",
+            "Send a new UUID v4 in the Idempotency-Key header, and the same one when you retry.",
         )
     }
 
@@ -177,18 +181,15 @@ impl Problem {
     /// The caller's own balance is too small.
     pub fn balance_insufficient(required: Money, available: Money) -> Problem {
         let missing = Money::from_nanos(required.nanos().saturating_sub(available.nanos()), required.currency());
-        let top_up = Money::from_nanos(missing.rounded_up().nanos().max(LEAST_TOP_UP), required.currency());
+        let top_up = Money::from_nanos(missing.rounded_up().nanos().max(MIN_TOP_UP_NANOS), required.currency());
         Problem::balance_short(
             required,
             available,
-            format!(
-                "This takes {required}, and {available} is available: {missing} is missing. \
-                 Top up by at least {top_up}."
-            ),
+            format!("This requires {required}, but only {available} is available. Top up at least {top_up}."),
         )
     }
 
-    /// Somebody's balance is too small, and what can be done about it is another matter than topping up.
+    /// A balance is too small, with a detail of the caller's own.
     pub fn balance_short(required: Money, available: Money, detail: String) -> Problem {
         let mut problem = Problem::with_detail(Code::BalanceInsufficient, detail);
         problem.0.shortage = Some(Shortage { required, available });
@@ -205,28 +206,31 @@ impl Problem {
     }
 
     pub fn not_found() -> Problem {
-        Problem::with_detail(Code::NotFound, "There is no such resource, or it is not yours to see.")
+        Problem::with_detail(Code::NotFound, "The resource does not exist, or you may not see it.")
     }
 
     pub fn method_not_allowed(allow: String) -> Problem {
-        let mut problem = Problem::with_detail(Code::MethodNotAllowed, format!("This path answers to {allow}."));
+        let mut problem = Problem::with_detail(Code::MethodNotAllowed, format!("This path allows {allow}."));
         problem.0.allow = Some(allow);
         problem
     }
 
     pub fn idempotency_conflict() -> Problem {
-        Problem::with_detail(Code::IdempotencyConflict, "This Idempotency-Key was first used with another body.")
+        Problem::with_detail(
+            Code::IdempotencyConflict,
+            "This Idempotency-Key was used with a different body before. Use a new key for a new request.",
+        )
     }
 
     pub fn idempotency_in_progress() -> Problem {
         Problem::with_detail(
             Code::IdempotencyInProgress,
-            "The first request with this Idempotency-Key is still running.",
+            "The first request with this Idempotency-Key is still running. Retry later.",
         )
         .retry_after(1)
     }
 
-    /// The resource's state does not allow the move: names where it is and from where the move would be allowed.
+    /// The resource's state does not allow this. The detail names the state, and the states that would.
     pub fn state_conflict(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::StateConflict, detail)
     }
@@ -236,24 +240,27 @@ impl Problem {
         Problem::with_detail(Code::ResourceInUse, detail)
     }
 
-    /// No number is free that would do.
+    /// The inventory group has no free number.
     pub fn inventory_exhausted(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::InventoryExhausted, detail)
     }
 
     pub fn precondition_failed() -> Problem {
-        Problem::with_detail(Code::PreconditionFailed, "The resource has changed since the version named in If-Match.")
+        Problem::with_detail(
+            Code::PreconditionFailed,
+            "The resource has changed since the version in If-Match. Read it again and repeat the change.",
+        )
     }
 
     pub fn too_large(limit_bytes: usize) -> Problem {
-        Problem::with_detail(Code::TooLarge, format!("The body may have at most {limit_bytes} bytes."))
+        Problem::with_detail(Code::TooLarge, format!("The body must not exceed {limit_bytes} bytes."))
     }
 
     pub fn unsupported_media_type(expected: &str) -> Problem {
         Problem::with_detail(Code::UnsupportedMediaType, format!("Send the body as {expected}."))
     }
 
-    /// Names one more failing field.
+    /// Adds another invalid field.
     pub fn also_invalid(self, name: impl Into<String>, reason: impl Into<String>) -> Problem {
         let mut invalid_params = self.0.invalid_params;
         invalid_params.push(InvalidParam { name: name.into(), reason: reason.into() });
@@ -280,23 +287,23 @@ impl Problem {
     }
 
     pub fn rate_limited(retry_after: u64) -> Problem {
-        Problem::with_detail(Code::RateLimited, "Too many requests; wait before the next one.").retry_after(retry_after)
+        Problem::with_detail(Code::RateLimited, "Too many requests. Wait before you retry.").retry_after(retry_after)
     }
 
     pub fn unavailable(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::ServiceUnavailable, detail).retry_after(1)
     }
 
-    /// A carrier does not answer; what was begun goes on, and the same request later hears how.
+    /// An upstream or provider is not reachable. The work continues; repeating the request returns its result.
     pub fn upstream_unavailable(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::UpstreamUnavailable, detail).retry_after(5)
     }
 
-    /// Something that should not happen. The cause is logged once, with the request id; the client learns only the id.
+    /// An unexpected error. The cause is logged with the request id; the client gets only the id.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Problem {
         let mut problem = Problem::with_detail(
             Code::Internal,
-            "Something went wrong on our side; cite the request id if you write to support.",
+            "An unexpected error occurred. Quote the request id when you contact support.",
         );
         problem.0.cause = Some(cause.into());
         problem
@@ -315,7 +322,7 @@ impl Problem {
         self.0.detail.as_deref()
     }
 
-    /// What is wrong with which field.
+    /// The invalid fields.
     pub fn invalid_params(&self) -> &[InvalidParam] {
         &self.0.invalid_params
     }
@@ -324,8 +331,8 @@ impl Problem {
         self.0.cause.as_deref()
     }
 
-    /// Failures that leave no trace for a retry: the next try with the same key runs.
-    pub fn is_worth_storing(&self) -> bool {
+    /// Whether the problem is stored and replayed to a retry with the same key. Otherwise the retry runs again.
+    pub fn is_stored_for_replay(&self) -> bool {
         let status = self.0.code.status();
         status.is_client_error()
             && !matches!(
@@ -344,7 +351,7 @@ impl Problem {
             )
     }
 
-    /// The response a client gets.
+    /// The response.
     pub fn render(&self, instance: &str, request_id: &str) -> Response {
         let (headers, body) = self.render_parts(instance, request_id);
         let mut response = full(self.0.code.status(), body);
@@ -386,7 +393,7 @@ impl From<DbError> for Problem {
         match error {
             DbError::NotFound => Problem::not_found(),
             DbError::Unavailable(_) | DbError::Retry | DbError::LockTimeout => {
-                let mut problem = Problem::unavailable("The database does not answer; try again.");
+                let mut problem = Problem::unavailable("The database is not reachable. Retry later.");
                 problem.0.cause = Some(Box::new(error));
                 problem
             }
@@ -400,7 +407,7 @@ impl From<LedgerError> for Problem {
         match error {
             LedgerError::Insufficient { required, available } => Problem::balance_insufficient(required, available),
             LedgerError::Conflict { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge => {
-                Problem::state_conflict(format!("The ledger refuses this: {error}."))
+                Problem::state_conflict(format!("The ledger rejected this: {error}."))
             }
             LedgerError::Unsound(_) => Problem::internal(error),
             LedgerError::Db(error) => error.into(),
@@ -414,9 +421,9 @@ impl From<FilesError> for Problem {
             FilesError::TooLarge { limit_bytes } => {
                 Problem::too_large(usize::try_from(limit_bytes).unwrap_or(usize::MAX))
             }
-            FilesError::Incomplete(_) => Problem::malformed("The file broke off."),
+            FilesError::Incomplete(_) => Problem::malformed("The upload was interrupted."),
             FilesError::Bucket(error) if error.is_temporary() => {
-                let mut problem = Problem::unavailable("The file store does not answer; try again.");
+                let mut problem = Problem::unavailable("The file store is not reachable. Retry later.");
                 problem.0.cause = Some(Box::new(error));
                 problem
             }

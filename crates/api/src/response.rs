@@ -1,4 +1,4 @@
-//! The response body type, and how to make the simple ones.
+//! The response type and its body.
 
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub enum Body {
 
 pub type Response = hyper::Response<Body>;
 
-/// A response whose body is at hand.
+/// A response with a body in memory.
 pub fn full(status: StatusCode, body: impl Into<Bytes>) -> Response {
     let body = body.into();
     let mut response = Response::new(Body::Whole(Some(body).filter(|body| !body.is_empty())));
@@ -25,7 +25,7 @@ pub fn full(status: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// The answer to HEAD, where this would be the answer to GET.
+/// The response to HEAD, from the response to GET.
 pub fn without_body(response: Response) -> Response {
     let (mut head, body) = response.into_parts();
     if let Some(length) = hyper::body::Body::size_hint(&body).exact() {

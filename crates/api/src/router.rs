@@ -1,4 +1,4 @@
-//! From method and path to the endpoint.
+//! Routing: from method and path to the endpoint, document or page.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,10 +13,10 @@ use super::endpoint::Endpoint;
 use super::response::{Response, full};
 use super::screen::{Screen, Show};
 
-/// What every operation's path begins with.
+/// The prefix of every operation's path.
 pub const BASE: &str = "/v1";
 
-/// A fixed text, such as the API description. It is written when somebody first asks for it, and then kept.
+/// A static document, such as openapi.json, generated at the first request.
 pub struct Document {
     content_type: HeaderValue,
     policy: Option<HeaderValue>,
@@ -69,29 +69,32 @@ enum Node {
 
 pub struct Router(matchit::Router<Node>);
 
-pub enum Found<'r> {
+pub enum RouteMatch<'r> {
     Endpoint(&'r Arc<Endpoint>, Vec<String>),
     Document(&'r Document),
     Screen(&'static str, Show, Vec<String>),
-    /// The path exists; these methods do.
-    OtherMethods(String),
+    /// The path exists, but not with this method; the allowed methods.
+    MethodNotAllowed(String),
     Options(String),
-    Nothing,
+    NotFound,
 }
 
-impl Found<'_> {
-    /// The path as the table has it. What a caller puts into it may be secret.
+impl RouteMatch<'_> {
+    /// The path with names in braces, for logs: path values may be secret.
     pub fn route(&self) -> &'static str {
         match self {
-            Found::Endpoint(endpoint, _) => endpoint.path,
-            Found::Screen(path, ..) => path,
-            Found::Document(_) | Found::OtherMethods(_) | Found::Options(_) | Found::Nothing => "",
+            RouteMatch::Endpoint(endpoint, _) => endpoint.path,
+            RouteMatch::Screen(path, ..) => path,
+            RouteMatch::Document(_)
+            | RouteMatch::MethodNotAllowed(_)
+            | RouteMatch::Options(_)
+            | RouteMatch::NotFound => "",
         }
     }
 }
 
 impl Router {
-    /// A path that stands twice with the same method, or two that cannot be told apart, is an error in the table.
+    /// Fails if the table has a method and path twice, or two paths that conflict.
     pub fn new(
         table: &[Arc<Endpoint>],
         documents: Vec<(&'static str, Document)>,
@@ -101,7 +104,7 @@ impl Router {
         for endpoint in table {
             match paths.iter_mut().find(|(path, _)| *path == endpoint.path) {
                 Some((path, same)) if same.iter().any(|other| other.method == endpoint.method) => {
-                    return Err(format!("{} {path} stands twice in the table", endpoint.method));
+                    return Err(format!("{} {path} is in the table twice", endpoint.method));
                 }
                 Some((_, same)) => same.push(endpoint.clone()),
                 None => paths.push((endpoint.path, vec![endpoint.clone()])),
@@ -122,25 +125,27 @@ impl Router {
         Ok(Router(router))
     }
 
-    pub fn find(&self, method: &Method, path: &str) -> Found<'_> {
-        let Ok(matched) = self.0.at(path) else { return Found::Nothing };
+    pub fn find(&self, method: &Method, path: &str) -> RouteMatch<'_> {
+        let Ok(matched) = self.0.at(path) else { return RouteMatch::NotFound };
         let allow = || allowed(matched.value);
         if method == Method::OPTIONS {
-            return Found::Options(allow());
+            return RouteMatch::Options(allow());
         }
-        let wanted = if method == Method::HEAD { &Method::GET } else { method };
+        let method = if method == Method::HEAD { &Method::GET } else { method };
         let path_values = || matched.params.iter().map(|(_, value)| decoded(value)).collect();
         match matched.value {
-            Node::Screen(screen) if wanted == Method::GET => Found::Screen(screen.path, screen.show, path_values()),
-            Node::Screen(Screen { path, submit: Some(submit), .. }) if wanted == Method::POST => {
-                Found::Screen(path, *submit, path_values())
+            Node::Screen(screen) if method == Method::GET => {
+                RouteMatch::Screen(screen.path, screen.show, path_values())
             }
-            Node::Screen(_) => Found::OtherMethods(allow()),
-            Node::Document(document) if wanted == Method::GET => Found::Document(document),
-            Node::Document(_) => Found::OtherMethods(allow()),
-            Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == wanted) {
-                Some(endpoint) => Found::Endpoint(endpoint, path_values()),
-                None => Found::OtherMethods(allow()),
+            Node::Screen(Screen { path, submit: Some(submit), .. }) if method == Method::POST => {
+                RouteMatch::Screen(path, *submit, path_values())
+            }
+            Node::Screen(_) => RouteMatch::MethodNotAllowed(allow()),
+            Node::Document(document) if method == Method::GET => RouteMatch::Document(document),
+            Node::Document(_) => RouteMatch::MethodNotAllowed(allow()),
+            Node::Endpoints(endpoints) => match endpoints.iter().find(|endpoint| endpoint.method == method) {
+                Some(endpoint) => RouteMatch::Endpoint(endpoint, path_values()),
+                None => RouteMatch::MethodNotAllowed(allow()),
             },
         }
     }

@@ -1,7 +1,7 @@
-//! The JSON schema of a request type, compiled: what lists every failing field.
+//! The compiled JSON schema of a request type, which finds every invalid field.
 //!
-//! A request is read straight into its type and held against the type's schema. Where either says no, the schema tells
-//! all that is wrong; serde would stop at the first fault.
+//! A request is deserialized and validated against the type's schema. If either fails, the schema lists all errors; serde
+//! would stop at the first.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 
 use super::problem::{InvalidParam, Problem};
 
-/// No form has as many fields; a list may have as many wrong items, of which these are enough.
-const FAULTS_AT_MOST: usize = 200;
-const WRONG_FORM: &str = "has characters that are not allowed, or the wrong form";
+/// A list can have many invalid items; the rest is not reported.
+const MAX_ERRORS: usize = 200;
+const WRONG_FORMAT: &str = "has characters that are not allowed, or the wrong format";
 
 pub struct Compiled {
     schema: Value,
@@ -35,7 +35,7 @@ pub fn compiled<T: JsonSchema + 'static>() -> Result<Arc<Compiled>, Problem> {
     }
     let mut schema =
         SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value();
-    // Only beside properties, be there none, does the validator name the fields it does not expect.
+    // Without `properties`, the validator does not name unexpected fields.
     if let Some(root) = schema.as_object_mut().filter(|root| root.contains_key("additionalProperties")) {
         root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
@@ -49,16 +49,16 @@ pub fn compiled<T: JsonSchema + 'static>() -> Result<Arc<Compiled>, Problem> {
     Ok(compiled)
 }
 
-/// Reads a request into its type, or names every field that fails.
+/// Deserializes a request, or names every invalid field.
 pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Result<T, Problem> {
     whole_numbers(&mut value);
     let error = match serde_path_to_error::deserialize::<_, T>(&value) {
-        // The schema may say more than the type does: a range, a length, that an object is no list.
+        // The schema may be stricter than the type: ranges, lengths, objects that are not arrays.
         Ok(read) if compiled::<T>()?.validator.is_valid(&value) => return Ok(read),
         read => read.err(),
     };
     let mut failing = Vec::new();
-    for fault in compiled::<T>()?.validator.iter_errors(&value).take(FAULTS_AT_MOST) {
+    for fault in compiled::<T>()?.validator.iter_errors(&value).take(MAX_ERRORS) {
         explain(&fault, &mut failing);
     }
     if let Some(error) = error.filter(|_| failing.is_empty()) {
@@ -69,16 +69,16 @@ pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Res
     Err(Problem::validation(one_reason_each(failing)))
 }
 
-/// What a field's form forbids says less than any other reason, and is dropped beside one.
+/// Keeps one reason per field; a wrong format gives way to any other reason.
 fn one_reason_each(failing: Vec<InvalidParam>) -> Vec<InvalidParam> {
     let mut kept: Vec<InvalidParam> = Vec::new();
-    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut indexes: HashMap<String, usize> = HashMap::new();
     for param in failing {
-        match places.get(&param.name).and_then(|place| kept.get_mut(*place)) {
-            Some(known) if known.reason == WRONG_FORM => *known = param,
+        match indexes.get(&param.name).and_then(|index| kept.get_mut(*index)) {
+            Some(known) if known.reason == WRONG_FORMAT => *known = param,
             Some(_) => {}
             None => {
-                places.insert(param.name.clone(), kept.len());
+                indexes.insert(param.name.clone(), kept.len());
                 kept.push(param);
             }
         }
@@ -87,7 +87,7 @@ fn one_reason_each(failing: Vec<InvalidParam>) -> Vec<InvalidParam> {
 }
 
 impl Compiled {
-    /// A query string's value in the type its schema gives it; text that does not fit stays text and fails later.
+    /// Converts a query value to the type of its schema; text that does not fit stays text and fails validation.
     pub fn coerce(&self, name: &str, text: String) -> Value {
         let property = &self.schema["properties"][name];
         let property = match property["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
@@ -124,7 +124,7 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// Turns one schema fault into names and reasons a person can act on.
+/// Converts a schema error to field names and reasons.
 fn explain(fault: &ValidationError<'_>, failing: &mut Vec<InvalidParam>) {
     let at = dotted(fault.instance_path());
     let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
@@ -159,14 +159,14 @@ fn explain_alternatives(context: &[Vec<ValidationError<'static>>], here: &str, f
     let mut branches = context.iter().filter(|faults| !is_null_branch(faults));
     match (branches.next(), branches.next()) {
         (Some(only), None) => only.iter().for_each(|fault| explain(fault, failing)),
-        _ => failing.push(InvalidParam { name: here.to_owned(), reason: "fits none of the allowed forms".into() }),
+        _ => failing.push(InvalidParam { name: here.to_owned(), reason: "matches none of the allowed schemas".into() }),
     }
 }
 
 fn reason(kind: &ValidationErrorKind) -> String {
     match kind {
         ValidationErrorKind::Type { kind: TypeKind::Single(expected) } => format!("must be {}", article(*expected)),
-        ValidationErrorKind::Type { kind: TypeKind::Multiple(_) } => "is of the wrong type".into(),
+        ValidationErrorKind::Type { kind: TypeKind::Multiple(_) } => "has the wrong type".into(),
         ValidationErrorKind::Format { format } => values::reason(format).into(),
         ValidationErrorKind::Enum { options } => format!("must be one of {}", list(options)),
         ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".into(),
@@ -177,7 +177,7 @@ fn reason(kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} items"),
         ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} items"),
         ValidationErrorKind::UniqueItems => "must not repeat an item".into(),
-        ValidationErrorKind::Pattern { .. } => WRONG_FORM.into(),
+        ValidationErrorKind::Pattern { .. } => WRONG_FORMAT.into(),
         _ => "is not valid".into(),
     }
 }
@@ -232,10 +232,12 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_full_of_faults_some_are_enough() {
-        let Err(problem) = read::<Many>(json!({"numbers": vec!["x"; 30_000]})) else { panic!("it was read") };
-        assert_eq!(problem.invalid_params().len(), FAULTS_AT_MOST);
-        let Err(problem) = read::<Many>(json!({"numbers": [1, "x", 3, "y"]})) else { panic!("it was read") };
+    fn errors_of_a_list_are_limited_and_name_their_index() {
+        let Err(problem) = read::<Many>(json!({"numbers": vec!["x"; 30_000]})) else {
+            panic!("the input was accepted")
+        };
+        assert_eq!(problem.invalid_params().len(), MAX_ERRORS);
+        let Err(problem) = read::<Many>(json!({"numbers": [1, "x", 3, "y"]})) else { panic!("the input was accepted") };
         let names: Vec<&str> = problem.invalid_params().iter().map(|param| param.name.as_str()).collect();
         assert_eq!(names, ["numbers.1", "numbers.3"]);
     }

@@ -1,67 +1,66 @@
-//! A page for people that is made when it is asked for, outside `/v1`: shown by GET and, if it has a form, answered to
-//! by POST. It needs no script. What goes wrong becomes a page too.
+//! HTML pages outside `/v1` that are rendered on request: GET shows the page, POST submits its form. They have no
+//! scripts. Problems are rendered as pages too.
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION};
 
-use super::arriving::Arriving;
 use super::headers::inline_source;
 use super::html::Html;
-use super::input::{media_type, whole_body};
+use super::incoming_body::IncomingBody;
+use super::input::{media_type, read_body};
 use super::problem::Problem;
 use super::response::{Response, full};
 use platform::app::App;
 
-/// The largest form.
-const FORM_LIMIT_BYTES: usize = 8 * 1024;
+const MAX_FORM_BYTES: usize = 8 * 1024;
 const FORM: &str = "application/x-www-form-urlencoded";
 
 const STYLE: &str = include_str!("screen.css");
 
 pub type Show = fn(Visit) -> BoxFuture<'static, Result<Response, Problem>>;
 
-/// A page and where it stands.
+/// A page and its path.
 pub struct Screen {
-    /// The whole path, with names in braces.
+    /// The full path, with names in braces.
     pub path: &'static str,
     pub show: Show,
     pub submit: Option<Show>,
 }
 
-/// One person's look at a page.
+/// A request for a page.
 pub struct Visit {
     pub app: App,
     pub path_values: Vec<String>,
-    /// Empty unless the form was sent.
+    /// Empty with GET.
     pub form: Form,
 }
 
-/// The fields of a form as they were sent.
+/// The submitted fields of a form.
 #[derive(Default)]
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    pub(super) async fn read(headers: &HeaderMap, body: Arriving) -> Result<Form, Problem> {
+    pub(super) async fn read(headers: &HeaderMap, body: IncomingBody) -> Result<Form, Problem> {
         if media_type(headers) != Some(FORM.to_owned()) {
             return Err(Problem::unsupported_media_type(FORM));
         }
-        Ok(Form::parse(&whole_body(body, FORM_LIMIT_BYTES).await?))
+        Ok(Form::parse(&read_body(body, MAX_FORM_BYTES).await?))
     }
 
     fn parse(body: &[u8]) -> Form {
         Form(form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    /// The first field of this name, unless it was left empty.
+    /// The first field of this name, unless it is empty.
     pub fn field(&self, name: &str) -> Option<&str> {
         let field = self.0.iter().find(|(known, _)| known == name);
         field.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 }
 
-/// A whole page around `content`. `form_targets` are the origins, beside our own, that an answer to its form may lead to.
+/// A page with this content. `form_targets` are the other origins to which the form's response may redirect.
 pub fn page(
     status: StatusCode,
     title: &str,
@@ -88,7 +87,7 @@ pub fn page(
     Ok(response)
 }
 
-/// Leads on after a form was sent; the browser follows by GET.
+/// Redirects after a form was submitted; the browser follows with GET.
 pub fn see_other(address: &str) -> Result<Response, Problem> {
     let mut response = full(StatusCode::SEE_OTHER, "");
     response.headers_mut().insert(LOCATION, HeaderValue::from_str(address).map_err(Problem::internal)?);
@@ -96,7 +95,7 @@ pub fn see_other(address: &str) -> Result<Response, Problem> {
 }
 
 /// A problem as a page.
-pub(super) fn apology(problem: &Problem, request_id: &str) -> Result<Response, Problem> {
+pub(super) fn problem_page(problem: &Problem, request_id: &str) -> Result<Response, Problem> {
     let code = problem.code();
     page(
         code.status(),
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_the_first_of_its_name_and_an_empty_one_is_none() {
+    fn a_field_is_the_first_of_its_name_and_empty_fields_are_none() {
         let form = Form::parse(b"card=+4242+4242&card=x&action=&note=a%26b");
         assert_eq!(form.field("card"), Some("4242 4242"));
         assert_eq!(form.field("action"), None);

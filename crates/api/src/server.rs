@@ -1,4 +1,4 @@
-//! The accept loop: bounded connections, bounded waiting for headers, and an orderly end.
+//! The accept loop: limits of connections and headers, timeouts, and graceful shutdown.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -17,89 +17,88 @@ use prometheus::IntGauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use super::alarm::Alarm;
-use super::arriving::{Arriving, Lingering, Unread, watched};
+use super::incoming_body::{IncomingBody, LingeringStream, UnreadFlag, track_unread};
 use super::response::Response;
+use super::timer::ConnectionTimer;
 
-/// How long a client may take to send the head of a request.
+/// How long a client may take to send the headers of a request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long running requests get to finish once the service is told to stop.
+/// How long running requests may take to finish when the service stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
-/// The largest head of a request.
-const HEADER_BYTES: usize = 32 * 1024;
-const HEADERS_AT_MOST: usize = 128;
+const MAX_HEADER_BYTES: usize = 32 * 1024;
+const MAX_HEADERS: usize = 128;
 
-/// Serves `answer` on `listener` until `stop` turns true, then lets running requests finish.
+/// Serves requests with `handle` until `stop` is true, then waits for running requests.
 pub async fn serve<F, Fut>(
     listener: TcpListener,
-    connections_at_most: usize,
+    max_connections: usize,
     open: IntGauge,
     mut stop: watch::Receiver<bool>,
-    answer: F,
+    handle: F,
 ) where
-    F: Fn(Request<Arriving>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
+    F: Fn(Request<IncomingBody>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Response> + Send,
 {
-    let places = Arc::new(Semaphore::new(connections_at_most));
+    let permits = Arc::new(Semaphore::new(max_connections));
     let graceful = GracefulShutdown::new();
     loop {
-        // Who finds no place waits in the listener's backlog: nothing is allocated for it.
+        // Without a permit, connections wait in the listener's backlog.
         let accepted = tokio::select! {
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &permits) => accepted,
             _ = stop.wait_for(|stopping| *stopping) => break,
         };
-        let Some((stream, peer, place)) = accepted else { continue };
-        let answer = answer.clone();
-        let unread = Unread::default();
-        let stream = Lingering::new(stream, unread.clone());
+        let Some((stream, peer, permit)) = accepted else { continue };
+        let handle = handle.clone();
+        let unread = UnreadFlag::default();
+        let stream = LingeringStream::new(stream, unread.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (answer, unread) = (answer.clone(), unread.clone());
+            let (handle, unread) = (handle.clone(), unread.clone());
             async move {
-                let (request, rest) = watched(request);
-                let mut response = answer(request, peer).await;
-                if !rest.is_forgotten().await {
-                    unread.tell();
+                let (request, rest) = track_unread(request);
+                let mut response = handle(request, peer).await;
+                if !rest.discard().await {
+                    unread.set();
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 Ok::<_, Infallible>(response)
             }
         });
         let connection = http1::Builder::new()
-            .timer(Alarm::default())
+            .timer(ConnectionTimer::default())
             .header_read_timeout(HEADER_TIMEOUT)
-            .max_buf_size(HEADER_BYTES)
-            .max_headers(HEADERS_AT_MOST)
+            .max_buf_size(MAX_HEADER_BYTES)
+            .max_headers(MAX_HEADERS)
             .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         let open = open.clone();
         tokio::spawn(async move {
             open.inc();
-            // A client that breaks off or stalls is no fault of ours.
+            // Clients that disconnect or stall are normal.
             if let Err(error) = connection.await {
                 tracing::debug!(%peer, %error, "connection ended");
             }
             open.dec();
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
     if tokio::time::timeout(DRAIN_TIMEOUT, pin!(graceful.shutdown())).await.is_err() {
-        tracing::warn!("some requests did not finish in time and were cut off");
+        tracing::warn!("shutdown timeout, open requests aborted");
     }
 }
 
 type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<Accepted> {
-    let place = places.clone().acquire_owned().await.ok()?;
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Accepted> {
+    let permit = permits.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, peer)) => {
             let _ = stream.set_nodelay(true);
-            Some((stream, peer, place))
+            Some((stream, peer, permit))
         }
         Err(error) => {
-            // Out of file descriptors, most likely: some will come free.
-            tracing::warn!(%error, "a connection could not be accepted");
+            // Usually out of file descriptors: wait for some to be closed.
+            tracing::warn!(%error, "accept failed, retrying");
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
         }

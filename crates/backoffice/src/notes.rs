@@ -86,7 +86,7 @@ pub async fn create(
     Path(account): Path<AccountId>,
     Body(request): Body<AdminNoteCreate>,
 ) -> Result<Committed<Created<AdminNote>>, Problem> {
-    ctx.about(account);
+    ctx.audit_account(account);
     ctx.commit((account, request.body), |tx, (account, body)| {
         Box::pin(async move {
             let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);

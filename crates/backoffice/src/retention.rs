@@ -47,7 +47,7 @@ const fn days(days: u64) -> Duration {
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
 const RULES: [Rule; 16] = [
-    rule!("idempotency keys", idempotency::KEPT_FOR, idempotency::forget),
+    rule!("idempotency keys", idempotency::RETENTION, idempotency::forget),
     rule!("rate limit counters", limits::LONGEST_WINDOW, limits::forget),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
     rule!("access tokens", days(1), sessions::purge_access_tokens),

@@ -75,16 +75,16 @@ pub async fn receive(
     Path(PathProvider(provider)): Path<PathProvider>,
     signed: Signed,
 ) -> Result<Committed<CallbackResponse>, Problem> {
-    ctx.acted(Actor::Webhook);
+    ctx.audit_actor(Actor::Webhook);
     let payments = &ctx.app.payments;
     let provider = provider.filter(|provider| payments.provider() == *provider).ok_or_else(Problem::not_found)?;
-    ctx.note("provider", provider.as_str());
+    ctx.audit_note("provider", provider.as_str());
     let notice = match payments.verify_webhook(&signed.headers, &signed.body, ctx.now) {
         Ok(notice) => notice,
         Err(forged) => return ctx.decline(CallbackResponse { ok: false }, forged.0).await,
     };
-    ctx.note("order_id", notice.order_id.as_str());
-    ctx.note("event", notice.event.as_str());
+    ctx.audit_note("order_id", notice.order_id.as_str());
+    ctx.audit_note("event", notice.event.as_str());
     ctx.commit((provider, notice), |tx, (provider, notice)| {
         Box::pin(async move {
             let (app, now) = (&tx.ctx.app, tx.ctx.now);

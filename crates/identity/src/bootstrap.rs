@@ -10,7 +10,7 @@ use crate::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use crate::users::{self, NewUser};
 use api::answer::Created;
 use api::context::{Committed, RequestCtx};
-use api::input::{Body, Description, Inbound, Input};
+use api::input::{Body, Description, IncomingRequest, Input};
 use api::problem::{Code, Problem};
 use db::{Conn, DbError, params, sql};
 use platform::app::App;
@@ -45,7 +45,7 @@ pub struct AdminBootstrapResponse {
 pub struct BootstrapToken;
 
 impl Input for BootstrapToken {
-    async fn read(ctx: &RequestCtx, inbound: &mut Inbound) -> Result<Self, Problem> {
+    async fn read(ctx: &RequestCtx, inbound: &mut IncomingRequest) -> Result<Self, Problem> {
         let given = inbound.head.headers.get("x-bootstrap-token").map(|value| value.as_bytes()).unwrap_or_default();
         let expected = ctx.app.bootstrap_token.as_bytes();
         match aws_lc_rs::constant_time::verify_slices_are_equal(given, expected) {
@@ -84,7 +84,7 @@ pub async fn bootstrap(
                 error => error.into(),
             })?;
             let (account_id, user_id) = created.ok_or_else(already_exists)?;
-            tx.ctx.concerns(account_id, user_id, &vec![Role::Admin].into());
+            tx.ctx.audit_subject(account_id, user_id, &vec![Role::Admin].into());
             let message = "The first admin was created. Sign in, then set up a second factor.".to_owned();
             Ok(Created(AdminBootstrapResponse { account_id, user_id, message }))
         })

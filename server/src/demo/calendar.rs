@@ -1,4 +1,4 @@
-//! The time that is told: from some midnight to now.
+//! The simulated period: from a midnight in the past to now.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ pub const HOUR: Duration = Duration::from_secs(3600);
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
 const DAY_MS: i64 = 86_400_000;
 
-/// The span between two moments, the first of which is a midnight.
+/// `begin` is a midnight (UTC).
 #[derive(Clone, Copy)]
 pub struct Calendar {
     pub begin: Time,
@@ -16,21 +16,21 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// The last so many days, and today up to now.
+    /// The last `days` days, and today up to now.
     pub fn of_last(days: u32, now: Time) -> Calendar {
         let midnight = Time::from_millis(now.millis() - now.millis().rem_euclid(DAY_MS));
         Calendar { begin: midnight.minus(DAY * days), end: now }
     }
 
-    /// The morning of the day that lies so many hundredths into the days that are over: whatever happens by then does
-    /// so at any time of today.
-    pub fn morning(self, hundredths: i64) -> Time {
+    /// 09:00 of the day that is this percentage into the whole days of the period. Today does not count, so the result
+    /// does not depend on the time of day.
+    pub fn morning(self, percent: i64) -> Time {
         let whole_days = self.end.since(self.begin).as_secs() / DAY.as_secs();
-        let days = whole_days * hundredths.unsigned_abs() / 100;
+        let days = whole_days * percent.unsigned_abs() / 100;
         self.begin.plus(DAY * u32::try_from(days).unwrap_or(u32::MAX)).plus(HOUR * 9)
     }
 
-    /// Moments so far apart from the beginning to the end.
+    /// Times from the begin to the end, this far apart.
     pub fn every(self, span: Duration) -> impl Iterator<Item = Time> {
         std::iter::successors(Some(self.begin), move |at| Some(at.plus(span))).take_while(move |at| *at < self.end)
     }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_told_from_midnight_on() {
+    fn the_period_begins_at_midnight() {
         // Saturday, 31 January 2026, 12:00.
         let now = Time::from_seconds(1_769_860_800);
         let calendar = Calendar::of_last(10, now);

@@ -1,99 +1,102 @@
-//! A database with a past: customers at every point of their way, months of calls, and the money they cost.
+//! Demo data: customers at every stage of onboarding, months of calls, and the money they cost.
 //!
-//! Nothing is inserted. The service runs in this process by a clock that begins in the past; people sign up, hand in
-//! papers, pay and ask over HTTP, a switch hands in its calls, the team decides, and the jobs of every night run when
-//! the clock comes by. So whatever can be proved of a real database can be proved of this one. In the end the clock has
-//! caught up with the system's, and the service stops.
+//! Nothing is inserted into tables. The service runs in this process on a clock that starts in the past. Users sign up,
+//! upload documents, pay and open tickets over HTTP, a switch sends CDRs, the team reviews, and jobs run when the clock
+//! reaches them. So the ledger, the CDRs and the audit chain can be verified as in a real database. At the end the clock
+//! has reached the present, and the service stops.
 //!
-//! `market` knows what is bought and sold, `cast` who lives here, `diary` what happens when, `company` and `house` what
-//! customers and the team do, `traffic` how calls come about; `stage` is the service they speak to. `live` lets calls go
-//! on afterwards.
+//! - `fixtures`: team, companies and tickets; `prices`: destinations, upstreams, rate decks and inventory
+//! - `schedule`: what happens when; `operator` and `customer`: what the team and customers do
+//! - `traffic`: CDRs of past calls; `live_calls`: live calls through a running service
+//! - `simulation`: the service, its clock and the HTTP client; `calendar`, `rng`: dates and repeatable random numbers
 
 mod calendar;
-mod cast;
-mod chance;
-mod company;
-mod diary;
-mod house;
-mod live;
-mod market;
-mod stage;
+mod customer;
+mod fixtures;
+mod live_calls;
+mod operator;
+mod prices;
+mod rng;
+mod schedule;
+mod simulation;
 mod store;
 mod traffic;
 
-pub use live::{Live, Turn};
+pub use live_calls::{LiveCalls, TickSummary};
 
 use crate::{routes, serve};
 use calendar::Calendar;
-use chance::Chance;
 use platform::app::{StartError, open_database};
 use platform::clock::Clock;
 use platform::config::Settings;
 use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
-use stage::Stage;
+use rng::Rng;
+use simulation::Simulation;
 use values::Secret;
 
-/// Fewer days are not enough for every story to come to its end.
-pub const FEWEST_DAYS: u32 = 7;
-pub const MOST_DAYS: u32 = 366;
-/// What everybody signs in with unless another is chosen.
+/// Every event of the schedule needs this many days.
+pub const MIN_DAYS: u32 = 7;
+pub const MAX_DAYS: u32 = 366;
+/// The default password of all demo users.
 pub const PASSWORD: &str = "correct horse battery staple";
 
-/// How the carrier stands on invoices, unless the settings say.
-const SELLER: (&str, &str, &str, &str, &str) = (cast::CARRIER, "Oosterdok 2", "1011 VX", "Amsterdam", "NL123456782B90");
+/// The operator on invoices, unless the settings name a seller: name, street, postal code, city, VAT id.
+const SELLER: (&str, &str, &str, &str, &str) =
+    (fixtures::OPERATOR, "Oosterdok 2", "1011 VX", "Amsterdam", "NL123456782B90");
 
-const IN_USE: &str = "this database is in use, and a demonstration needs an empty one; stop the service and remove the \
-                      data folder, or name another in TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL";
+const IN_USE: &str = "this database has data, and the demo needs an empty database; stop the service and delete the data \
+                      folder, or set another one with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL";
 
-/// What is wished for.
+/// What to simulate.
 pub struct Options {
     pub days: u32,
-    /// How many calls, about.
+    /// Approximate number of calls.
     pub calls: u32,
     pub seed: u64,
     pub password: String,
 }
 
-/// Who can be met afterwards.
-pub struct Filled {
+/// What the database contains afterwards.
+pub struct DemoData {
     pub calls: i64,
     pub admin: &'static str,
-    /// A member of the team who has no password, and a link that signs in once.
+    /// A team member without a password, and its magic link.
     pub support: (&'static str, String),
-    /// Customers, each with a word about it.
+    /// The email of each customer's user, and the customer's status.
     pub customers: Vec<(&'static str, &'static str)>,
 }
 
-/// Whether nobody has used the database that the settings name.
+/// Whether the database of these settings has never been used.
 pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
     let db = open_database(settings).await?;
     db.migrate().await?;
     Ok(store::is_empty(&mut *db.read().await?).await?)
 }
 
-/// Fills an empty database. `tell` hears how far it is, in days.
-pub async fn fill(settings: Settings, options: &Options, tell: impl Fn(u32)) -> Result<Filled, StartError> {
-    // Asked for now, since a refusal would be in the audit log already.
+/// Fills an empty database. `progress` is called with the number of each simulated day.
+pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32)) -> Result<DemoData, StartError> {
+    // Checked first: a request that fails later would leave an audit row.
     options.password.parse::<Secret<12, 200>>().map_err(|error| format!("--password {error}"))?;
     if !is_empty(&settings).await? {
         return Err(IN_USE.into());
     }
-    tell(0);
+    progress(0);
     let calendar = Calendar::of_last(options.days, Clock::system().now());
     let clock = Clock::begun_ago(calendar.end.since(calendar.begin));
-    let mut settings = apart(settings)?;
-    let service = serve::start_by(&mut settings, routes::table(), clock).await?;
-    let mut stage = Stage::new(service, options.password.clone(), Chance::new(options.seed))?;
-    let calls = diary::live_through(&mut stage, calendar, options.calls, tell).await;
-    let support = stage.link(cast::SUPPORT.1).await;
-    stage.service.stop().await;
-    Ok(Filled { calls: calls?, admin: cast::ADMIN.1, support: (cast::SUPPORT.1, support?), customers: cast::to_meet() })
+    let mut settings = isolated(settings)?;
+    let service = serve::start_with_clock(&mut settings, routes::table(), clock).await?;
+    let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;
+    let calls = schedule::run(&mut sim, calendar, options.calls, progress).await;
+    let support = sim.magic_link(fixtures::SUPPORT.1).await;
+    sim.service.stop().await;
+    let (admin, support) = (fixtures::ADMIN.1, (fixtures::SUPPORT.1, support?));
+    Ok(DemoData { calls: calls?, admin, support, customers: fixtures::customer_statuses() })
 }
 
-/// The settings of a service that nobody outside hears of: no mail leaves, nobody is charged, and nothing is asked of
-/// others. Companies call from networks that are no part of the internet.
-fn apart(settings: Settings) -> Result<Settings, StartError> {
+/// Settings without any contact to the outside: mail goes to files, payments to the sandbox, and no external service is
+/// called. Private networks are allowed, since demo companies call from documentation networks.
+fn isolated(settings: Settings) -> Result<Settings, StartError> {
     let mut settings = Settings {
         public_url: None,
         mail: "file".to_owned(),

@@ -1,4 +1,4 @@
-//! What is looked at when somebody asks for the metrics: in memory, and a few bounded reads.
+//! Gauges that are read when the metrics are scraped: from memory, and by a few bounded queries.
 
 use db::DbError;
 use db::metrics::Reading;
@@ -7,12 +7,12 @@ use platform::jobs;
 use platform::routing::cache::Versioned;
 use voice::calls;
 
-/// Without the database there are fewer, which is telling enough.
+/// Without the database, only those from memory.
 pub async fn readings(app: &App) -> Vec<Reading> {
     let mut readings = in_memory(app);
     match in_database(app).await {
         Ok(more) => readings.extend(more),
-        Err(error) => tracing::warn!(%error, "some metrics could not be looked up"),
+        Err(error) => tracing::warn!(%error, "metrics query failed"),
     }
     readings
 }
@@ -26,12 +26,12 @@ fn in_memory(app: &App) -> Vec<Reading> {
     let mut readings = vec![
         reading(
             "trunkline_db_connections_in_use",
-            "Connections of this node that somebody uses, the only writer apart.",
+            "Database connections of this node in use, without the SQLite writer.",
             load.connections_in_use as f64,
         ),
         reading(
             "trunkline_db_waiting",
-            "Transactions and reads that wait for a connection, or for the only writer.",
+            "Transactions and reads waiting for a database connection or the SQLite writer.",
             load.waiting as f64,
         ),
     ];
@@ -40,10 +40,10 @@ fn in_memory(app: &App) -> Vec<Reading> {
         let prefixes: usize = decks().map(|deck| deck.len()).sum();
         let bytes: usize = decks().map(|deck| deck.bytes()).sum();
         readings.extend([
-            reading("trunkline_decks", "Rate decks in force, in this node's memory.", decks().count() as f64),
-            reading("trunkline_deck_prefixes", "Prefixes in these decks.", prefixes as f64),
-            reading("trunkline_deck_bytes", "Memory that these decks take.", bytes as f64),
-            reading("trunkline_tariff_version", "Changes of the tariff that are in it.", tariff.version() as f64),
+            reading("trunkline_decks", "Rate decks in force in this node's cache.", decks().count() as f64),
+            reading("trunkline_deck_prefixes", "Prefixes in the cached rate decks.", prefixes as f64),
+            reading("trunkline_deck_bytes", "Memory used by the cached rate decks, in bytes.", bytes as f64),
+            reading("trunkline_tariff_version", "Version of the cached tariff.", tariff.version() as f64),
         ]);
     }
     readings
@@ -54,13 +54,13 @@ async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
     let queue = jobs::standing(&mut conn, app.clock.now()).await?;
     let calls = calls::in_progress(&mut conn).await?;
     Ok([
-        reading("trunkline_jobs_waiting", "Jobs that are due and that nobody runs.", queue.waiting as f64),
-        reading("trunkline_jobs_dead", "Jobs that were given up.", queue.dead as f64),
+        reading("trunkline_jobs_waiting", "Jobs that are due and not running.", queue.waiting as f64),
+        reading("trunkline_jobs_dead", "Dead jobs.", queue.dead as f64),
         reading(
             "trunkline_jobs_lag_seconds",
-            "How long one of the next jobs has been waiting for somebody to run it.",
+            "How long a due job has been waiting to run, in seconds.",
             queue.lag.as_secs_f64(),
         ),
-        reading("trunkline_calls_in_progress", "Calls that go on, on any switch.", calls as f64),
+        reading("trunkline_calls_in_progress", "Live calls on all switches.", calls as f64),
     ])
 }

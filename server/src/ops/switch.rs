@@ -1,66 +1,90 @@
-//! What switches ask and tell.
+//! The endpoints of switches: configuration, authorization of calls, events of calls, and CDRs.
 
-use hyper::{Request, StatusCode};
+use bytes::Bytes;
+use hyper::{Method, StatusCode};
 use serde::Serialize;
+use tokio::sync::Semaphore;
 
-use super::{read_body, read_json};
+use super::endpoint::{Access, OpsEndpoint};
 use api::answer::Rendered;
-use api::arriving::Arriving;
+use api::input::parse_json;
 use api::problem::Problem;
 use api::response::Response;
+use db::metrics::Requests;
 use platform::app::App;
 use platform::edge::{AddressOwner, Config, Gateway, Source};
 use platform::routing::cache::Versioned;
 use voice::calls;
 
-const AUTHORIZE_BYTES: usize = 16 * 1024;
-const EVENTS_BYTES: usize = 1024 * 1024;
-const CDRS_BYTES: usize = 16 * 1024 * 1024;
+const MAX_AUTHORIZE_BYTES: usize = 16 * 1024;
+const MAX_EVENTS_BYTES: usize = 1024 * 1024;
+const MAX_CDRS_BYTES: usize = 16 * 1024 * 1024;
+/// A file of CDRs is held in memory, so only a few are imported at the same time.
+const MAX_CONCURRENT_IMPORTS: usize = 2;
 
-/// `GET /switch/config`, with every change that is committed.
-pub async fn config(app: &App) -> Result<Response, Problem> {
+pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
+    let endpoint = |method: Method, path, max_body_bytes, handler| OpsEndpoint {
+        successes: Some(requests.successes(&method, path, StatusCode::OK)),
+        access: Access::SwitchSecret,
+        concurrency: None,
+        method,
+        path,
+        max_body_bytes,
+        handler,
+    };
+    let imports = Some(Semaphore::new(MAX_CONCURRENT_IMPORTS));
+    vec![
+        endpoint(Method::GET, "/switch/config", 0, |ops, _| Box::pin(config(&ops.app))),
+        endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, body| {
+            Box::pin(authorize(&ops.decisions, body))
+        }),
+        endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
+        OpsEndpoint {
+            concurrency: imports,
+            ..endpoint(Method::POST, "/switch/cdrs", MAX_CDRS_BYTES, |ops, body| Box::pin(cdrs(&ops.app, body)))
+        },
+    ]
+}
+
+/// The gateways of upstreams and the networks of trunks and upstreams, with every committed change.
+async fn config(app: &App) -> Result<Response, Problem> {
     let addresses = app.addresses.current(&app.db).await?;
     let gateways = app.gateways.current(&app.db).await?;
-    let dispatcher = gateways.active().flat_map(|carrier| {
-        let (group_id, upstream_id) = (carrier.dispatcher_group_id, carrier.id);
-        carrier.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
+    let dispatcher = gateways.active().flat_map(|upstream| {
+        let (group_id, upstream_id) = (upstream.dispatcher_group_id, upstream.id);
+        upstream.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
     });
     let trunks = addresses
         .networks()
         .iter()
         .map(|network| Source { cidr: network.cidr, owner: AddressOwner::TrunkId(network.trunk_id) });
-    let upstreams = gateways.active().flat_map(|carrier| {
-        carrier.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, owner: AddressOwner::UpstreamId(carrier.id) })
+    let upstreams = gateways.active().flat_map(|upstream| {
+        upstream.signaling_ips.0.iter().map(|cidr| Source { cidr: *cidr, owner: AddressOwner::UpstreamId(upstream.id) })
     });
     let config = Config {
         version: addresses.version() + gateways.version(),
         dispatcher: dispatcher.collect(),
         addresses: trunks.chain(upstreams).collect(),
     };
-    answer(&config)
+    json(&config)
 }
 
-/// `POST /switch/authorize`
-pub async fn authorize(decisions: &calls::Decisions, request: Request<Arriving>) -> Result<Response, Problem> {
-    let asked = read_json(request, AUTHORIZE_BYTES).await?;
-    answer(&decisions.authorize(asked).await?)
+async fn authorize(decisions: &calls::Decisions, body: Bytes) -> Result<Response, Problem> {
+    json(&decisions.authorize(parse_json(&body)?).await?)
 }
 
-/// `POST /switch/events`
-pub async fn events(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
-    let told = read_json(request, EVENTS_BYTES).await?;
-    answer(&calls::hear(app, told).await?)
+async fn events(app: &App, body: Bytes) -> Result<Response, Problem> {
+    json(&calls::hear(app, parse_json(&body)?).await?)
 }
 
-/// `POST /switch/cdrs`
-pub async fn cdrs(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
-    let lines = read_body(request, CDRS_BYTES).await?;
+/// Imports CDRs, one JSON object per line.
+async fn cdrs(app: &App, lines: Bytes) -> Result<Response, Problem> {
     if lines.iter().filter(|byte| **byte == b'\n').count() > calls::LINES_AT_ONCE {
-        return Err(Problem::too_large(CDRS_BYTES));
+        return Err(Problem::too_large(MAX_CDRS_BYTES));
     }
-    answer(&calls::import(app, &lines, 1).await?)
+    json(&calls::import(app, &lines, 1).await?)
 }
 
-fn answer(body: &impl Serialize) -> Result<Response, Problem> {
+fn json(body: &impl Serialize) -> Result<Response, Problem> {
     Ok(Rendered::json(StatusCode::OK, body)?.into_response())
 }

@@ -34,7 +34,7 @@ const ALTERATIONS: [&str; 14] = [
 both! {
     async fn an_untouched_audit_chain_verifies(db) {
         let folder = written(db, 6).await;
-        assert_eq!(verify(db, &folder), (true, "The audit chain holds: 6 rows.".into()));
+        assert_eq!(verify(db, &folder), (true, "The audit chain is valid: 6 rows.".into()));
     }
 
     async fn every_altered_column_is_found_and_its_row_named(db) {

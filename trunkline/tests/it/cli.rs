@@ -60,7 +60,7 @@ both! {
         let link = succeeded(&run(&["admin", "link", "--email", "ada@carrier.example"], ""));
         assert!(link.starts_with("http://127.0.0.1:8080/magic-link#token="), "{link}");
         assert!(refused(&run(&["admin", "link", "--email", "bob@carrier.example"], "")).contains("no user has this email"));
-        assert!(succeeded(&run(&["audit", "verify"], "")).contains("holds: 2 rows"));
+        assert!(succeeded(&run(&["audit", "verify"], "")).contains("is valid: 2 rows"));
     }
 
     async fn exchange_rates_are_imported_from_an_ecb_file_only(db) {
@@ -68,7 +68,7 @@ both! {
         let file = folder.path().join("eurofxref-daily.xml");
         let run = |file: &Path| trunkline(&db.url, folder.path(), &["fx", "import", file.to_str().unwrap()], "");
         std::fs::write(&file, "<Cube><Cube time='2026-11-13'><Cube currency='USD' rate='1.0832'/></Cube></Cube>").unwrap();
-        assert!(succeeded(&run(&file)).contains("of a day"));
+        assert!(succeeded(&run(&file)).contains("of 1 day"));
         let (date, rate): (String, i64) =
             db.read().await.unwrap().one("SELECT date, rate FROM fx_rates", params![]).await.unwrap();
         assert_eq!((date.as_str(), rate), ("2026-11-13", 1_083_200_000));
@@ -80,7 +80,7 @@ both! {
     async fn dead_jobs_are_listed_and_rerun(db) {
         let folder = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| trunkline(&db.url, folder.path(), arguments, "");
-        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No job is dead.\n");
+        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No dead jobs.\n");
 
         let ids = [uuid(), uuid(), uuid()];
         for (id, kind, dead_at) in [(ids[0], "letter.send", 1), (ids[1], "invoice.issue", 2), (ids[2], "letter.send", 3)] {
@@ -96,16 +96,16 @@ both! {
         let told = succeeded(&run(&["jobs", "dead"]));
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines[1], format!("{}  1970-01-01T00:00:00.002Z  invoice.issue, after 20 attempts: no answer", ids[1]));
-        assert_eq!(lines[3], "3 jobs are dead; trunkline jobs rerun gives them another chance.");
+        assert_eq!(lines[3], "3 dead jobs. Retry them with trunkline jobs rerun.");
         assert!(!told.contains("sealed"), "{told}");
 
         let unknown = uuid().to_string();
         let told = refused(&run(&["jobs", "rerun", &ids[1].to_string(), &unknown]));
-        assert!(told.contains(&format!("no dead job is {unknown}; nothing has changed")), "{told}");
-        assert_eq!(succeeded(&run(&["jobs", "rerun", "--kind", "letter.send"])), "2 jobs are tried again.\n");
-        assert!(refused(&run(&["jobs", "rerun", "--kind", "letter.send"])).contains("no dead job is of this kind"));
-        assert_eq!(succeeded(&run(&["jobs", "rerun", &ids[1].to_string()])), "1 job is tried again.\n");
-        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No job is dead.\n");
+        assert!(told.contains(&format!("there is no dead job {unknown}; nothing was changed")), "{told}");
+        assert_eq!(succeeded(&run(&["jobs", "rerun", "--kind", "letter.send"])), "2 jobs will be retried.\n");
+        assert!(refused(&run(&["jobs", "rerun", "--kind", "letter.send"])).contains("no dead job has this kind"));
+        assert_eq!(succeeded(&run(&["jobs", "rerun", &ids[1].to_string()])), "1 job will be retried.\n");
+        assert_eq!(succeeded(&run(&["jobs", "dead"])), "No dead jobs.\n");
         assert!(refused(&run(&["jobs", "rerun"])).contains("required"));
         let audited = "SELECT COUNT(*) FROM audit_log WHERE action = 'jobs.rerun'";
         assert_eq!(db.read().await.unwrap().one::<(i64,)>(audited, &[]).await.unwrap(), (2,));

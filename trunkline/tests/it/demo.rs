@@ -7,7 +7,7 @@ use std::path::Path;
 use platform::config::Settings;
 use reqwest::Method;
 use serde_json::{Value, json};
-use server::demo::{self, Live, Options, Turn};
+use server::demo::{self, LiveCalls, Options, TickSummary};
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
@@ -34,7 +34,7 @@ fn settings(db: &TestDb, folder: &Path) -> Settings {
 }
 
 fn options() -> Options {
-    Options { days: demo::FEWEST_DAYS, calls: 1500, seed: 7, password: demo::PASSWORD.to_owned() }
+    Options { days: demo::MIN_DAYS, calls: 1500, seed: 7, password: demo::PASSWORD.to_owned() }
 }
 
 /// What a list has on its first page.
@@ -51,16 +51,16 @@ async fn demand_rows(client: &Client, paths: &[&str]) {
 }
 
 /// Lets calls come and go for some minutes.
-async fn call_for_a_while(world: &World) -> Turn {
+async fn call_for_a_while(world: &World) -> TickSummary {
     let service = format!("http://{}", world.node.ops);
-    let mut live = Live::new(&service, SWITCH_SECRET.to_owned(), 60, 7).unwrap();
-    let mut sum = Turn::default();
+    let mut live = LiveCalls::new(&service, SWITCH_SECRET.to_owned(), 60, 7).unwrap();
+    let mut sum = TickSummary::default();
     for _ in 0..6 {
-        let turn = live.turn(world.node.app.clock.now()).await.unwrap();
-        sum.begun += turn.begun;
-        sum.refused += turn.refused;
+        let turn = live.tick(world.node.app.clock.now()).await.unwrap();
+        sum.started += turn.started;
+        sum.denied += turn.denied;
         sum.ended += turn.ended;
-        sum.going_on = turn.going_on;
+        sum.live = turn.live;
         world.advance(30).await;
     }
     sum
@@ -72,7 +72,7 @@ both! {
         let filled = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.unwrap();
         assert!((500..2000).contains(&filled.calls), "{}", filled.calls);
         let refused = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.err().unwrap();
-        assert!(refused.to_string().contains("an empty one"), "{refused}");
+        assert!(refused.to_string().contains("an empty database"), "{refused}");
 
         let world = World::with(db, &[
             ("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90"),
@@ -98,7 +98,7 @@ both! {
 
         // New calls continue after the generated history; those of the suspended account are refused.
         let sum = call_for_a_while(&world).await;
-        assert!(sum.begun > 60 && sum.ended > 20 && sum.refused > 0 && sum.going_on > 0, "{sum:?}");
+        assert!(sum.started > 60 && sum.ended > 20 && sum.denied > 0 && sum.live > 0, "{sum:?}");
 
         // The month ends, and everybody who called has an invoice.
         world.advance(32 * 86_400).await;
@@ -122,7 +122,7 @@ async fn demo_calls_come_only_from_demo_accounts() {
             let path = format!("/trunks/{}/ip-allow-list", made["id"].as_str().unwrap());
             let allow = cora.with_key(crate::world::payer::fresh_key());
             allow.call(Method::POST, &path, Some(json!({"cidr": "192.0.2.200"}))).await.expect(201);
-            assert_eq!(call_for_a_while(&world).await, Turn::default());
+            assert_eq!(call_for_a_while(&world).await, TickSummary::default());
             world.end().await;
         })
         .await;

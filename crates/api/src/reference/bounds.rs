@@ -1,4 +1,4 @@
-//! Constraints of a schema, in words.
+//! The constraints of a schema as text.
 
 use serde_json::Value;
 
@@ -25,31 +25,31 @@ pub fn bounds(node: &Value) -> Vec<Bound> {
         range(node, "minimum", "maximum", ""),
         node.get("exclusiveMinimum").map(|than| format!("more than {}", literal(than))),
         node.get("exclusiveMaximum").map(|than| format!("less than {}", literal(than))),
-        node.get("multipleOf").map(|step| format!("in steps of {}", literal(step))),
-        said(node, "uniqueItems", "no item twice"),
-        said(node, "readOnly", "read only"),
-        said(node, "writeOnly", "write only"),
-        said(node, "deprecated", "deprecated"),
+        node.get("multipleOf").map(|step| format!("multiple of {}", literal(step))),
+        flag(node, "uniqueItems", "unique items"),
+        flag(node, "readOnly", "read only"),
+        flag(node, "writeOnly", "write only"),
+        flag(node, "deprecated", "deprecated"),
     ];
     bounds.extend(words.into_iter().flatten().map(|words| Bound { words, values: vec![] }));
     bounds
 }
 
-fn range(node: &Value, least: &str, most: &str, unit: &str) -> Option<String> {
-    match (node.get(least).map(literal), node.get(most).map(literal)) {
-        (Some(least), Some(most)) if least == most => Some(format!("exactly {least}{unit}")),
-        (Some(least), Some(most)) => Some(format!("{least} to {most}{unit}")),
-        (Some(least), None) => Some(format!("at least {least}{unit}")),
-        (None, Some(most)) => Some(format!("at most {most}{unit}")),
+fn range(node: &Value, min: &str, max: &str, unit: &str) -> Option<String> {
+    match (node.get(min).map(literal), node.get(max).map(literal)) {
+        (Some(min), Some(max)) if min == max => Some(format!("exactly {min}{unit}")),
+        (Some(min), Some(max)) => Some(format!("{min} to {max}{unit}")),
+        (Some(min), None) => Some(format!("at least {min}{unit}")),
+        (None, Some(max)) => Some(format!("at most {max}{unit}")),
         (None, None) => None,
     }
 }
 
-fn said(node: &Value, key: &str, words: &str) -> Option<String> {
+fn flag(node: &Value, key: &str, words: &str) -> Option<String> {
     (node.get(key) == Some(&Value::Bool(true))).then(|| words.to_owned())
 }
 
-/// A string stands for itself, anything else for its JSON.
+/// A string without quotes; anything else as JSON.
 fn literal(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_read_as_words() {
+    fn constraints_are_written_as_text() {
         assert_eq!(words(json!({"minLength": 1, "maxLength": 200})), ["1 to 200 characters"]);
         assert_eq!(
             words(json!({"minLength": 3, "maxLength": 3, "pattern": "^[A-Z]+$"})),

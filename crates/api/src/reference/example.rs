@@ -1,40 +1,40 @@
-//! Examples made from schemas: a value, and the call that sends it.
+//! Examples generated from schemas: a value, and the curl command that sends it.
 
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
 use super::schema::{Document, forms, list, text, types};
 
-const DEEPEST: usize = 6;
-/// Stands before a server address that is only a path.
+const MAX_DEPTH: usize = 6;
+/// The host of examples if the server address is only a path.
 const HOST: &str = "https://trunkline.example";
 
 impl<'a> Document<'a> {
-    /// A value of this schema; its own example where it has one.
+    /// A value of this schema: its own example, or a generated one.
     pub fn example(self, schema: &'a Value) -> Value {
         self.example_within(schema, &mut Vec::new()).unwrap_or(Value::Null)
     }
 
-    /// `None` where a schema comes back to itself: such a field is left out.
+    /// `None` where a schema refers to itself; such a field is left out.
     fn example_within(self, schema: &'a Value, open: &mut Vec<&'a str>) -> Option<Value> {
         let plain = self.plain(schema);
         if let Some(given) = given_example(schema).or_else(|| given_example(plain.node)) {
             return Some(given.clone());
         }
-        if open.len() > DEEPEST || plain.references.iter().any(|reference| open.contains(reference)) {
+        if open.len() > MAX_DEPTH || plain.references.iter().any(|reference| open.contains(reference)) {
             return None;
         }
         let opened = open.len();
         open.extend(&plain.references);
-        let value = self.made_example(plain.node, open);
+        let value = self.generated_example(plain.node, open);
         open.truncate(opened);
         Some(value)
     }
 
-    fn made_example(self, node: &'a Value, open: &mut Vec<&'a str>) -> Value {
+    fn generated_example(self, node: &'a Value, open: &mut Vec<&'a str>) -> Value {
         if let Some(form) = forms(node).first() {
             let form = self.example_within(form, open).unwrap_or(Value::Null);
-            return merged(form, self.made_object(node, open));
+            return merged(form, self.generated_object(node, open));
         }
         match types(node).find(|kind| *kind != "null") {
             Some("string") => json!(string_example(node)),
@@ -45,11 +45,11 @@ impl<'a> Document<'a> {
                 Value::Array(item.into_iter().collect())
             }
             Some("null") | None if node.get("properties").is_none() && node.get("allOf").is_none() => Value::Null,
-            _ => Value::Object(self.made_object(node, open)),
+            _ => Value::Object(self.generated_object(node, open)),
         }
     }
 
-    fn made_object(self, node: &'a Value, open: &mut Vec<&'a str>) -> Map<String, Value> {
+    fn generated_object(self, node: &'a Value, open: &mut Vec<&'a str>) -> Map<String, Value> {
         let mut object = Map::new();
         for part in list(node, "allOf") {
             if let Some(Value::Object(fields)) = self.example_within(part, open) {
@@ -64,7 +64,7 @@ impl<'a> Document<'a> {
         object
     }
 
-    /// The call as one types it into a shell.
+    /// The curl command of an operation.
     pub fn curl(self, operation: &Operation<'a>) -> String {
         let mut url = self.address();
         url.push_str(operation.path);
@@ -113,7 +113,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Where the service is, without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub fn address(self) -> String {
         let url = list(self.0, "servers").first().and_then(|server| text(server, "url")).unwrap_or_default();
         let host = if url.contains("://") { "" } else { HOST };
@@ -159,7 +159,7 @@ fn form_part(name: &str, value: &Value) -> String {
     format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// In single quotes a shell takes everything as it stands, save the quote itself.
+/// In single quotes, only the single quote itself needs escaping in a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

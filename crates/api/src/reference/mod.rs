@@ -1,11 +1,11 @@
-//! The API reference: the OpenAPI document as one page to read.
+//! The API reference: the OpenAPI document as one HTML page.
 //!
-//! The page needs no script and nothing from elsewhere, so it works offline and under the strictest policy. On the
-//! left are the chapters, one per tag; each operation tells who may call it, what it takes and what it answers, and
-//! beside that shows a call to copy.
+//! The page has no scripts and no external resources, so it works offline and with a strict Content-Security-Policy.
+//! The contents are on the left, one chapter per tag. Each operation shows who may call it, its parameters, body and
+//! responses, and a curl command to copy.
 //!
-//! `operation` reads operations and `schema` (with `bounds`) what is in their bodies; `example` makes up values and
-//! calls; `section` lays an operation out.
+//! `operation` reads operations, `schema` and `bounds` their schemas; `example` generates values and curl commands;
+//! `section` renders an operation.
 
 mod bounds;
 mod example;
@@ -29,7 +29,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 });
 
-/// The policy to send with the page: our style and nothing else.
+/// The Content-Security-Policy of the page: its inline style and nothing else.
 pub fn content_security_policy() -> &'static str {
     &POLICY
 }
@@ -47,10 +47,8 @@ pub fn render(openapi: &Value) -> String {
     html.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\"><title>").text(title).raw(" reference</title><style>");
-    html.raw(STYLE).raw("</style></head><body><a class=\"skip\" href=\"#top\">Skip to the reference</a>");
-    html.raw(
-        "<input type=\"checkbox\" id=\"menu\" aria-label=\"Show the contents\"><label for=\"menu\">Contents</label>",
-    );
+    html.raw(STYLE).raw("</style></head><body><a class=\"skip\" href=\"#top\">Skip to content</a>");
+    html.raw("<input type=\"checkbox\" id=\"menu\" aria-label=\"Show contents\"><label for=\"menu\">Contents</label>");
     navigation(&mut html, title, &operations, &chapters, !problems.is_empty());
     html.raw("<main id=\"top\">");
     introduction(&mut html, document, title, info);
@@ -108,7 +106,7 @@ fn introduction(html: &mut Html, document: Document, title: &str, info: &Value) 
 
 fn problem_chapter<'a>(html: &mut Html, document: Document<'a>, problems: &[(&'a str, &'a Value)]) {
     html.raw("<section class=\"chapter\"><h2 id=\"problems\">Problems</h2>");
-    html.raw("<p>What every response that reports a failure has in common.</p>");
+    html.raw("<p>The schema of error responses (problem details, RFC 7807).</p>");
     for (name, schema) in problems {
         html.raw("<h3 id=\"schema-").text(&anchor(name)).raw("\">").text(name).raw("</h3>");
         html.prose(document.plain(schema).description.unwrap_or_default());

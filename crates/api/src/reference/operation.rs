@@ -1,4 +1,4 @@
-//! One operation of the document, read.
+//! The operations of the document.
 
 use serde_json::Value;
 
@@ -12,12 +12,12 @@ pub struct Operation<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub node: &'a Value,
-    /// What the operations of this path have in common.
+    /// The path item: what the operations of this path share.
     shared: &'a Value,
     pub anchor: String,
 }
 
-/// A request or response body: its media type and schema, if it says.
+/// A request or response body with its media type and schema, if it has one.
 pub struct Body<'a> {
     pub node: &'a Value,
     pub content: Option<(&'a str, &'a Value)>,
@@ -29,7 +29,7 @@ impl<'a> Document<'a> {
         for (path, shared) in self.0.get("paths").and_then(Value::as_object).into_iter().flatten() {
             for (method, node) in shared.as_object().into_iter().flatten() {
                 if METHODS.contains(&method.as_str()) {
-                    // `/a/{b}` and `/a/b` come to the same, so the second is numbered.
+                    // `/a/{b}` and `/a/b` have the same anchor, so the second gets a number.
                     let plain = anchor(&format!("{method} {path}"));
                     let numbered = (2..).map(|number| format!("{plain}-{number}"));
                     let anchor = std::iter::once(plain.clone())
@@ -83,7 +83,7 @@ impl<'a> Operation<'a> {
         list(self.node, "tags").first().and_then(Value::as_str).unwrap_or(UNTAGGED)
     }
 
-    /// Those of the operation, then those of its path.
+    /// The parameters of the operation, then those of its path.
     pub fn parameters(&self, document: Document<'a>) -> Vec<&'a Value> {
         let own = list(self.node, "parameters").iter().chain(list(self.shared, "parameters"));
         own.map(|parameter| document.resolve(parameter)).collect()
@@ -108,12 +108,12 @@ impl<'a> Operation<'a> {
         !ways.is_empty() && ways.iter().all(|way| way.as_object().is_some_and(|schemes| !schemes.is_empty()))
     }
 
-    /// The roles that may call, as the extension `x-roles` names them.
+    /// The roles that may call it (`x-roles`).
     pub fn roles(&self) -> Vec<&'a str> {
         list(self.node, "x-roles").iter().filter_map(Value::as_str).collect()
     }
 
-    /// The names of the ways to sign in.
+    /// The names of its security schemes.
     pub fn sign_in(&self, document: Document<'a>) -> Vec<&'a str> {
         let ways = self.security(document).iter().filter_map(Value::as_object).flatten();
         ways.map(|(scheme, _)| scheme.as_str()).collect()

@@ -1,11 +1,11 @@
-//! Reading schemas: what a value is called, what bounds it, and the fields inside it.
+//! Schemas: the type of a value, its constraints, and its fields.
 
 use serde_json::Value;
 
-/// Fields deeper than this are left to the reader's imagination.
-const DEEPEST: usize = 8;
-/// References, wrappers and unions of one that may stand around a schema.
-const MOST_WRAPPERS: usize = 16;
+/// Deeper fields are not shown.
+const MAX_DEPTH: usize = 8;
+/// Limit of nested references and wrappers around a schema.
+const MAX_WRAPPERS: usize = 16;
 
 /// The OpenAPI document, in which references are looked up.
 #[derive(Clone, Copy)]
@@ -19,11 +19,11 @@ pub struct Plain<'a> {
     pub name: Option<&'a str>,
     pub references: Vec<&'a str>,
     pub nullable: bool,
-    /// The outermost: what is said where a schema is used goes before what it says of itself.
+    /// The outermost: a description where the schema is used comes before its own.
     pub description: Option<&'a str>,
 }
 
-/// One line of a table of fields.
+/// One row of a table of fields.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Field {
     pub depth: usize,
@@ -39,14 +39,14 @@ pub enum FieldName {
     Named(String),
     /// Any key of a map.
     AnyKey,
-    /// One of several forms the value above may take.
+    /// One of the alternatives (`oneOf`, `anyOf`) of the value above.
     Form {
         name: String,
         first: bool,
     },
 }
 
-/// A constraint in words, and the literal values it names.
+/// A constraint as text, and the literal values in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Bound {
     pub words: String,
@@ -57,7 +57,7 @@ impl<'a> Document<'a> {
     /// Follows a reference (of anything, not only of a schema) to what it names.
     pub fn resolve(self, node: &'a Value) -> &'a Value {
         let mut node = node;
-        for _ in 0..MOST_WRAPPERS {
+        for _ in 0..MAX_WRAPPERS {
             match self.referred(node) {
                 Some((_, target)) => node = target,
                 None => break,
@@ -73,7 +73,7 @@ impl<'a> Document<'a> {
 
     pub fn plain(self, schema: &'a Value) -> Plain<'a> {
         let mut plain = Plain { node: schema, name: None, references: vec![], nullable: false, description: None };
-        for _ in 0..MOST_WRAPPERS {
+        for _ in 0..MAX_WRAPPERS {
             plain.description = plain.description.or_else(|| text(plain.node, "description"));
             if let Some((reference, target)) = self.referred(plain.node) {
                 plain.references.push(reference);
@@ -92,9 +92,9 @@ impl<'a> Document<'a> {
         plain
     }
 
-    /// What a value of this schema is called, such as `array of Trunk or null`.
+    /// The type of a value, such as `array of Trunk or null`.
     pub fn kind(self, schema: &'a Value) -> String {
-        self.kind_within(schema, DEEPEST)
+        self.kind_within(schema, MAX_DEPTH)
     }
 
     fn kind_within(self, schema: &'a Value, levels: usize) -> String {
@@ -110,17 +110,17 @@ impl<'a> Document<'a> {
         if plain.nullable { format!("{kind} or null") } else { kind }
     }
 
-    /// Every field inside a schema, the inner ones below the one that holds them.
+    /// All fields of a schema; nested fields follow their parent.
     pub fn fields(self, schema: &'a Value) -> Vec<Field> {
         let mut fields = Vec::new();
         self.collect(schema, 0, &mut Vec::new(), &mut fields);
         fields
     }
 
-    /// `open` holds the references being expanded: one that returns to itself is named but not entered again.
+    /// `open` holds the references being expanded; a recursive schema is named but not expanded again.
     fn collect(self, schema: &'a Value, depth: usize, open: &mut Vec<&'a str>, fields: &mut Vec<Field>) {
         let plain = self.plain(schema);
-        if depth > DEEPEST || plain.references.iter().any(|reference| open.contains(reference)) {
+        if depth > MAX_DEPTH || plain.references.iter().any(|reference| open.contains(reference)) {
             return;
         }
         let opened = open.len();
@@ -173,7 +173,7 @@ pub fn list<'a>(node: &'a Value, key: &str) -> &'a [Value] {
     node.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// `type`, which may be one name or several.
+/// `type`, which may be one name or a list.
 pub fn types(node: &Value) -> impl Iterator<Item = &str> {
     let kind = node.get("type");
     kind.and_then(Value::as_str)
@@ -181,7 +181,7 @@ pub fn types(node: &Value) -> impl Iterator<Item = &str> {
         .chain(kind.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str))
 }
 
-/// The forms a value may take, of which one or any applies.
+/// The alternatives of a value (`oneOf` or `anyOf`).
 pub fn forms(node: &Value) -> &[Value] {
     match list(node, "oneOf") {
         [] => list(node, "anyOf"),
@@ -189,7 +189,7 @@ pub fn forms(node: &Value) -> &[Value] {
     }
 }
 
-/// The one form beside `null`.
+/// The only alternative besides `null`.
 fn or_null(node: &Value) -> Option<&Value> {
     let is_null = |form: &Value| text(form, "type") == Some("null");
     match forms(node) {
@@ -203,8 +203,8 @@ fn untyped(node: &Value) -> &'static str {
         Some(Value::String(_)) => "string",
         Some(Value::Number(_)) => "number",
         Some(Value::Bool(_)) => "boolean",
-        _ if !forms(node).is_empty() => "one of several",
+        _ if !forms(node).is_empty() => "one of several types",
         _ if node.get("properties").is_some() || node.get("allOf").is_some() => "object",
-        _ => "anything",
+        _ => "any type",
     }
 }

@@ -1,4 +1,4 @@
-//! One operation on the page: what it does on the left, how to call it on the right.
+//! One operation of the page: documentation on the left, examples on the right.
 
 use serde_json::Value;
 
@@ -42,12 +42,12 @@ fn who<'a>(html: &mut Html, document: Document<'a>, operation: &Operation<'a>) {
         html.raw("<span class=\"chip\">").text(role).raw("</span> ");
     }
     match (operation.needs_sign_in(document), roles.is_empty()) {
-        (false, true) => html.text("anyone, without signing in"),
-        (true, true) => html.text("anyone signed in"),
+        (false, true) => html.text("anyone, no token required"),
+        (true, true) => html.text("any signed-in user"),
         _ => html,
     };
     if operation.needs_sign_in(document) {
-        html.raw(" <span class=\"quiet\">by ").text(&operation.sign_in(document).join(" or ")).raw("</span>");
+        html.raw(" <span class=\"quiet\">with ").text(&operation.sign_in(document).join(" or ")).raw("</span>");
     }
     html.raw("</p>");
 }
@@ -128,14 +128,14 @@ fn described_body<'a>(html: &mut Html, document: Document<'a>, body: &Body<'a>) 
     }
 }
 
-/// Problems look alike everywhere, so one that has a name is told once and linked to.
+/// The schema of problems is shown once; responses link to it.
 fn named_problem<'a>(document: Document<'a>, body: &Body<'a>) -> Option<(&'a str, &'a Value)> {
     let (media_type, schema) = body.content?;
     let name = document.plain(schema).name?;
     (media_type == PROBLEM).then_some((name, schema))
 }
 
-/// The schemas that responses link to rather than show.
+/// The problem schemas that responses link to.
 pub fn problem_schemas<'a>(document: Document<'a>, operations: &[Operation<'a>]) -> Vec<(&'a str, &'a Value)> {
     let mut schemas: Vec<(&str, &Value)> = Vec::new();
     for (_, body) in operations.iter().flat_map(|operation| operation.responses(document)) {
@@ -203,10 +203,10 @@ fn samples<'a>(html: &mut Html, document: Document<'a>, operation: &Operation<'a
             html.raw("<pre><code>").text(&sample).raw("</code></pre>");
         }
         Some((media_type, _)) => {
-            html.raw("<p class=\"nobody\">").text(media_type).raw("</p>");
+            html.raw("<p class=\"empty\">").text(media_type).raw("</p>");
         }
         None => {
-            html.raw("<p class=\"nobody\">no body</p>");
+            html.raw("<p class=\"empty\">no body</p>");
         }
     }
     html.raw("</figure>");

@@ -7,13 +7,13 @@ use serde_json::json;
 use super::schema::FieldName;
 use super::*;
 
-/// A document with a bit of everything.
+/// A document with every kind of operation and schema.
 fn sample() -> Value {
     serde_json::from_str(include_str!("sample.json")).unwrap()
 }
 
 #[test]
-fn every_operation_has_a_section_and_a_place_in_the_contents() {
+fn every_operation_has_a_section_and_an_entry_in_the_contents() {
     let sample = sample();
     let page = render(&sample);
     let operations = Document(&sample).operations();
@@ -26,7 +26,7 @@ fn every_operation_has_a_section_and_a_place_in_the_contents() {
 }
 
 #[test]
-fn operations_whose_paths_look_alike_have_anchors_of_their_own() {
+fn operations_with_similar_paths_have_different_anchors() {
     let document =
         json!({"paths": {"/a/{b}": {"get": {}}, "/a/b": {"get": {}}, "/a": {"get": {}}, "/a/b/2": {"get": {}}}});
     let anchors: Vec<_> = Document(&document).operations().into_iter().map(|operation| operation.anchor).collect();
@@ -46,11 +46,11 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
-fn an_operation_tells_who_may_call_what_it_takes_and_what_may_go_wrong() {
+fn an_operation_shows_callers_parameters_and_problems() {
     let page = render(&sample());
-    for told in [
+    for text in [
         "<span class=\"chip\">customer</span>",
-        "anyone, without signing in",
+        "anyone, no token required",
         "Idempotency-Key",
         "<code>insufficient_funds</code>",
         "at least 100",
@@ -59,7 +59,7 @@ fn an_operation_tells_who_may_call_what_it_takes_and_what_may_go_wrong() {
         "array of Trunk",
         "string or null",
     ] {
-        assert!(page.contains(told), "{told}");
+        assert!(page.contains(text), "{text}");
     }
 }
 
@@ -97,7 +97,7 @@ fn nothing_of_the_document_becomes_markup() {
 }
 
 #[test]
-fn a_schema_that_holds_itself_is_named_and_not_entered_again() {
+fn a_recursive_schema_is_named_but_not_expanded_again() {
     let holder = json!({
         "zone": {"$ref": "#/components/schemas/Zone"},
         "components": {"schemas": {
@@ -110,10 +110,10 @@ fn a_schema_that_holds_itself_is_named_and_not_entered_again() {
     });
     let document = Document(&holder);
     let fields = document.fields(&holder["zone"]);
-    let told: Vec<_> = fields.iter().map(|field| (&field.name, field.kind.as_str(), field.depth)).collect();
+    let rows: Vec<_> = fields.iter().map(|field| (&field.name, field.kind.as_str(), field.depth)).collect();
     let named = |name: &str| FieldName::Named(name.to_owned());
     assert_eq!(
-        told,
+        rows,
         [
             (&named("name"), "string", 0),
             (&named("parent"), "Zone or null", 0),
@@ -127,17 +127,17 @@ fn a_schema_that_holds_itself_is_named_and_not_entered_again() {
 }
 
 #[test]
-fn inner_fields_stand_below_the_field_that_holds_them() {
+fn nested_fields_follow_their_parent() {
     let sample = sample();
     let document = Document(&sample);
     let fields = document.fields(sample.pointer("/components/schemas/Topup").unwrap());
-    let told: Vec<_> = fields.iter().map(|field| (&field.name, field.depth, field.required)).collect();
-    let amount = told.iter().position(|field| *field.0 == FieldName::Named("amount".to_owned())).unwrap();
-    assert_eq!(told[amount + 1], (&FieldName::Named("amount_minor".to_owned()), 1, true));
+    let rows: Vec<_> = fields.iter().map(|field| (&field.name, field.depth, field.required)).collect();
+    let amount = rows.iter().position(|field| *field.0 == FieldName::Named("amount".to_owned())).unwrap();
+    assert_eq!(rows[amount + 1], (&FieldName::Named("amount_minor".to_owned()), 1, true));
 }
 
 #[test]
-fn a_call_can_be_pasted_into_a_shell() {
+fn curl_commands_can_be_pasted_into_a_shell() {
     let sample = sample();
     let document = Document(&sample);
     let operations = document.operations();
@@ -167,7 +167,7 @@ fn the_policy_admits_exactly_the_style_of_the_page() {
 }
 
 #[test]
-fn a_document_with_nothing_in_it_is_still_a_page() {
+fn an_empty_document_renders_a_page() {
     for empty in [json!({}), json!(null), json!({"paths": {"/a": {"get": {}}, "/b": null}})] {
         assert!(render(&empty).ends_with("</html>"));
     }

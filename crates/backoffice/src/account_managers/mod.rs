@@ -80,7 +80,7 @@ pub async fn create(
 ) -> Result<Committed<Created<AccountManager>>, Problem> {
     let AccountManagerCreate { name, email } = request;
     let id = AccountManagerId::new(ctx.app.entropy.uuid(ctx.now));
-    ctx.note("account_manager_id", id.to_string());
+    ctx.audit_note("account_manager_id", id.to_string());
     let new = ManagerRow { id, name, email, is_active: true, created_at: ctx.now };
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
@@ -98,7 +98,7 @@ pub async fn update(
     Path(id): Path<AccountManagerId>,
     Body(request): Body<AccountManagerUpdate>,
 ) -> Result<Committed<Json<AccountManager>>, Problem> {
-    ctx.note("account_manager_id", id.to_string());
+    ctx.audit_note("account_manager_id", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let mut manager = store::find_for_update(tx, *id).await?.ok_or_else(Problem::not_found)?;

@@ -104,7 +104,7 @@ pub async fn approve(
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Committed<Json<AdminBetaDetail>>, Problem> {
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let account = decide(tx, *id, Event::Approved, request).await?;
@@ -127,7 +127,7 @@ pub async fn decline(
     Path(id): Path<AccountId>,
     OptionalBody(request): OptionalBody<AdminBetaActionRequest>,
 ) -> Result<Committed<Json<AdminBetaDetail>>, Problem> {
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let account = decide(tx, *id, Event::Declined, request).await?;

@@ -108,7 +108,7 @@ pub async fn update(
     if request.reason.is_some() && request.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
         return Err(Problem::invalid("reason", "is only allowed together with the onboarding_status suspended"));
     }
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
 
@@ -127,7 +127,7 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) ->
         set_status(tx, &before, status, request.reason.as_deref()).await?;
     }
     let after = find(tx, id).await?;
-    ctx.note_changes(audited_fields(&before), audited_fields(&after));
+    ctx.audit_changes(audited_fields(&before), audited_fields(&after));
     Ok(Json(with_spend(tx, after, now).await?))
 }
 

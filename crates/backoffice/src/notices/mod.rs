@@ -114,7 +114,7 @@ pub async fn create(
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
     check_period(&new)?;
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
             let now = tx.ctx.now;
@@ -130,7 +130,7 @@ pub async fn update(
     Path(id): Path<NoticeId>,
     Body(request): Body<AdminNoticeUpdate>,
 ) -> Result<Committed<Json<Notice>>, Problem> {
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let now = tx.ctx.now;
@@ -155,7 +155,7 @@ pub async fn update(
 }
 
 pub async fn delete(ctx: RequestCtx, Path(id): Path<NoticeId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("notice", id.to_string());
+    ctx.audit_note("notice", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             match store::delete(tx, *id).await? {

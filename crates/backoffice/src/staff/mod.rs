@@ -121,8 +121,8 @@ async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<Ad
     if !users::insert_if_new(tx, &user, now).await? {
         return Err(Problem::resource_in_use("A user with this email address exists already."));
     }
-    ctx.note("user", user.id.to_string());
-    ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    ctx.audit_note("user", user.id.to_string());
+    ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     let link = sessions::issue_magic_link(tx, &ctx.app, user.id, now).await?;
     let mail = StaffInvited { link: link.url, expires_at: ReadableTime(link.expires_at) };
     mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
@@ -142,7 +142,7 @@ pub async fn update(
     Path(id): Path<UserId>,
     Body(request): Body<AdminUserUpdate>,
 ) -> Result<Committed<Json<AdminUser>>, Problem> {
-    ctx.note("user", id.to_string());
+    ctx.audit_note("user", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
 
@@ -169,8 +169,8 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
         sessions::void_links(tx, id, now).await?;
     }
     sessions::end_all_sessions(tx, id, now).await?;
-    tx.ctx.note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    tx.ctx.note("is_active", is_active);
+    tx.ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
+    tx.ctx.audit_note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
 }
 
@@ -184,12 +184,12 @@ pub async fn reset_second_factor(
             "You cannot reset your own second factor. Ask another admin, or disable it with a code.",
         ));
     }
-    ctx.note("user", id.to_string());
+    ctx.audit_note("user", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let before = find_user(tx, *id).await?;
-            tx.ctx.about(before.account_id);
+            tx.ctx.audit_account(before.account_id);
             two_factor::void_challenges(tx, *id, now).await?;
             two_factor::delete(tx, *id).await?;
             sessions::end_all_sessions(tx, *id, now).await?;

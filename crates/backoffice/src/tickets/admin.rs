@@ -54,7 +54,7 @@ async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<AdminTicket, Problem
 
 async fn find_for_update(tx: &mut Tx<'_>, id: TicketId) -> Result<TicketRow, Problem> {
     let ticket = store::find_for_update(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.ctx.about(ticket.account_id);
+    tx.ctx.audit_account(ticket.account_id);
     Ok(ticket)
 }
 
@@ -63,7 +63,7 @@ pub async fn update(
     Path(id): Path<TicketId>,
     Body(request): Body<AdminTicketUpdate>,
 ) -> Result<Committed<Json<AdminTicket>>, Problem> {
-    ctx.note("ticket", id.to_string());
+    ctx.audit_note("ticket", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, *request))).await
 }
 
@@ -89,8 +89,8 @@ async fn apply(tx: &mut Tx<'_>, id: TicketId, request: AdminTicketUpdate) -> Res
     if before.0 == TicketStatus::Closed && before.1 != ticket.priority {
         return Err(messages::closed());
     }
-    tx.ctx.note_change("status", before.0.as_str(), ticket.status.as_str());
-    tx.ctx.note_change("priority", before.1.as_str(), ticket.priority.as_str());
+    tx.ctx.audit_change("status", before.0.as_str(), ticket.status.as_str());
+    tx.ctx.audit_change("priority", before.1.as_str(), ticket.priority.as_str());
     // Without a change, `updated_at` stays.
     if before != (ticket.status, ticket.priority) {
         messages::save(tx, &mut ticket).await?;
@@ -104,7 +104,7 @@ pub async fn admin_reply(
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
 ) -> Result<Committed<Created<AdminTicket>>, Problem> {
-    ctx.note("ticket", id.to_string());
+    ctx.audit_note("ticket", id.to_string());
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);

@@ -82,7 +82,7 @@ async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>
         created_at: now,
         updated_at: now,
     };
-    ctx.note("ticket", ticket.id.to_string());
+    ctx.audit_note("ticket", ticket.id.to_string());
     store::insert(tx, &ticket).await?;
     messages::append(tx, &mut ticket, AuthorKind::Customer, &body).await?;
     Ok(Created(view(tx, ticket).await?))
@@ -105,7 +105,7 @@ pub async fn reply(
     Path(id): Path<TicketId>,
     Body(message): Body<TicketMessageCreate>,
 ) -> Result<Committed<Created<Ticket>>, Problem> {
-    ctx.note("ticket", id.to_string());
+    ctx.audit_note("ticket", id.to_string());
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
             let mut ticket = own_ticket_for_update(tx, *id).await?;
@@ -118,7 +118,7 @@ pub async fn reply(
 }
 
 pub async fn close(ctx: RequestCtx, Path(id): Path<TicketId>) -> Result<Committed<Json<Ticket>>, Problem> {
-    ctx.note("ticket", id.to_string());
+    ctx.audit_note("ticket", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let mut ticket = own_ticket_for_update(tx, *id).await?;

@@ -134,7 +134,7 @@ pub async fn update(
         return Err(Problem::validation(invalid_params));
     }
     let account = ctx.principal()?.account_id;
-    ctx.note("enabled", request.enabled);
+    ctx.audit_note("enabled", request.enabled);
     ctx.commit((account, request), |tx, (account, request)| Box::pin(save(tx, *account, request))).await
 }
 

@@ -33,7 +33,7 @@ pub async fn start(
         now,
     };
     let (id, payer) = app.db.tx(new, |conn, new| Box::pin(insert_verification(conn, new))).await?;
-    ctx.note("payment_method_id", id.to_string());
+    ctx.audit_note("payment_method_id", id.to_string());
 
     let order = OrderRequest {
         reference: id.to_string(),

@@ -55,7 +55,7 @@ async fn load_response(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> 
 
 async fn lock_invoice(tx: &mut Tx<'_>, id: InvoiceId) -> Result<InvoiceRow, Problem> {
     let invoice = store::lock(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.ctx.about(invoice.account_id);
+    tx.ctx.audit_account(invoice.account_id);
     Ok(invoice)
 }
 
@@ -65,7 +65,7 @@ pub async fn void(
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
 ) -> Result<Committed<Json<AdminInvoice>>, Problem> {
-    ctx.note("invoice", id.to_string());
+    ctx.audit_note("invoice", id.to_string());
     ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
@@ -93,7 +93,7 @@ pub async fn credit(
     Path(id): Path<InvoiceId>,
     Body(action): Body<InvoiceAction>,
 ) -> Result<Committed<Json<AdminInvoice>>, Problem> {
-    ctx.note("invoice", id.to_string());
+    ctx.audit_note("invoice", id.to_string());
     ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);

@@ -19,7 +19,7 @@ use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
 use super::topups::payer;
-use api::idempotency::Mark;
+use api::idempotency::RequestFingerprint;
 use api::input::sha256;
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -83,7 +83,7 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
         )));
     }
     let (method, amount) = (card.id, charge.amount);
-    let mark = Mark { key: charge.key, body_digest: sha256(format!("{method} {amount}").as_bytes()) };
+    let mark = RequestFingerprint { key: charge.key, body_digest: sha256(format!("{method} {amount}").as_bytes()) };
     let new = NewPayment {
         id: PaymentId::new(app.entropy.uuid(now)),
         account_id: charge.account,
@@ -96,7 +96,7 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
         now,
     };
     let payment = store::insert_or_find(conn, &new).await?;
-    new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
+    new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok(payment.id)
 }
 

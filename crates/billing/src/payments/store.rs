@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::rules::{CHECKOUT_TTL, PaymentStatus, Purpose};
-use api::idempotency::Mark;
+use api::idempotency::RequestFingerprint;
 use db::{Conn, DbError, params, row, sql};
 use platform::outside::payments::Provider;
 use values::{AccountId, Currency, Money, PaymentId, PaymentMethodId, Time};
@@ -43,7 +43,7 @@ pub struct NewPayment {
     pub provider: Provider,
     pub method_id: Option<PaymentMethodId>,
     pub amount: Option<Money>,
-    pub mark: Mark,
+    pub mark: RequestFingerprint,
     pub poll_at: Time,
     pub now: Time,
 }

@@ -74,7 +74,7 @@ pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) ->
         provider: ctx.app.payments.provider(),
         method_id: None,
         amount,
-        mark: ctx.mark()?,
+        mark: ctx.fingerprint()?,
         poll_at: next_poll(now, now),
         now,
     })
@@ -92,7 +92,7 @@ pub async fn open_checkout(
     let inserted =
         app.db.tx((new, precondition), |conn, (new, precondition)| Box::pin(insert_payment(conn, new, *precondition)));
     let (id, payer) = inserted.await?;
-    ctx.note("payment_id", id.to_string());
+    ctx.audit_note("payment_id", id.to_string());
     let order = OrderRequest { reference: id.to_string(), amount, payer, save_card, return_url };
     let checkout = app.payments.open(order).await.map_err(|error| {
         tracing::warn!(%error, request_id = ctx.request_id, "payment provider did not open an order");
@@ -116,7 +116,7 @@ async fn insert_payment(
             "{MAX_OPEN_CHECKOUTS} checkouts are open already. Complete one of them, or wait until they expire."
         )));
     }
-    new.mark.expect_same(payment.request_digest.as_deref().unwrap_or_default())?;
+    new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok((payment.id, payer))
 }
 

@@ -21,7 +21,7 @@ pub async fn list_evidence(
     Path(account): Path<AccountId>,
 ) -> Result<Json<VatProofDocuments>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    ctx.request.about(account);
+    ctx.request.audit_account(account);
     let customer = onboarding::find_account(&mut ctx, account).await?.filter(|customer| !customer.is_carrier);
     customer.ok_or_else(Problem::not_found)?;
     let evidence = store::list_evidence(&mut ctx, account).await?.into_iter();

@@ -66,7 +66,7 @@ pub async fn upload_evidence(
     // Checked before the file is stored, so that a refused upload leaves no file; checked again in the transaction.
     check_evidence_limit(&mut *ctx.app.db.read().await?, document.account_id).await?;
     upload.file.store().await?;
-    ctx.note("document", document.id.to_string());
+    ctx.audit_note("document", document.id.to_string());
     ctx.commit(document, |tx, document| {
         Box::pin(async move {
             let now = tx.ctx.now;

@@ -48,7 +48,7 @@ pub async fn update(ctx: RequestCtx, Body(changes): Body<AccountUpdate>) -> Resu
             tx.expect_version(&Account::from(account.clone()))?;
             let before = account.clone();
             changes.apply(&mut account);
-            tx.ctx.note_changes(audited_fields(&before), audited_fields(&account));
+            tx.ctx.audit_changes(audited_fields(&before), audited_fields(&account));
             account.updated_at = tx.ctx.now;
             store::update(tx, &account).await?;
             if account.company_name != before.company_name {

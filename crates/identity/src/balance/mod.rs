@@ -58,8 +58,8 @@ pub async fn credit(
     if request.amount.is_zero() {
         return Err(Problem::invalid("amount", "must not be zero"));
     }
-    ctx.about(request.customer_id);
-    ctx.note("amount", request.amount.to_string());
+    ctx.audit_account(request.customer_id);
+    ctx.audit_note("amount", request.amount.to_string());
     ctx.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
 }
 
@@ -121,7 +121,7 @@ pub async fn update_limits(
             return Err(Problem::invalid(name, "must be between -1,000,000 and 1,000,000"));
         }
     }
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
             let before = load_limits(tx, *id).await?;

@@ -52,9 +52,9 @@ pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Js
 /// The links are not part of the intake because they change, and its ETag must not change with them.
 pub async fn list_documents(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<LinkedDocuments>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    ctx.request.note("intake", id.to_string());
+    ctx.request.audit_note("intake", id.to_string());
     let intake = store::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
-    ctx.request.about(intake.account_id);
+    ctx.request.audit_account(intake.account_id);
     let documents = store::documents(&mut ctx, id).await?.into_iter();
     let linked =
         |document| LinkedDocument { download_url: download_url(&app, &document, now), document: document.into() };
@@ -86,7 +86,7 @@ async fn act(
     action: Action,
     request: ComplianceActionRequest,
 ) -> Result<Committed<Json<AdminIntake>>, Problem> {
-    ctx.note("intake", id.to_string());
+    ctx.audit_note("intake", id.to_string());
     ctx.commit((id, action, request), |tx, (id, action, request)| {
         Box::pin(async move {
             let intake = find_for_update(tx, *id).await?;
@@ -99,7 +99,7 @@ async fn act(
 
 async fn find_for_update(tx: &mut Tx<'_>, id: IntakeId) -> Result<IntakeRow, Problem> {
     let intake = store::find_for_update(tx, id).await?.ok_or_else(Problem::not_found)?;
-    tx.ctx.about(intake.account_id);
+    tx.ctx.audit_account(intake.account_id);
     Ok(intake)
 }
 
@@ -115,8 +115,8 @@ pub async fn review_document(
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
     Body(update): Body<DocumentUpdate>,
 ) -> Result<Committed<Json<AdminIntake>>, Problem> {
-    ctx.note("intake", id.to_string());
-    ctx.note("document", document.to_string());
+    ctx.audit_note("intake", id.to_string());
+    ctx.audit_note("document", document.to_string());
     ctx.commit((id, document, update), |tx, (id, document, update)| {
         Box::pin(async move {
             apply_review(tx, *id, *document, update).await?;

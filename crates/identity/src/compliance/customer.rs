@@ -52,8 +52,8 @@ pub async fn delete_document(
     PathPair(id, document): PathPair<IntakeId, IntakeDocumentId>,
 ) -> Result<Committed<NoContent>, Problem> {
     let account = ctx.principal()?.account_id;
-    ctx.note("intake", id.to_string());
-    ctx.note("document", document.to_string());
+    ctx.audit_note("intake", id.to_string());
+    ctx.audit_note("document", document.to_string());
     ctx.commit((account, id, document), |tx, (account, id, document)| {
         Box::pin(async move {
             let intake = own_intake(store::find_for_update(tx, *id).await?, *account)?;
@@ -66,7 +66,7 @@ pub async fn delete_document(
 
 pub async fn submit(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committed<Json<Intake>>, Problem> {
     let account = ctx.principal()?.account_id;
-    ctx.note("intake", id.to_string());
+    ctx.audit_note("intake", id.to_string());
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
             let intake = lifecycle::submit_intake(tx, *account, *id).await?;

@@ -103,8 +103,8 @@ pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     check_upload(&mut reader, account, &document, row).await?;
     drop(reader);
     upload.file.store().await?;
-    ctx.note("intake", intake.to_string());
-    ctx.note("document", document.id.to_string());
+    ctx.audit_note("intake", intake.to_string());
+    ctx.audit_note("document", document.id.to_string());
     ctx.commit((account, document, show), |tx, (account, document, show)| {
         Box::pin(async move {
             let now = tx.ctx.now;

@@ -53,9 +53,9 @@ fn list_item(row: KybListRow) -> AdminKybListItem {
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    ctx.request.note("kyb", id.to_string());
+    ctx.request.audit_note("kyb", id.to_string());
     let intake = require_kyb(compliance::find_intake(&mut ctx, intake_id(id)).await?)?;
-    ctx.request.about(intake.account_id);
+    ctx.request.audit_account(intake.account_id);
     Ok(Json(view(&mut ctx, &app, intake, now).await?))
 }
 
@@ -120,12 +120,12 @@ async fn decide(
     action: Action,
     request: AdminKybActionRequest,
 ) -> Result<Committed<Json<AdminKybDetail>>, Problem> {
-    ctx.note("kyb", id.to_string());
+    ctx.audit_note("kyb", id.to_string());
     ctx.commit((id, action, request), |tx, (id, action, request)| {
         Box::pin(async move {
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let intake = require_kyb(compliance::find_intake_for_update(tx, intake_id(*id)).await?)?;
-            tx.ctx.about(intake.account_id);
+            tx.ctx.audit_account(intake.account_id);
             rules::require_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
             let intake = compliance::decide(tx, intake, *action, request.reviewer_note.as_deref()).await?;
             Ok(Json(view(tx, &app, intake, now).await?))

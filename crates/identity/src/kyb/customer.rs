@@ -33,7 +33,7 @@ pub async fn upload(
 pub async fn delete_document(ctx: RequestCtx, Path(id): Path<KybDocumentId>) -> Result<Committed<NoContent>, Problem> {
     let account = ctx.principal()?.account_id;
     let document = IntakeDocumentId::new(id.uuid());
-    ctx.note("document", id.to_string());
+    ctx.audit_note("document", id.to_string());
     ctx.commit((account, document), |tx, (account, document)| {
         Box::pin(async move {
             let intake = compliance::find_by_document_for_update(tx, *document).await?;
@@ -55,7 +55,7 @@ fn require_open(intake: &IntakeRow) -> Result<(), Problem> {
 pub async fn submit(ctx: RequestCtx) -> Result<Committed<Json<ComplianceIntake>>, Problem> {
     let account = ctx.principal()?.account_id;
     let intake = compliance::find_or_open_kyb(&ctx, account).await?;
-    ctx.note("intake", intake.id.to_string());
+    ctx.audit_note("intake", intake.id.to_string());
     require_open(&intake)?;
     ctx.commit((account, intake.id), |tx, (account, id)| {
         Box::pin(async move {

@@ -66,7 +66,7 @@ async fn apply(
         rules::check_country_change(before.country, row.state().onboarding)
             .map_err(|error| Problem::state_conflict(error.to_string()))?;
     }
-    tx.ctx.note_changes(audited_fields(&before), audited_fields(&after));
+    tx.ctx.audit_changes(audited_fields(&before), audited_fields(&after));
     let details = Details {
         trading_name: after.trading_name.as_deref(),
         country: after.country,

@@ -113,7 +113,7 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     let expected_volume = signup.expected_volume.as_deref();
     let onboarding = NewOnboarding { state, is_carrier: false, expected_volume };
     store::insert(tx, signup.id, &onboarding, ctx.now).await?;
-    ctx.concerns(signup.id, user.id, &user.roles);
+    ctx.audit_subject(signup.id, user.id, &user.roles);
     let to = Recipient::new(&user.email, &user.name);
     match user.password_hash {
         Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}, ctx.now).await?,

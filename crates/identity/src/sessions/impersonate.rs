@@ -46,8 +46,8 @@ pub async fn impersonate(
     Path(id): Path<AccountId>,
     Body(request): Body<AdminImpersonateRequest>,
 ) -> Result<Committed<Json<AdminImpersonateResponse>>, Problem> {
-    ctx.about(id);
-    ctx.note("reason", request.reason.as_str());
+    ctx.audit_account(id);
+    ctx.audit_note("reason", request.reason.as_str());
     ctx.commit(id, |tx, id| Box::pin(issue(tx, *id))).await
 }
 
@@ -76,7 +76,7 @@ async fn issue(tx: &mut Tx<'_>, id: AccountId) -> Result<Json<AdminImpersonateRe
     };
     let expires_at = Time::from_seconds(claims.exp);
     store::insert_impersonation(tx, claims.jti, customer.id, admin.id, expires_at).await?;
-    ctx.note("user", customer.id.to_string());
+    ctx.audit_note("user", customer.id.to_string());
     let access_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
     Ok(Json(AdminImpersonateResponse {
         access_token,

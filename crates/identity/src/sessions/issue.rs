@@ -29,7 +29,7 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
         user_agent: ctx.user_agent.as_deref(),
     };
     store::insert_session(tx, &session, ctx.now).await?;
-    ctx.concerns(user.account_id, user.id, &user.roles);
+    ctx.audit_subject(user.account_id, user.id, &user.roles);
     issue_tokens(tx, user, id, None).await
 }
 

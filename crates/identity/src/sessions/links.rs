@@ -129,7 +129,7 @@ async fn find_link_user(conn: &mut Conn, ctx: &RequestCtx, hash: &[u8], purpose:
     let link =
         store::find_link(conn, hash, purpose).await?.filter(|link| link.used_at.is_none()).ok_or_else(invalid_link)?;
     let user = users::find(conn, link.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_link)?;
-    ctx.concerns(user.account_id, user.id, &user.roles);
+    ctx.audit_subject(user.account_id, user.id, &user.roles);
     if link.expires_at <= ctx.now {
         return Err(Problem::token_expired("The link has expired. Request a new one."));
     }

@@ -35,7 +35,7 @@ pub async fn refresh(
             let session = store::live_session(tx, *session, now).await?.ok_or_else(invalid_token)?;
             let user =
                 users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
-            tx.ctx.concerns(user.account_id, user.id, &user.roles);
+            tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
             Ok(Json(issue::issue_tokens(tx, &user, session.id, Some(hash)).await?))
         })
     })
@@ -45,8 +45,8 @@ pub async fn refresh(
 /// Ends a session whose refresh token was copied, and tells the user.
 async fn end_stolen_session(ctx: &RequestCtx, token: RefreshToken) -> Result<(), Problem> {
     let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?.ok_or_else(invalid_token)?;
-    ctx.concerns(user.account_id, user.id, &user.roles);
-    ctx.note("token_reuse", true);
+    ctx.audit_subject(user.account_id, user.id, &user.roles);
+    ctx.audit_note("token_reuse", true);
     ctx.app
         .db
         .tx((ctx.clone(), token, user), |conn, (ctx, token, user)| {

@@ -51,7 +51,7 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
     let locked_until = store::locked_until(&mut conn, pair).await?;
     drop(conn);
     if let Some(user) = &user {
-        ctx.concerns(user.account_id, user.id, &user.roles);
+        ctx.audit_subject(user.account_id, user.id, &user.roles);
     }
     let stored = user.as_ref().and_then(|user| user.password_hash.clone());
     let is_correct = ctx.app.passwords.verify(request.password.expose(), stored).await?;
@@ -110,7 +110,7 @@ async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, 
     let expires_at = ctx.now.plus(CHALLENGE_LIFETIME);
     two_factor::open_challenge(tx, &Challenge { jti, user_id: user.id, expires_at }).await?;
     let tmp_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
-    ctx.note("second_factor", "required");
+    ctx.audit_note("second_factor", "required");
     Ok(SignInTwoFaRequired { status: TwoFactorRequired::Required, tmp_token })
 }
 
@@ -124,7 +124,7 @@ pub async fn verify_second_factor(
     })?;
     let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
-    ctx.concerns(user.account_id, user.id, &user.roles);
+    ctx.audit_subject(user.account_id, user.id, &user.roles);
     ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
     count_attempt(&ctx, &claims).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
@@ -134,7 +134,7 @@ pub async fn verify_second_factor(
             if !two_factor::use_challenge(tx, *jti, now).await? {
                 return Err(spent_challenge());
             }
-            tx.ctx.note(
+            tx.ctx.audit_note(
                 "second_factor",
                 if matches!(code, Code::Recovery(_)) { "recovery_code" } else { "one_time_code" },
             );

@@ -59,7 +59,7 @@ pub async fn change(
     Path(id): Path<StockId>,
     Body(wanted): Body<DidInventoryUpdate>,
 ) -> Result<Committed<Json<DidInventoryRow>>, Problem> {
-    ctx.note("number_id", id.to_string());
+    ctx.audit_note("number_id", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 

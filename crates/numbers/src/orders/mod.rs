@@ -51,10 +51,11 @@ pub async fn create_in_area(
 
 async fn order(ctx: RequestCtx, wanted: Wanted) -> Result<Committed<Created<NumberOrder>>, Problem> {
     let (app, now) = (ctx.app.clone(), ctx.now);
-    let request = Request { app: app.clone(), account: ctx.principal()?.account_id, wanted, mark: ctx.mark()?, now };
+    let request =
+        Request { app: app.clone(), account: ctx.principal()?.account_id, wanted, mark: ctx.fingerprint()?, now };
     let order = app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
-    ctx.note("order_id", order.id.to_string());
-    ctx.note("number", order.e164.to_string());
+    ctx.audit_note("order_id", order.id.to_string());
+    ctx.audit_note("number", order.e164.to_string());
     let activation = match order.status {
         OrderStatus::Provisioning => Some(ask_carrier(&ctx, &order).await?),
         _ => None,
@@ -101,7 +102,7 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<OrderId>) -> Result<Json<Numb
 
 /// Takes an order back that still waits for documents.
 pub async fn cancel(ctx: RequestCtx, Path(id): Path<OrderId>) -> Result<Committed<Json<NumberOrder>>, Problem> {
-    ctx.note("order_id", id.to_string());
+    ctx.audit_note("order_id", id.to_string());
     ctx.commit(id, |tx, id| Box::pin(take_back(tx, *id))).await
 }
 

@@ -5,7 +5,7 @@ use super::store::{self, AskedBy, OrderRow};
 use super::types::{AreaOrder, NumberOrderCreate, OrderId};
 use crate::inventory::{self, GroupRow, NumberType, Regulatory};
 use crate::rented;
-use api::idempotency::Mark;
+use api::idempotency::RequestFingerprint;
 use api::problem::Problem;
 use db::Conn;
 use identity::balance::CURRENCY;
@@ -30,7 +30,7 @@ pub struct Request {
     pub app: App,
     pub account: AccountId,
     pub wanted: Wanted,
-    pub mark: Mark,
+    pub mark: RequestFingerprint,
     pub now: Time,
 }
 
@@ -47,7 +47,7 @@ impl Request {
 pub async fn place(conn: &mut Conn, request: &Request) -> Result<OrderRow, Problem> {
     let Request { account, mark, now, .. } = request;
     if let Some(begun) = store::begun_by(conn, *account, request.asked_by(), mark, *now).await? {
-        mark.expect_same(&begun.request_digest)?;
+        mark.check_same_body(&begun.request_digest)?;
         return Ok(begun);
     }
     onboarding::require_approved(conn, *account).await?;

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::rules::OrderStatus;
 use super::types::OrderId;
 use crate::inventory::{InventoryId, StockId};
-use api::idempotency::{KEPT_FOR, Mark};
+use api::idempotency::{RETENTION, RequestFingerprint};
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, E164, IntakeId, Time, TrunkId, text_enum};
 
@@ -47,7 +47,7 @@ pub async fn begun_by(
     conn: &mut Conn,
     account: AccountId,
     asked_by: AskedBy,
-    mark: &Mark,
+    mark: &RequestFingerprint,
     now: Time,
 ) -> Result<Option<OrderRow>, DbError> {
     // A key is good for as long as its response would be kept.
@@ -56,7 +56,7 @@ pub async fn begun_by(
             "UPDATE number_orders SET request_key = NULL
              WHERE account_id = $1 AND asked_by = $2 AND request_key = $3 AND created_at <= $4"
         ),
-        params![account, asked_by, mark.key, now.minus(KEPT_FOR)],
+        params![account, asked_by, mark.key, now.minus(RETENTION)],
     )
     .await?;
     conn.opt(

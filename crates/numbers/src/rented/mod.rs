@@ -114,7 +114,7 @@ pub async fn change(
     Path(id): Path<NumberId>,
     Body(wanted): Body<DidUpdate>,
 ) -> Result<Committed<Json<Did>>, Problem> {
-    ctx.note("number_id", id.to_string());
+    ctx.audit_note("number_id", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 
@@ -134,7 +134,7 @@ async fn rewrite(tx: &mut Tx<'_>, id: NumberId, wanted: &DidUpdate) -> Result<Js
 
 /// Gives a number back. What is left of its month is not.
 pub async fn remove(ctx: RequestCtx, Path(id): Path<NumberId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("number_id", id.to_string());
+    ctx.audit_note("number_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);

@@ -50,7 +50,7 @@ pub async fn create(ctx: RequestCtx, Body(wanted): Body<TrunkCreate>) -> Result<
     known_zone(&ctx.app.settings, &wanted.zone)?;
     let id = TrunkId::new(ctx.app.entropy.uuid(ctx.now));
     let new = wanted.into_row(id, ctx.principal()?.account_id, ctx.now);
-    ctx.note("trunk_id", new.id.to_string());
+    ctx.audit_note("trunk_id", new.id.to_string());
     ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
 }
 
@@ -76,7 +76,7 @@ pub async fn change(
     if let Change::Set(zone) = &wanted.zone {
         known_zone(&ctx.app.settings, zone)?;
     }
-    ctx.note("trunk_id", id.to_string());
+    ctx.audit_note("trunk_id", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
 }
 
@@ -99,7 +99,7 @@ async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<J
 }
 
 pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("trunk_id", id.to_string());
+    ctx.audit_note("trunk_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let trunk = own(tx, *id).await?;

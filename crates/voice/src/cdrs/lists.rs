@@ -28,7 +28,7 @@ fn position((at, id): Place) -> Position {
 pub async fn list(mut ctx: ReadCtx, listing: Listing<CdrFilters, Position, MOST>) -> Result<Page<Cdr>, Problem> {
     let wanted = listing.filters.clone().wanted(ctx.principal()?.account_id)?;
     let found = search::page(&mut ctx, &wanted, listing.after.map(place), listing.limit as usize).await?;
-    listing.page_before(found.rows, found.next.map(position), Cdr::from)
+    listing.page_with_next(found.rows, found.next.map(position), Cdr::from)
 }
 
 pub async fn list_all(
@@ -37,7 +37,7 @@ pub async fn list_all(
 ) -> Result<Page<AdminCdr>, Problem> {
     let wanted = listing.filters.clone().wanted()?;
     let found = search::page(&mut ctx, &wanted, listing.after.map(place), listing.limit as usize).await?;
-    listing.page_before(found.rows, found.next.map(position), AdminCdr::from)
+    listing.page_with_next(found.rows, found.next.map(position), AdminCdr::from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {

@@ -62,8 +62,8 @@ pub async fn import(
         let StoredFile { hash, .. } = table.file.store().await?;
         new.content_hash = Some(hash);
     }
-    ctx.note("upstream_id", upstream.to_string());
-    ctx.note("import_id", id.to_string());
+    ctx.audit_note("upstream_id", upstream.to_string());
+    ctx.audit_note("import_id", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(Problem::not_found)?;

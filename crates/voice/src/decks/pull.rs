@@ -10,7 +10,7 @@ use super::queue;
 use super::store::{self, ImportRow};
 use super::types::{DeckImportId, ImportMode};
 use crate::upstreams::{self, UpstreamRow};
-use api::csv::{Lines, TABLE_LIMIT_BYTES};
+use api::csv::{Lines, MAX_TABLE_BYTES};
 use db::{Conn, DbError};
 use identity::imports::rows_of;
 use platform::app::App;
@@ -62,7 +62,7 @@ where
     E: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let lines = Lines::default();
-    let received = files.receive(body.inspect_ok(|piece| lines.see(piece)), TABLE_LIMIT_BYTES).await?;
+    let received = files.receive(body.inspect_ok(|piece| lines.count(piece)), MAX_TABLE_BYTES).await?;
     Ok((received, lines.total()))
 }
 

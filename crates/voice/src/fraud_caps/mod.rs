@@ -103,8 +103,8 @@ async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps
     let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *wanted;
     store::save(tx, account, spend.nanos(), rate.nanos(), call.now).await?;
     let (spend_before, rate_before) = (before.max_spend_per_day, before.max_rate_per_minute.0);
-    call.note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
-    call.note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
+    call.audit_note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
+    call.audit_note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
     if wanted.raises(&before)
         && let Some(contact) = accounts::contact(tx, account).await?
     {

@@ -99,7 +99,7 @@ pub async fn show(mut ctx: ReadCtx, Query(as_of): Query<AsOf>) -> Result<Json<Fx
 
 pub async fn change(ctx: RequestCtx, Body(wanted): Body<FxRatesUpdate>) -> Result<Committed<Json<FxRates>>, Problem> {
     let rates = wanted.checked(ctx.now)?;
-    ctx.note("date", rates.date.to_string());
+    ctx.audit_note("date", rates.date.to_string());
     ctx.commit(rates, |tx, rates| {
         Box::pin(async move {
             let now = tx.ctx.now;

@@ -22,7 +22,7 @@ pub async fn diff(ctx: ReadCtx, listing: Listing<DiffQuery, Position, MOST>) -> 
     }
     let after = listing.after.map(Position::prefix).transpose()?.unwrap_or(Prefix::FIRST);
     let (entries, next) = page(&request.app, (from.0, to.0), after, listing.limit as usize).await?;
-    listing.page_before(entries, next, |entry| entry)
+    listing.page_with_next(entries, next, |entry| entry)
 }
 
 /// So many differences, and where the next ones begin. Both tariffs are walked stretch by stretch.

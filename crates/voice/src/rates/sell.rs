@@ -25,7 +25,7 @@ pub async fn list(ctx: ReadCtx, listing: Listing<RateFilters, Position, MOST>) -
     } else {
         page(&tariff, &wanted, limit, now)
     };
-    listing.page_before(rates, next, |rate| rate)
+    listing.page_with_next(rates, next, |rate| rate)
 }
 
 /// So many rates, and where the next ones begin.

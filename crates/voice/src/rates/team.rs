@@ -45,7 +45,7 @@ pub async fn list_all(
     let (limit, now) = (listing.limit as usize, request.now);
     let work = move || Ok(page(&tariff, &wanted, first, upstream_id, limit, now));
     let (rates, next) = if q.is_some() { aside(work).await? } else { work()? };
-    listing.page_before(rates, next, |rate| rate)
+    listing.page_with_next(rates, next, |rate| rate)
 }
 
 fn page(

@@ -68,7 +68,7 @@ pub async fn create(
         created_at: ctx.now,
         updated_at: ctx.now,
     };
-    ctx.note("upstream_id", new.id.to_string());
+    ctx.audit_note("upstream_id", new.id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
             if !store::insert(tx, new).await? {
@@ -88,7 +88,7 @@ pub async fn change(
     Path(id): Path<UpstreamId>,
     Body(wanted): Body<UpstreamUpdate>,
 ) -> Result<Committed<Json<Upstream>>, Problem> {
-    ctx.note("upstream_id", id.to_string());
+    ctx.audit_note("upstream_id", id.to_string());
     ctx.commit((id, wanted), |tx, (id, wanted)| {
         Box::pin(async move {
             let (now, is_lab) = (tx.ctx.now, tx.ctx.app.settings.allow_private_ips);
@@ -109,7 +109,7 @@ pub async fn change(
 }
 
 pub async fn remove(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("upstream_id", id.to_string());
+    ctx.audit_note("upstream_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let now = tx.ctx.now;

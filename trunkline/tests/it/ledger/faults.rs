@@ -81,12 +81,12 @@ both! {
         let holds = run();
         assert!(holds.status.success());
         let said = String::from_utf8(holds.stdout).unwrap();
-        assert_eq!(said, "The ledger holds: 4 transactions with 8 postings of 2 customers, 1 open holds.\n");
+        assert_eq!(said, "The ledger is valid: 4 transactions with 8 postings of 2 customers, 1 open holds.\n");
         tamper(db, "UPDATE ledger_balances SET balance = balance + 1 WHERE held > 0").await;
         let broken = run();
         assert!(!broken.status.success() && broken.stdout.is_empty());
         let said = String::from_utf8(broken.stderr).unwrap();
-        assert!(said.contains("the ledger is wrong: account acc_") && said.contains("the balance is 7"), "{said}");
+        assert!(said.contains("the ledger is not valid: account acc_") && said.contains("the balance is 7"), "{said}");
     }
 }
 

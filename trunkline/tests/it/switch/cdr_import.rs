@@ -173,12 +173,12 @@ both! {
         };
         let arguments = ["cdrs", "import", file.to_str().unwrap()];
         let (is_ok, words) = run(&arguments);
-        assert!(is_ok && words.contains("Imported 1 calls; 0 were known already, 1 lines were refused."), "{words}");
+        assert!(is_ok && words.contains("Imported 1 CDRs; 0 duplicates skipped, 1 lines rejected."), "{words}");
         assert!(words.contains("line 2: "), "{words}");
         let (_, words) = run(&arguments);
-        assert!(words.contains("Imported 0 calls; 1 were known already"), "{words}");
+        assert!(words.contains("Imported 0 CDRs; 1 duplicates skipped"), "{words}");
         let (is_ok, words) = run(&["cdrs", "verify"]);
-        assert!(is_ok && words.contains("The records hold: 1 calls"), "{words}");
+        assert!(is_ok && words.contains("The CDRs are valid: 1 CDRs"), "{words}");
         let spoil = db.tx((), |conn, ()| Box::pin(async move { conn.exec("UPDATE cdr_days SET seconds = seconds + 1", &[]).await }));
         spoil.await.unwrap();
         let (is_ok, words) = run(&["cdrs", "verify"]);

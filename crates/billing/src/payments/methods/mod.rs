@@ -109,7 +109,7 @@ pub async fn update(
     Path(id): Path<PaymentMethodId>,
     Body(request): Body<PaymentMethodUpdate>,
 ) -> Result<Committed<Json<PaymentMethod>>, Problem> {
-    ctx.note("payment_method_id", id.to_string());
+    ctx.audit_note("payment_method_id", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let mut method = lock_own(tx, *id).await?;
@@ -133,7 +133,7 @@ pub async fn update(
 }
 
 pub async fn delete(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("payment_method_id", id.to_string());
+    ctx.audit_note("payment_method_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (method, now) = (lock_own(tx, *id).await?, tx.ctx.now);

@@ -17,7 +17,7 @@ use super::store::{self as payments, PaymentRow};
 use super::topups::{PaymentCursor, cursor, start_after};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
-use api::idempotency::Mark;
+use api::idempotency::RequestFingerprint;
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -48,7 +48,7 @@ pub async fn create(
     Body(request): Body<AdminRefundCreate>,
 ) -> Result<Committed<Json<AdminPayment>>, Problem> {
     let (app, now) = (&ctx.app, ctx.now);
-    ctx.note("payment_id", payment_id.to_string());
+    ctx.audit_note("payment_id", payment_id.to_string());
     let claim = Claim {
         ctx: ctx.clone(),
         id: RefundId::new(app.entropy.uuid(now)),
@@ -56,11 +56,11 @@ pub async fn create(
         request,
         provider: app.payments.provider(),
         requested_by: ctx.principal()?.user_id,
-        mark: ctx.mark()?,
+        mark: ctx.fingerprint()?,
         now,
     };
     let (refund, payment) = app.db.tx(claim, |conn, claim| Box::pin(claim_refund(conn, claim))).await?;
-    ctx.note("refund_id", refund.id.to_string());
+    ctx.audit_note("refund_id", refund.id.to_string());
     let state = match refund.status {
         RefundStatus::Pending => send(app, &refund, &payment).await.map_err(|error| {
             tracing::warn!(%error, request_id = ctx.request_id, "payment provider did not accept the refund request");
@@ -93,7 +93,7 @@ struct Claim {
     request: AdminRefundCreate,
     provider: Provider,
     requested_by: UserId,
-    mark: Mark,
+    mark: RequestFingerprint,
     now: Time,
 }
 
@@ -101,9 +101,9 @@ struct Claim {
 async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, PaymentRow), Problem> {
     let payment = payments::lock(conn, claim.payment_id).await?;
     let payment = payment.filter(|payment| payment.amount.is_some()).ok_or_else(Problem::not_found)?;
-    claim.ctx.about(payment.account_id);
+    claim.ctx.audit_account(payment.account_id);
     if let Some(known) = store::find_by_key(conn, claim.payment_id, claim.requested_by, claim.mark.key).await? {
-        claim.mark.expect_same(&known.request_digest)?;
+        claim.mark.check_same_body(&known.request_digest)?;
         return Ok((known, payment));
     }
     if payment.provider != claim.provider {

@@ -51,8 +51,8 @@ pub async fn create(
     upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
     let (rows, id) = (rows_of(table.lines), InventoryImportId::new(ctx.app.entropy.uuid(ctx.now)));
     let file = table.file.store().await?;
-    ctx.note("upstream_id", upstream.to_string());
-    ctx.note("import_id", id.to_string());
+    ctx.audit_note("upstream_id", upstream.to_string());
+    ctx.audit_note("import_id", id.to_string());
     ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {
         Box::pin(async move {
             let ctx = tx.ctx;

@@ -53,9 +53,9 @@ pub async fn create(
         note: wanted.note,
         created_at: ctx.now,
     };
-    ctx.note("trunk_id", trunk_id.to_string());
-    ctx.note("entry_id", new.id.to_string());
-    ctx.note("cidr", cidr.to_string());
+    ctx.audit_note("trunk_id", trunk_id.to_string());
+    ctx.audit_note("entry_id", new.id.to_string());
+    ctx.audit_note("cidr", cidr.to_string());
     ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
 }
 
@@ -89,15 +89,15 @@ pub async fn remove(
     ctx: RequestCtx,
     PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
 ) -> Result<Committed<NoContent>, Problem> {
-    ctx.note("trunk_id", trunk.to_string());
-    ctx.note("entry_id", entry.to_string());
+    ctx.audit_note("trunk_id", trunk.to_string());
+    ctx.audit_note("entry_id", entry.to_string());
     ctx.commit((trunk, entry), |tx, (trunk, entry)| {
         Box::pin(async move {
             let trunk = own(tx, *trunk).await?;
             let now = tx.ctx.now;
             allow_lists::begin_change(tx, now).await?;
             let removed = store::remove(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
-            tx.ctx.note("cidr", removed.to_string());
+            tx.ctx.audit_note("cidr", removed.to_string());
             Ok(NoContent)
         })
     })

@@ -106,7 +106,7 @@ pub async fn list_live(
 
 /// Has the call's switch end it.
 pub async fn hang_up(ctx: RequestCtx, Path(id): Path<CallId>) -> Result<Committed<Json<AdminCall>>, Problem> {
-    ctx.note("call", id.to_string());
+    ctx.audit_note("call", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let now = tx.ctx.now;
@@ -117,7 +117,7 @@ pub async fn hang_up(ctx: RequestCtx, Path(id): Path<CallId>) -> Result<Committe
                 });
             }
             let shown = store::show(tx, *id).await?.ok_or_else(Problem::not_found)?;
-            tx.ctx.about(shown.account_id);
+            tx.ctx.audit_account(shown.account_id);
             Ok(Json(AdminCall::new(shown, now)))
         })
     })

@@ -69,7 +69,7 @@ pub async fn set_quotas(
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    ctx.about(id);
+    ctx.audit_account(id);
     ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(replace(tx, *id, &wanted.data))).await
 }
 
@@ -96,6 +96,6 @@ async fn replace(tx: &mut Tx<'_>, id: AccountId, wanted: &[ZoneQuota]) -> Result
         store::choose(tx, id, zone, *limit, now).await?;
     }
     let after = of_customer(tx, &app, id).await?;
-    tx.ctx.note("quotas", json!({"from": before.data, "to": after.data}));
+    tx.ctx.audit_note("quotas", json!({"from": before.data, "to": after.data}));
     Ok(Json(after))
 }

@@ -72,7 +72,7 @@ pub async fn create(
         completed_at: None,
         expires_at: None,
     };
-    ctx.note("export_id", export.id.to_string());
+    ctx.audit_note("export_id", export.id.to_string());
     ctx.commit(export, |tx, export| Box::pin(enqueue(tx, export))).await
 }
 

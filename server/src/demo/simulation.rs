@@ -1,6 +1,6 @@
-//! The service while its past is being lived through, and the people who speak to it.
+//! The simulated service: a clock that is moved forward, and an HTTP client that signs users in.
 //!
-//! Everything goes over HTTP as it does for anybody: the stage only has the clock in its hand.
+//! All requests go over HTTP, as those of real users do.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::cast::SUPPORT;
-use super::chance::Chance;
+use super::fixtures::SUPPORT;
+use super::rng::Rng;
 use crate::serve::Running;
 use identity::{sessions, users};
 use platform::app::StartError;
 use values::{Email, Time};
 
-/// How long before its end a token is no longer relied upon.
-const SPARE: Duration = Duration::from_secs(60);
+/// A token is refreshed when it expires sooner than this.
+const TOKEN_MARGIN: Duration = Duration::from_secs(60);
 
-pub struct Stage {
+pub struct Simulation {
     pub service: Running,
     http: reqwest::Client,
     password: String,
     sessions: BTreeMap<&'static str, Session>,
-    pub chance: Chance,
+    pub rng: Rng,
 }
 
 struct Session {
@@ -33,128 +33,127 @@ struct Session {
     account_id: String,
 }
 
-/// What is sent along with a request.
-pub enum Sent {
-    Nothing,
+/// The body of a request.
+pub enum RequestBody {
+    Empty,
     Json(Value),
     Csv(String),
     Form(Vec<u8>),
 }
 
-/// Parts the fields of a form; none of our papers has it.
-const BOUNDARY: &str = "a-boundary-that-is-in-no-paper";
+const BOUNDARY: &str = "boundary-that-is-in-no-document";
 
-impl Stage {
-    pub fn new(service: Running, password: String, chance: Chance) -> Result<Stage, StartError> {
-        // Nothing here speaks TLS, and a checkout leads back to a page that nobody looks at.
+impl Simulation {
+    pub fn new(service: Running, password: String, rng: Rng) -> Result<Simulation, StartError> {
+        // No TLS here; and the redirect at the end of a checkout leads to a page that does not exist.
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]);
         let http = client.redirect(reqwest::redirect::Policy::none()).build()?;
-        Ok(Stage { service, http, password, sessions: BTreeMap::new(), chance })
+        Ok(Simulation { service, http, password, sessions: BTreeMap::new(), rng })
     }
 
     pub fn now(&self) -> Time {
         self.service.app.clock.now()
     }
 
-    /// Lets the time come, unless it is past already.
-    pub fn come_to(&self, moment: Time) {
+    /// Moves the clock forward to this time, unless it has passed already.
+    pub fn advance_to(&self, moment: Time) {
         self.service.app.clock.advance(moment.since(self.now()));
     }
 
-    /// Lets the time be what it is for everybody.
-    pub async fn catch_up(&self) -> Result<(), StartError> {
+    /// Moves the clock to the present.
+    pub async fn advance_to_present(&self) -> Result<(), StartError> {
         let clock = &self.service.app.clock;
         clock.advance(clock.behind());
         self.settle().await
     }
 
-    /// Lets everything happen that is due.
+    /// Runs all jobs that are due.
     pub async fn settle(&self) -> Result<(), StartError> {
         Ok(self.service.runner.settle().await?)
     }
 
-    /// The first admin, before whom there is nobody.
-    pub async fn bootstrap(&self, carrier: &str, (name, email): (&str, &str)) -> Result<(), StartError> {
+    /// Creates the first admin.
+    pub async fn bootstrap(&self, operator: &str, (name, email): (&str, &str)) -> Result<(), StartError> {
         let admin = json!({
-            "legal_name": carrier, "contact_name": name, "contact_email": email, "password": self.password,
+            "legal_name": operator, "contact_name": name, "contact_email": email, "password": self.password,
         });
-        let request = self.http.post(self.address("/admin/bootstrap")).json(&admin);
+        let request = self.http.post(self.url("/admin/bootstrap")).json(&admin);
         let token = self.service.app.bootstrap_token.clone();
-        answer("/admin/bootstrap", request.header("X-Bootstrap-Token", token)).await?;
+        send("/admin/bootstrap", request.header("X-Bootstrap-Token", token)).await?;
         Ok(())
     }
 
-    /// A request that needs no token. A password in it is the one everybody has.
-    pub async fn anyone(&self, path: &str, mut body: Value) -> Result<Value, StartError> {
+    /// A POST without a token. Sets the field `password`, if the body has one.
+    pub async fn post_anonymous(&self, path: &str, mut body: Value) -> Result<Value, StartError> {
         if body.get("password").is_some() {
             body["password"] = self.password.clone().into();
         }
-        answer(path, self.http.post(self.address(path)).json(&body)).await
+        send(path, self.http.post(self.url(path)).json(&body)).await
     }
 
     pub async fn get(&mut self, who: &'static str, path: &str) -> Result<Value, StartError> {
-        self.call(who, Method::GET, path, Sent::Nothing).await
+        self.request(who, Method::GET, path, RequestBody::Empty).await
     }
 
     pub async fn post(&mut self, who: &'static str, path: &str, body: Value) -> Result<Value, StartError> {
-        self.call(who, Method::POST, path, Sent::Json(body)).await
+        self.request(who, Method::POST, path, RequestBody::Json(body)).await
     }
 
     pub async fn put(&mut self, who: &'static str, path: &str, body: Value) -> Result<Value, StartError> {
-        self.call(who, Method::PUT, path, Sent::Json(body)).await
+        self.request(who, Method::PUT, path, RequestBody::Json(body)).await
     }
 
     pub async fn patch(&mut self, who: &'static str, path: &str, body: Value) -> Result<Value, StartError> {
-        self.call(who, Method::PATCH, path, Sent::Json(body)).await
+        self.request(who, Method::PATCH, path, RequestBody::Json(body)).await
     }
 
-    /// A request of somebody's, who signs in for it if need be. Every change has a key of its own.
-    pub async fn call(
+    /// A request of a user, who is signed in first if necessary. Changes have an idempotency key.
+    pub async fn request(
         &mut self,
         who: &'static str,
         method: Method,
         path: &str,
-        sent: Sent,
+        body: RequestBody,
     ) -> Result<Value, StartError> {
         self.sign_in(who).await?;
-        let key = self.chance.uuid().to_string();
+        let key = self.rng.uuid().to_string();
         let token = self.sessions.get(who).map(|session| session.access_token.as_str()).unwrap_or_default();
-        let mut request = self.http.request(method.clone(), self.address(path)).bearer_auth(token);
+        let mut request = self.http.request(method.clone(), self.url(path)).bearer_auth(token);
         if method != Method::GET {
             request = request.header("Idempotency-Key", key);
         }
-        let request = match sent {
-            Sent::Nothing => request,
-            Sent::Json(body) => request.json(&body),
-            Sent::Csv(sheet) => request.header("Content-Type", "text/csv").body(sheet),
-            Sent::Form(form) => {
+        let request = match body {
+            RequestBody::Empty => request,
+            RequestBody::Json(body) => request.json(&body),
+            RequestBody::Csv(sheet) => request.header("Content-Type", "text/csv").body(sheet),
+            RequestBody::Form(form) => {
                 request.header("Content-Type", format!("multipart/form-data; boundary={BOUNDARY}")).body(form)
             }
         };
-        answer(path, request).await
+        send(path, request).await
     }
 
-    /// The account of somebody who has signed in before.
+    /// The account of a user who has signed in before.
     pub fn account(&self, who: &'static str) -> Result<String, StartError> {
-        let session = self.sessions.get(who).ok_or_else(|| format!("{who} has never been here"))?;
+        let session = self.sessions.get(who).ok_or_else(|| format!("{who} has not signed in"))?;
         Ok(session.account_id.clone())
     }
 
     async fn sign_in(&mut self, who: &'static str) -> Result<(), StartError> {
-        let soon = self.now().plus(SPARE);
+        let soon = self.now().plus(TOKEN_MARGIN);
         let refresh = match self.sessions.get(who) {
             Some(session) if session.expires_at > soon => return Ok(()),
             Some(session) => Some(json!({"refresh_token": session.refresh_token})),
             None => None,
         };
-        // A session ends after thirty days, however often it is refreshed.
+        // Refreshing fails once the session is 30 days old.
         let refreshed = match refresh {
-            Some(body) => self.anyone("/auth/refresh", body).await.ok(),
+            Some(body) => self.post_anonymous("/auth/refresh", body).await.ok(),
             None => None,
         };
         let body = match refreshed {
             Some(body) => body,
-            None => self.come_in(who).await?,
+            None => self.start_session(who).await?,
         };
         let session = Session {
             access_token: text(&body["access_token"])?,
@@ -166,18 +165,18 @@ impl Stage {
         Ok(())
     }
 
-    /// By password, or by a link for who was invited and has none.
-    async fn come_in(&self, who: &'static str) -> Result<Value, StartError> {
+    /// Signs in with the password, or with a magic link if the user has none.
+    async fn start_session(&self, who: &'static str) -> Result<Value, StartError> {
         if who != SUPPORT.1 {
-            return self.anyone("/auth/sign-in", json!({"email": who, "password": ""})).await;
+            return self.post_anonymous("/auth/sign-in", json!({"email": who, "password": ""})).await;
         }
-        let link = self.link(who).await?;
+        let link = self.magic_link(who).await?;
         let token = link.split("#token=").nth(1).unwrap_or_default();
-        self.anyone("/auth/first-login", json!({"token": token})).await
+        self.post_anonymous("/auth/first-login", json!({"token": token})).await
     }
 
-    /// A link that signs somebody in, once.
-    pub async fn link(&self, who: &str) -> Result<String, StartError> {
+    /// A new magic link for this user.
+    pub async fn magic_link(&self, who: &str) -> Result<String, StartError> {
         let (app, email): (_, Email) = (self.service.app.clone(), who.parse()?);
         let db = app.db.clone();
         let link = db.tx((app, email), |conn, (app, email)| {
@@ -189,40 +188,40 @@ impl Stage {
                 }
             })
         });
-        Ok(link.await?.ok_or_else(|| format!("nobody has the address {who}"))?)
+        Ok(link.await?.ok_or_else(|| format!("no user has the email {who}"))?)
     }
 
-    /// Pays at a checkout with a card, and lets the news of it arrive.
+    /// Pays at the sandbox checkout, and runs the jobs that follow.
     pub async fn pay(&self, opened: &Value, card: &str) -> Result<(), StartError> {
         let form = format!("action=pay&card={card}");
         let request = self.http.post(text(&opened["checkout_url"])?).body(form);
         let paid = request.header("Content-Type", "application/x-www-form-urlencoded").send().await?;
         if !paid.status().is_redirection() {
-            return Err(format!("the checkout answered {}", paid.status()).into());
+            return Err(format!("the checkout returned {}", paid.status()).into());
         }
         self.settle().await
     }
 
-    /// Hands a switch's lines in, and answers how many were taken.
-    pub async fn hand_in(&self, lines: String) -> Result<i64, StartError> {
+    /// Sends CDRs as a switch does, and returns how many were accepted.
+    pub async fn send_cdrs(&self, lines: String) -> Result<i64, StartError> {
         let url = format!("http://{}/switch/cdrs", self.service.ops);
         let request = self.http.post(url).bearer_auth(&self.service.app.switch_secret);
-        let heard = answer("/switch/cdrs", request.body(lines)).await?;
-        match heard["rejected"].as_array().and_then(|rejected| rejected.first()) {
-            Some(fault) => Err(format!("a call was refused: {fault}").into()),
-            None => Ok(heard["accepted"].as_i64().unwrap_or_default()),
+        let answer = send("/switch/cdrs", request.body(lines)).await?;
+        match answer["rejected"].as_array().and_then(|rejected| rejected.first()) {
+            Some(fault) => Err(format!("a CDR was rejected: {fault}").into()),
+            None => Ok(answer["accepted"].as_i64().unwrap_or_default()),
         }
     }
 
-    fn address(&self, path: &str) -> String {
+    fn url(&self, path: &str) -> String {
         format!("http://{}/v1{path}", self.service.public)
     }
 }
 
-/// A paper as it is handed in: a kind, and a small PDF.
-pub fn paper(kind: &str, of: &str) -> Sent {
+/// The upload of a document: its kind, and a small PDF.
+pub fn document(kind: &str, company: &str) -> RequestBody {
     let pdf = format!(
-        "%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Lang (en) /Of ({of}) >>\nendobj\n\
+        "%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Lang (en) /Of ({company}) >>\nendobj\n\
                        trailer << /Root 1 0 R >>\n%%EOF\n"
     );
     let part = |disposition: &str, content: &str| {
@@ -230,20 +229,20 @@ pub fn paper(kind: &str, of: &str) -> Sent {
     };
     let kind_part = part("name=\"doc_kind\"", kind);
     let file = part(&format!("name=\"file\"; filename=\"{kind}.pdf\""), &pdf);
-    Sent::Form(format!("{kind_part}{file}--{BOUNDARY}--\r\n").into_bytes())
+    RequestBody::Form(format!("{kind_part}{file}--{BOUNDARY}--\r\n").into_bytes())
 }
 
-/// The body of a success; anything else is told with its path.
-async fn answer(path: &str, request: reqwest::RequestBuilder) -> Result<Value, StartError> {
+/// The body of a success; any other status is an error.
+async fn send(path: &str, request: reqwest::RequestBuilder) -> Result<Value, StartError> {
     let response = request.send().await?;
     let (status, body) = (response.status(), response.bytes().await?);
     if !status.is_success() {
-        return Err(format!("{path} answered {status}: {}", String::from_utf8_lossy(&body)).into());
+        return Err(format!("{path} returned {status}: {}", String::from_utf8_lossy(&body)).into());
     }
     Ok(serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// A text that has to be in an answer.
+/// A string that must be in a response.
 pub fn text(value: &Value) -> Result<String, StartError> {
-    Ok(value.as_str().ok_or("an answer lacks what it should have")?.to_owned())
+    Ok(value.as_str().ok_or("a response lacks a field")?.to_owned())
 }

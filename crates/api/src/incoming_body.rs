@@ -1,8 +1,8 @@
-//! A request's body, and what becomes of the part that nobody reads.
+//! A request's body, and what happens to the part that no handler reads.
 //!
-//! A refusal is often known before the body has arrived. The rest is then read and forgotten if its end is near, so that
-//! the connection can be used again. If it is not, the connection ends with the answer, but only once the caller stops
-//! sending or some time has passed: closed at once, it would take the answer with it.
+//! A request is often rejected before its body has arrived. A small rest is then read and discarded, so that the
+//! connection can be used again. With a large rest, the connection is closed after the response, but only once the client
+//! stops sending or a timeout has passed: closing it immediately could lose the response.
 
 use std::io;
 use std::pin::Pin;
@@ -20,60 +20,60 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// The most that is read and forgotten: twice the largest upload.
-const FORGOTTEN_BYTES: u64 = 32 * 1024 * 1024;
-const FORGETTING_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection outlives an answer that its caller may not have read yet.
+/// Twice the largest upload.
+const MAX_DISCARDED_BYTES: u64 = 32 * 1024 * 1024;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection stays open after a response that the client may not have read yet.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// A body as handlers read it. What it still holds when it is dropped is left to its [`Rest`].
-pub struct Arriving {
+/// A body as handlers read it. When it is dropped, the rest goes to its [`UnreadBody`].
+pub struct IncomingBody {
     body: Option<Incoming>,
-    rest: Rest,
+    rest: UnreadBody,
 }
 
-/// What was not read of a body.
+/// The part of a body that was not read.
 #[derive(Clone, Default)]
-pub struct Rest(Option<Arc<Mutex<Option<Incoming>>>>);
+pub struct UnreadBody(Option<Arc<Mutex<Option<Incoming>>>>);
 
-/// The request with a body that leaves its rest, and that rest.
-pub fn watched(request: Request<Incoming>) -> (Request<Arriving>, Rest) {
-    // Who asks whether to go on has sent nothing yet, and reading on would be a yes.
+/// The request with a body that keeps its rest, and that rest.
+pub fn track_unread(request: Request<Incoming>) -> (Request<IncomingBody>, UnreadBody) {
+    // A client that sends `Expect: 100-continue` waits; reading the body would tell it to send.
     let is_sent = !request.body().is_end_stream() && !request.headers().contains_key(EXPECT);
-    let rest = Rest(is_sent.then(Arc::default));
-    (request.map(|body| Arriving { body: Some(body), rest: rest.clone() }), rest)
+    let rest = UnreadBody(is_sent.then(Arc::default));
+    (request.map(|body| IncomingBody { body: Some(body), rest: rest.clone() }), rest)
 }
 
-impl Drop for Arriving {
+impl Drop for IncomingBody {
     fn drop(&mut self) {
-        if let (Some(place), Some(body)) = (&self.rest.0, self.body.take().filter(|body| !body.is_end_stream())) {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+        if let (Some(slot), Some(body)) = (&self.rest.0, self.body.take().filter(|body| !body.is_end_stream())) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
         }
     }
 }
 
-impl Rest {
-    /// Whether the body has been read to its end, by whomever.
-    pub async fn is_forgotten(self) -> bool {
-        let Some(place) = self.0 else { return true };
-        let Some(body) = place.lock().unwrap_or_else(PoisonError::into_inner).take() else { return true };
-        let is_near = body.size_hint().lower() <= FORGOTTEN_BYTES;
-        is_near && tokio::time::timeout(FORGETTING_TIMEOUT, forget(body)).await.unwrap_or(false)
+impl UnreadBody {
+    /// Reads the rest of the body. True if the body has been read to its end, by this or by the handler.
+    pub async fn discard(self) -> bool {
+        let Some(slot) = self.0 else { return true };
+        let Some(body) = slot.lock().unwrap_or_else(PoisonError::into_inner).take() else { return true };
+        let is_small = body.size_hint().lower() <= MAX_DISCARDED_BYTES;
+        is_small && tokio::time::timeout(DISCARD_TIMEOUT, read_to_end(body)).await.unwrap_or(false)
     }
 }
 
-async fn forget(mut body: Incoming) -> bool {
-    let mut forgotten = 0;
+async fn read_to_end(mut body: Incoming) -> bool {
+    let mut discarded = 0;
     while let Some(Ok(frame)) = body.frame().await {
-        forgotten += frame.data_ref().map_or(0, Bytes::len) as u64;
-        if forgotten > FORGOTTEN_BYTES {
+        discarded += frame.data_ref().map_or(0, Bytes::len) as u64;
+        if discarded > MAX_DISCARDED_BYTES {
             return false;
         }
     }
     body.is_end_stream()
 }
 
-impl Body for Arriving {
+impl Body for IncomingBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -93,37 +93,37 @@ impl Body for Arriving {
     }
 }
 
-/// Says that a caller may still be sending what nobody will read.
+/// Set when the client may still be sending a body that is not read.
 #[derive(Clone, Default)]
-pub struct Unread(Arc<AtomicBool>);
+pub struct UnreadFlag(Arc<AtomicBool>);
 
-impl Unread {
-    pub fn tell(&self) {
+impl UnreadFlag {
+    pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// A connection that lingers after its end if there is something unread.
-pub struct Lingering {
+/// A connection that stays open for a while after its end if a body was not read.
+pub struct LingeringStream {
     stream: TcpStream,
-    unread: Unread,
+    unread: UnreadFlag,
     until: Option<Pin<Box<Sleep>>>,
 }
 
-impl Lingering {
-    pub fn new(stream: TcpStream, unread: Unread) -> Lingering {
-        Lingering { stream, unread, until: None }
+impl LingeringStream {
+    pub fn new(stream: TcpStream, unread: UnreadFlag) -> LingeringStream {
+        LingeringStream { stream, unread, until: None }
     }
 
-    /// Reads and forgets until the other side ends, or for as long as it gets.
+    /// Reads and discards until the client closes or the time is over.
     fn poll_linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(LINGER)));
-        let mut forgotten = [0; 8192];
+        let mut discarded = [0; 8192];
         loop {
             if until.as_mut().poll(context).is_ready() {
                 return Poll::Ready(());
             }
-            let mut buffer = ReadBuf::new(&mut forgotten);
+            let mut buffer = ReadBuf::new(&mut discarded);
             let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
             if read.is_err() || buffer.filled().is_empty() {
                 return Poll::Ready(());
@@ -132,13 +132,13 @@ impl Lingering {
     }
 }
 
-impl AsyncRead for Lingering {
+impl AsyncRead for LingeringStream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().stream).poll_read(context, buffer)
     }
 }
 
-impl AsyncWrite for Lingering {
+impl AsyncWrite for LingeringStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
     }

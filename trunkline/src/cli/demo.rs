@@ -1,0 +1,71 @@
+//! Demo data: fills an empty database, and can then place live calls through the running service.
+
+use std::time::Duration;
+
+use super::switch::switch_secret;
+use super::{print_line, stop_signal};
+use platform::app::StartError;
+use platform::clock::Clock;
+use platform::config::Settings;
+use server::demo::{self, DemoData, LiveCalls, Options, TickSummary};
+
+const TICK: Duration = Duration::from_secs(1);
+
+/// Fills an empty database and, if `calls_per_minute` is given, places live calls until SIGTERM or SIGINT.
+pub async fn demo(settings: Settings, options: Options, calls_per_minute: Option<u32>) -> Result<(), StartError> {
+    let seed = options.seed;
+    if calls_per_minute.is_none() || demo::is_empty(&settings).await? {
+        let (days, password) = (options.days, options.password.clone());
+        let progress = |day: u32| match day {
+            0 => print_line(&format!("Simulating the last {days} days ...")),
+            day if day.is_multiple_of(10) => print_line(&format!("  day {day} of {days}")),
+            _ => {}
+        };
+        print_demo_data(&demo::fill(settings.clone(), &options, progress).await?, &password);
+    }
+    match calls_per_minute {
+        Some(calls) => place_calls(settings, calls, seed).await,
+        None => Ok(()),
+    }
+}
+
+fn print_demo_data(data: &DemoData, password: &str) {
+    print_line(&format!("Done: {} calls. These users sign in with the password \"{password}\":", data.calls));
+    print_line(&format!("  {:<32} admin of the operator", data.admin));
+    for (email, status) in &data.customers {
+        print_line(&format!("  {email:<32} {status}"));
+    }
+    let (email, link) = &data.support;
+    print_line(&format!("{email} (support) has no password yet. This magic link works once:"));
+    print_line(&format!("  {link}"));
+}
+
+/// Places calls through the running service until SIGTERM or SIGINT.
+async fn place_calls(settings: Settings, calls_per_minute: u32, seed: u64) -> Result<(), StartError> {
+    let service = format!("http://{}", settings.ops_listen);
+    let mut live = LiveCalls::new(&service, switch_secret(&settings)?, calls_per_minute, seed)?;
+    print_line(&format!("Placing calls through {service} until interrupted. The service must be running."));
+    let mut interval = tokio::time::interval(TICK);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut stop, clock) = (std::pin::pin!(stop_signal()), Clock::system());
+    let mut is_unreachable = false;
+    loop {
+        tokio::select! {
+            stopped = &mut stop => return Ok(stopped?),
+            _ = interval.tick() => {}
+        }
+        match live.tick(clock.now()).await {
+            Ok(summary) if summary.started + summary.denied + summary.ended > 0 => {
+                let TickSummary { started, denied, ended, live } = summary;
+                print_line(&format!("{started} started, {denied} denied, {ended} ended, {live} live"));
+                is_unreachable = false;
+            }
+            Ok(_) => is_unreachable = false,
+            Err(error) if !is_unreachable => {
+                print_line(&format!("The service is not reachable ({error}), retrying."));
+                is_unreachable = true;
+            }
+            Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The commands behind the command line, and what they share: output, the log, access to the database.
+//!
+//! `serve` runs the service. `import` and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead
+//! jobs, `switch` on the files of an edge, `demo` on an empty database.
+#![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
+
+mod admin;
+mod demo;
+mod import;
+mod jobs;
+mod switch;
+mod verify;
+
+pub use admin::{bootstrap, create_magic_link};
+pub use demo::demo;
+pub use import::{import_cdrs, import_fx, import_rates};
+pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
+pub use switch::{render_switch, sync_switch};
+pub use verify::{verify_audit, verify_cdrs, verify_ledger};
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::Map;
+use tracing_subscriber::EnvFilter;
+
+use api::openapi;
+use db::{Db, DbError, DbOptions};
+use identity::bootstrap as admin_bootstrap;
+use platform::app::{App, StartError, open_database};
+use platform::audit::{self, Actor, Outcome};
+use platform::config::{LogFormat, Settings};
+use platform::mail;
+use server::{routes, serve as service};
+
+/// Prints the error of a failed command and its causes.
+pub fn print_error(error: &(dyn std::error::Error + 'static)) {
+    eprintln!("trunkline: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  because: {cause}");
+        source = cause.source();
+    }
+}
+
+/// Prints a line; a closed pipe is no error.
+fn print_line(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn start_log(settings: &Settings) -> Result<(), StartError> {
+    let filter = EnvFilter::try_new(&settings.log_filter).map_err(|error| format!("TRUNKLINE_LOG_FILTER: {error}"))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match settings.log {
+        LogFormat::Json => log.json().flatten_event(true).init(),
+        LogFormat::Human => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).init(),
+    }
+    for name in &settings.unknown {
+        tracing::warn!(name, "unknown setting in the environment");
+    }
+    Ok(())
+}
+
+/// Runs the service until SIGTERM or SIGINT.
+pub async fn serve(settings: Settings) -> Result<(), StartError> {
+    start_log(&settings)?;
+    // Every connection is a file descriptor.
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "cannot raise the limit of open files");
+    }
+    let running = service::start(settings).await?;
+    let app = &running.app;
+    print_line("Trunkline is running.");
+    print_line(&format!("  API        {}/v1", app.public_url));
+    print_line(&format!("  Reference  {}/docs", app.public_url));
+    print_line(&format!("  Operations http://{}/healthz", running.ops));
+    if !admin_bootstrap::exists(&mut *app.db.read().await?).await? {
+        print_line(&format!("  No admin yet. Create one with: POST {}/v1/admin/bootstrap", app.public_url));
+        print_line(&format!("  and the header X-Bootstrap-Token: {}", app.bootstrap_token));
+    }
+    stop_signal().await?;
+    tracing::info!("stopping");
+    running.stop().await;
+    Ok(())
+}
+
+async fn stop_signal() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+pub async fn migrate(settings: Settings) -> Result<(), StartError> {
+    open_database(&settings).await?.migrate().await?;
+    print_line("The database is up to date.");
+    Ok(())
+}
+
+/// Writes a sample of every mail to a folder.
+pub fn preview_mail(settings: &Settings, folder: &Path) -> Result<(), StartError> {
+    for path in mail::preview(settings, folder)? {
+        print_line(&path.display().to_string());
+    }
+    Ok(())
+}
+
+pub fn print_openapi() -> Result<(), StartError> {
+    print_line(&serde_json::to_string_pretty(&openapi::describe(&routes::table()))?);
+    Ok(())
+}
+
+/// Opens a database that must exist already and be migrated.
+async fn existing_database(settings: &Settings) -> Result<Db, StartError> {
+    let options: DbOptions = settings.database_url().parse()?;
+    if !options.may_exist() {
+        return Err(format!("there is no database at {options:?}").into());
+    }
+    let db = open_database(settings).await?;
+    db.check_version().await?;
+    Ok(db)
+}
+
+/// Writes the audit row of a command.
+async fn audit_command(
+    conn: &mut db::Conn,
+    app: &App,
+    action: &'static str,
+    subject: Option<(values::AccountId, values::UserId)>,
+) -> Result<(), DbError> {
+    let mut meta = Map::new();
+    meta.insert("by".into(), "console".into());
+    let entry = audit::Entry {
+        action,
+        account_id: subject.map(|(account, _)| account),
+        user_id: subject.map(|(_, user)| user),
+        actor: Some(Actor::System),
+        ip: None,
+        user_agent: None,
+        outcome: Outcome::Success,
+        reason: None,
+        meta,
+    };
+    audit::append(conn, &app.keys, app.entropy, app.clock.now(), &entry).await
+}

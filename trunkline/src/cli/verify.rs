@@ -1,0 +1,45 @@
+//! Verification of the audit chain, the ledger and the CDRs; each fails at the first difference.
+
+use super::{existing_database, print_line};
+use platform::app::StartError;
+use platform::audit;
+use platform::config::Settings;
+use platform::crypto::keys::Keys;
+use platform::crypto::secrets::Secrets;
+use platform::entropy;
+use platform::ledger::{self, Verified};
+use voice::calls;
+
+pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
+    let db = existing_database(&settings).await?;
+    let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy::Entropy)?;
+    let keys = Keys::from_master(secrets.master.as_bytes());
+    match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
+        Ok(verified) => print_line(&format!("The audit chain is valid: {} rows.", verified.rows)),
+        Err(fault) => return Err(format!("the audit chain is broken: {fault}").into()),
+    }
+    Ok(())
+}
+
+pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
+    let db = existing_database(&settings).await?;
+    match db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await? {
+        Ok(Verified { customers, transactions, postings, open_holds }) => print_line(&format!(
+            "The ledger is valid: {transactions} transactions with {postings} postings of {customers} customers, \
+             {open_holds} open holds."
+        )),
+        Err(fault) => return Err(format!("the ledger is not valid: {fault}").into()),
+    }
+    Ok(())
+}
+
+pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
+    let db = existing_database(&settings).await?;
+    match db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await? {
+        Ok(calls::Verified { records, live_calls }) => {
+            print_line(&format!("The CDRs are valid: {records} CDRs, {live_calls} live calls."));
+        }
+        Err(fault) => return Err(format!("the CDRs are not valid: {fault}").into()),
+    }
+    Ok(())
+}

@@ -100,7 +100,12 @@ pub async fn receive(
 }
 
 /// Stores a webhook; false when it was stored before.
-async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &WebhookEvent, now: Time) -> Result<bool, DbError> {
+async fn insert_callback(
+    conn: &mut Conn,
+    provider: Provider,
+    notice: &WebhookEvent,
+    now: Time,
+) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
             sql!(

@@ -42,8 +42,9 @@ pub async fn create(
         .map_err(|error| Problem::invalid("amount_minor", error.to_string()))?;
     let return_url = format!("{}/", ctx.app.public_url);
     let new = new_payment(&ctx, Purpose::Topup, Some(amount))?;
-    let opened =
-        open_checkout(&ctx, new, return_url, |conn, account| Box::pin(onboarding::require_beta_approved(conn, account)));
+    let opened = open_checkout(&ctx, new, return_url, |conn, account| {
+        Box::pin(onboarding::require_beta_approved(conn, account))
+    });
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {

@@ -7,7 +7,7 @@ use crate::notifications::{ComplianceMoreInfo, KybApproved, KybRejected, notify}
 use crate::onboarding::OnboardingAccount;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::letters::{Addressee, DocumentsApproved, DocumentsRejected, DocumentsWanted, Papers, send};
+use platform::mail::{DocumentSet, DocumentsApproved, DocumentsRejected, DocumentsRequested, Recipient, send};
 use values::Time;
 
 /// Sends the mail and the notification of a decision; other actions send nothing.
@@ -19,18 +19,18 @@ pub async fn send_decision(
     action: Action,
     now: Time,
 ) -> Result<(), DbError> {
-    let papers = match intake.purpose {
-        Purpose::Kyb => Papers::Company,
-        Purpose::RegulatoryDid => Papers::NumberOrder,
+    let documents = match intake.purpose {
+        Purpose::Kyb => DocumentSet::Company,
+        Purpose::RegulatoryDid => DocumentSet::NumberOrder,
     };
     let note = intake.reviewer_note.clone().filter(|note| !note.is_empty());
     notify_account(conn, app, intake, action, note.clone(), now).await?;
-    let to = Addressee::new(&to.contact_email, &to.contact_name);
+    let to = Recipient::new(&to.contact_email, &to.contact_name);
     match action {
         Action::Submit | Action::StartReview => Ok(()),
-        Action::Approve => send(conn, app, &to, &DocumentsApproved { papers, note }, now).await,
-        Action::Reject => send(conn, app, &to, &DocumentsRejected { papers, note }, now).await,
-        Action::RequestMore => send(conn, app, &to, &DocumentsWanted { papers, note }, now).await,
+        Action::Approve => send(conn, app, &to, &DocumentsApproved { documents, note }, now).await,
+        Action::Reject => send(conn, app, &to, &DocumentsRejected { documents, note }, now).await,
+        Action::RequestMore => send(conn, app, &to, &DocumentsRequested { documents, note }, now).await,
     }
 }
 

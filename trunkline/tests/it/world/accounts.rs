@@ -4,7 +4,7 @@
 
 use db::{Conn, DbError};
 use identity::accounts::{self, NewAccount, OnboardingStatus};
-use identity::onboarding::{self, AccountStatus, NewOnboarding, AccountState};
+use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
 use platform::crypto::passwords::{Cost, Passwords};
 use platform::entropy::Entropy;
@@ -52,7 +52,8 @@ pub async fn live_account(conn: &mut Conn, email: &str, now: Time) -> Result<Acc
     accounts::insert(conn, &account, now).await?;
     let (beta, onboarding) = (AccountStatus::Live, OnboardingStatus::Approved);
     let state = AccountState { beta, onboarding, suspended_from: None };
-    onboarding::insert(conn, account.id, &NewOnboarding { state, is_carrier: false, expected_volume: None }, now).await?;
+    onboarding::insert(conn, account.id, &NewOnboarding { state, is_carrier: false, expected_volume: None }, now)
+        .await?;
     Ok(account.id)
 }
 

@@ -23,7 +23,7 @@ use platform::app::{App, StartError};
 use platform::clock::Clock;
 use platform::config::Settings;
 use platform::jobs::Runner;
-use platform::routing::cache::{Snapshot, Versioned};
+use platform::routing::cache::{Cached, Versioned};
 use voice::calls;
 
 /// The operations port serves switches and a few other machines.
@@ -53,7 +53,7 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
 
 /// The same with another table, for tests of the pipeline itself.
 pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
-    let clock = Clock::chosen(settings.test_clock);
+    let clock = Clock::new(settings.test_clock);
     start_by(settings, table, clock).await
 }
 
@@ -121,7 +121,7 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
 }
 
 /// Takes in what other nodes changed, whether or not somebody asks for it.
-async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
+async fn follow<T: Versioned>(app: App, of: fn(&App) -> &Cached<T>, mut stopping: watch::Receiver<bool>) {
     loop {
         if let Err(error) = of(&app).current(&app.db).await {
             tracing::warn!(%error, name = T::NAME, "what this node keeps in memory could not be brought up to date");

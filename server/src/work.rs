@@ -41,7 +41,10 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(webhooks::follow_up_job(context, payload)),
         },
         JobKind { kind: card_check::POLL, run: |context, payload| Box::pin(card_check::poll_job(context, payload)) },
-        JobKind { kind: ledger::MOVED, run: |context, payload| Box::pin(low_balance::moved_job(context, payload)) },
+        JobKind {
+            kind: ledger::BALANCE_CHANGED,
+            run: |context, payload| Box::pin(low_balance::moved_job(context, payload)),
+        },
         JobKind {
             kind: low_balance::RECHECK,
             run: |context, payload| Box::pin(low_balance::recheck_job(context, payload)),
@@ -92,8 +95,8 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
-    .observed_by(|app: &App, run| {
-        app.metrics.job(run.kind, run.ending.as_str(), run.took);
+    .with_observer(|app: &App, run| {
+        app.metrics.job(run.kind, run.outcome.as_str(), run.took);
         app.traces.ran(run);
     });
     let schedules = vec![

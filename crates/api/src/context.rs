@@ -23,7 +23,7 @@ use super::problem::Problem;
 use db::{Conn, DbError, Reader};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
-use platform::limits::{self, Limit, Verdict};
+use platform::limits::{self, Limit, RateLimitStatus};
 use values::{AccountId, Roles, Time, UserId};
 
 /// Who asks for what, from where and when.
@@ -45,7 +45,7 @@ pub struct Inner {
     claim: Mutex<Option<Claim>>,
     notes: Mutex<Notes>,
     /// The limit that the handler found exceeded.
-    refused_by: Mutex<Option<Verdict>>,
+    refused_by: Mutex<Option<RateLimitStatus>>,
 }
 
 /// What the audit row should say beyond what the request tells.
@@ -126,7 +126,7 @@ impl RequestCtx {
         }
     }
 
-    pub(super) fn refused_by(&self) -> Option<Verdict> {
+    pub(super) fn refused_by(&self) -> Option<RateLimitStatus> {
         *lock(&self.refused_by)
     }
 

@@ -25,7 +25,7 @@ use super::shares::{Full, Shares};
 use super::{conditional, headers};
 use platform::app::App;
 use platform::audit::{self, Outcome};
-use platform::limits::{Limit, Subject, Verdict};
+use platform::limits::{Limit, RateLimitStatus, Subject};
 use platform::traces::Answered;
 use platform::traffic::Count;
 use values::{AccountId, Time};
@@ -44,7 +44,7 @@ pub struct Service {
 #[derive(Default)]
 struct Seen {
     /// Where the caller stands against its limit, for the response's headers.
-    standing: Option<Verdict>,
+    standing: Option<RateLimitStatus>,
     /// Whom a sound token names.
     account: Option<AccountId>,
 }
@@ -192,7 +192,7 @@ impl Service {
         } else {
             let mut conn = match endpoint.changes() {
                 true => self.app.db.read().await?,
-                false => self.app.db.glance().await?,
+                false => self.app.db.read_consistent().await?,
             };
             let principal = authenticate(&mut conn, &self.app, &inbound.head.headers, now).await?;
             seen.account = Some(principal.account_id);

@@ -42,8 +42,8 @@ const RULES: [Rule; 16] = [
         forget: |conn, cutoff, batch| Box::pin(idempotency::forget(conn, cutoff, batch)),
     },
     Rule {
-        kept_for: limits::LONGEST_WINDOW,
-        forget: |conn, cutoff, batch| Box::pin(limits::forget(conn, cutoff, batch)),
+        kept_for: limits::MAX_WINDOW,
+        forget: |conn, cutoff, batch| Box::pin(limits::purge_windows(conn, cutoff, batch)),
     },
     Rule { kept_for: DAY, forget: |conn, cutoff, batch| Box::pin(sessions::forget_failures(conn, cutoff, batch)) },
     Rule { kept_for: DAY, forget: |conn, cutoff, batch| Box::pin(sessions::forget_access_tokens(conn, cutoff, batch)) },
@@ -62,7 +62,7 @@ const RULES: [Rule; 16] = [
     },
     Rule {
         kept_for: DAY.saturating_mul(30),
-        forget: |conn, cutoff, batch| Box::pin(ledger::forget_holds(conn, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(ledger::purge_holds(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(7),
@@ -79,7 +79,7 @@ const RULES: [Rule; 16] = [
     // Nobody would want to read it any more. Other dead jobs stay until somebody has looked at them.
     Rule {
         kept_for: DAY.saturating_mul(90),
-        forget: |conn, cutoff, batch| Box::pin(jobs::forget_dead(conn, letters::SEND, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(jobs::purge_dead(conn, letters::SEND, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(400),

@@ -114,7 +114,7 @@ async fn record(conn: &mut Conn, provider: Provider, notice: &Notice, now: Time)
 
 /// Fetches the order a callback spoke of, and tells whoever waits for it.
 pub async fn follow_up_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Hopeless("it names no order".into()))?;
+    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Permanent("it names no order".into()))?;
     let order = context.app.payments.order(id).await.map_err(|error| JobError::Failed(error.to_string()))?;
     // An order that the provider does not know is nobody's.
     let Some(order) = order else { return Ok(()) };

@@ -23,11 +23,11 @@ fn boxed<'a, T>(wait: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
 
 pub struct Conn {
     engine: Engine,
-    purpose: Purpose,
+    access: Access,
     /// A statement of this transaction failed. PostgreSQL refuses all that follow, so SQLite does too.
     failed: bool,
     /// A statement lost against another transaction, and the whole may be tried again.
-    lost_race: bool,
+    conflicted: bool,
     metrics: Arc<Metrics>,
     /// What the transaction adds to counters if it stands.
     counted: Vec<(IntCounter, u64)>,
@@ -41,23 +41,23 @@ enum Engine {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Reading,
-    Transaction,
+pub(super) enum Access {
+    ReadOnly,
+    ReadWrite,
 }
 
 impl Conn {
-    pub(super) fn sqlite(connection: Connection, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
-        Conn::new(Engine::Sqlite(Box::new(connection)), purpose, metrics)
+    pub(super) fn sqlite(connection: Connection, access: Access, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Sqlite(Box::new(connection)), access, metrics)
     }
 
-    pub(super) fn postgres(session: Session, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
-        Conn::new(Engine::Postgres(Box::new(session)), purpose, metrics)
+    pub(super) fn postgres(session: Session, access: Access, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Postgres(Box::new(session)), access, metrics)
     }
 
-    fn new(engine: Engine, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
+    fn new(engine: Engine, access: Access, metrics: &Arc<Metrics>) -> Conn {
         let (metrics, counted) = (Arc::clone(metrics), Vec::new());
-        Conn { engine, purpose, failed: false, lost_race: false, metrics, counted }
+        Conn { engine, access, failed: false, conflicted: false, metrics, counted }
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -74,12 +74,12 @@ impl Conn {
     }
 
     /// Whether a statement runs where it is asked for: then many cost no more than one that does the same.
-    pub fn is_inline(&self) -> bool {
+    pub fn is_in_process(&self) -> bool {
         self.is_sqlite()
     }
 
     /// Whether a statement's `WITH` may hold others that write, in the part that only PostgreSQL reads.
-    pub fn nests_writes(&self) -> bool {
+    pub fn supports_writable_cte(&self) -> bool {
         matches!(self.engine, Engine::Postgres(_))
     }
 
@@ -137,7 +137,7 @@ impl Conn {
     /// Answers the number of rows that each inserted, changed or deleted.
     pub async fn exec_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         for (sql, _) in statements {
-            self.admit(sql)?;
+            self.check_allowed(sql)?;
         }
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => {
@@ -146,7 +146,7 @@ impl Conn {
             Engine::Postgres(session) => boxed(session.run_all(statements)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
     async fn run(
@@ -155,13 +155,13 @@ impl Conn {
         params: &[Value<'_>],
         visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
-        self.admit(sql)?;
+        self.check_allowed(sql)?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::run(connection, sql, params, visit),
             Engine::Postgres(session) => boxed(session.run(sql, params, visit)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
     /// Many rows into one table: prepared inserts on SQLite, COPY on PostgreSQL.
@@ -173,74 +173,74 @@ impl Conn {
         rows: &[R],
         values: fn(&R) -> [Value<'_>; N],
     ) -> Result<u64> {
-        self.admit("INSERT")?;
+        self.check_allowed("INSERT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
             Engine::Postgres(session) => boxed(session.copy_in(table, columns, rows, values)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
     /// Runs a text of several statements, as the engine at hand takes it.
     pub(super) async fn script(&mut self, text: &str) -> Result<()> {
-        self.admit("SCRIPT")?;
+        self.check_allowed("SCRIPT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => connection.execute_batch(text).map_err(DbError::from),
             Engine::Postgres(session) => boxed(session.script(text)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
     /// Whether a statement may run at all.
-    fn admit(&self, sql: &str) -> Result<()> {
-        match self.purpose {
-            Purpose::Transaction if self.failed => Err(DbError::Aborted),
-            Purpose::Reading if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
+    fn check_allowed(&self, sql: &str) -> Result<()> {
+        match self.access {
+            Access::ReadWrite if self.failed => Err(DbError::Aborted),
+            Access::ReadOnly if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
                 Err(DbError::other("a reader was asked to write"))
             }
             _ => Ok(()),
         }
     }
 
-    fn note<T>(&mut self, outcome: Result<T>) -> Result<T> {
+    fn record_outcome<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome {
             error.count(&self.metrics.database);
             self.failed = true;
-            self.lost_race |= matches!(error, DbError::Retry);
+            self.conflicted |= matches!(error, DbError::Retry);
         }
         outcome
     }
 
     /// What a transaction's outcome is worth: `Ok` after a failed statement is not success, since PostgreSQL turns
     /// such a COMMIT into a ROLLBACK without a word.
-    pub(super) fn judge<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
+    pub(super) fn fail_if_aborted<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
         match outcome {
             Ok(_) if self.failed => Err(DbError::Aborted.into()),
             outcome => outcome,
         }
     }
 
-    pub(super) fn lost_race(&self) -> bool {
-        self.lost_race
+    pub(super) fn conflicted(&self) -> bool {
+        self.conflicted
     }
 
     /// Gives up because another transaction was faster: all of this one is tried again and then sees what that one
     /// did. The error is what the body must end with.
-    pub fn lose_race(&mut self) -> DbError {
+    pub fn retry_conflict(&mut self) -> DbError {
         self.failed = true;
-        self.lost_race = true;
+        self.conflicted = true;
         DbError::Retry
     }
 
     /// From its next statement on, a SQLite reader sees what that statement saw.
-    pub(super) fn freeze(&mut self) -> Result<()> {
+    pub(super) fn begin_read_snapshot(&mut self) -> Result<()> {
         self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.prepare_cached("BEGIN")?.raw_execute().map(drop)?))
     }
 
     /// Lets it see the present again.
-    pub(super) fn thaw(&mut self) {
+    pub(super) fn end_read_snapshot(&mut self) {
         if let Some(frozen) = self.as_sqlite().filter(|connection| !connection.is_autocommit()) {
             // Nothing was written, so nothing is lost; should it fail, the next freezing says so.
             let _ = frozen.prepare_cached("ROLLBACK").and_then(|mut end| end.raw_execute());
@@ -250,12 +250,12 @@ impl Conn {
     /// Makes a connection that is used again forget its last user.
     pub(super) fn reset(&mut self) {
         self.failed = false;
-        self.lost_race = false;
+        self.conflicted = false;
     }
 
     /// Leaves a connection behind that can do nothing more.
-    pub(super) fn take(&mut self) -> Conn {
-        let gone = Conn { failed: true, ..Conn::new(Engine::Gone, self.purpose, &self.metrics) };
+    pub(super) fn detach(&mut self) -> Conn {
+        let gone = Conn { failed: true, ..Conn::new(Engine::Gone, self.access, &self.metrics) };
         std::mem::replace(self, gone)
     }
 

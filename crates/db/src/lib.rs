@@ -1,7 +1,7 @@
 //! The database, and the only place that knows there are two kinds of it.
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one that could lose what it has committed.
-//! [`Db::read`] and [`Db::glance`] lend a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
+//! [`Db::read`] and [`Db::read_consistent`] lend a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
 //! [`Db::snapshot`] run a long read where it holds up nobody. All of them work on a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
 //! `insert_many`, with one SQL text for both engines.
 //!
@@ -16,7 +16,6 @@ mod bound;
 mod conn;
 mod ddl;
 mod error;
-mod job;
 pub mod metrics;
 mod migrate;
 mod options;
@@ -24,6 +23,7 @@ mod postgres;
 mod row;
 mod sqlite;
 pub mod statements;
+mod transaction;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -41,16 +41,16 @@ pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 
 use crate::metrics::Metrics;
 use postgres::{Isolation, Postgres};
-use sqlite::{Home, Sqlite};
+use sqlite::{PoolSlot, Sqlite};
 
 /// A transaction: what it does with a connection and the input lent to each of its attempts.
 pub type Body<I, T, E> = for<'c> fn(&'c mut Conn, &'c I) -> BoxFuture<'c, Result<T, E>>;
 
 /// Which state of the database the statements of a report see.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum View {
-    OfEachStatement,
-    OfOneMoment,
+enum Consistency {
+    PerStatement,
+    Snapshot,
 }
 
 /// What of a database is in use, and what waits for it.
@@ -113,15 +113,15 @@ impl Db {
     pub async fn read(&self) -> Result<Reader> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.readers.lend().await,
-            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, home: None }),
+            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, slot: None }),
         }
     }
 
     /// The same for a few statements in a row: on SQLite they see the database as it was at the first of them, which
     /// also spares the others their locks.
-    pub async fn glance(&self) -> Result<Reader> {
+    pub async fn read_consistent(&self) -> Result<Reader> {
         let mut reader = self.read().await?;
-        reader.freeze()?;
+        reader.begin_read_snapshot()?;
         Ok(reader)
     }
 
@@ -152,12 +152,12 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        let (job, outcome) = job::job(input, body);
+        let (transaction, outcome) = transaction::erase(input, body);
         match &self.engine {
             Engine::Sqlite(sqlite) => {
-                sqlite.writer.take(job).await.inspect_err(|error| error.count(&self.metrics.database))?
+                sqlite.writer.enqueue(transaction).await.inspect_err(|error| error.count(&self.metrics.database))?
             }
-            Engine::Postgres(postgres) => postgres.take(isolation, job),
+            Engine::Postgres(postgres) => postgres.spawn(isolation, transaction),
         }
         outcome.wait().await
     }
@@ -170,7 +170,7 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.long_read(View::OfEachStatement, input, body).await
+        self.long_read(Consistency::PerStatement, input, body).await
     }
 
     /// A report whose statements all see the database as it was at the first of them. SQLite cannot shorten its log
@@ -181,10 +181,10 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.long_read(View::OfOneMoment, input, body).await
+        self.long_read(Consistency::Snapshot, input, body).await
     }
 
-    async fn long_read<I, T, E>(&self, view: View, input: I, body: Body<I, T, E>) -> Result<T, E>
+    async fn long_read<I, T, E>(&self, consistency: Consistency, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -193,15 +193,17 @@ impl Db {
         match &self.engine {
             Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reporters.lend().await?;
-                if view == View::OfOneMoment {
-                    reader.freeze()?;
+                if consistency == Consistency::Snapshot {
+                    reader.begin_read_snapshot()?;
                 }
                 let runtime = tokio::runtime::Handle::current();
                 let report = move || runtime.block_on(body(&mut reader, &input));
                 let reported = tokio::task::spawn_blocking(report).await;
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
-            Engine::Postgres(postgres) if view == View::OfOneMoment => Box::pin(postgres.snapshot(&input, body)).await,
+            Engine::Postgres(postgres) if consistency == Consistency::Snapshot => {
+                Box::pin(postgres.snapshot(&input, body)).await
+            }
             Engine::Postgres(postgres) => {
                 let mut conn = Box::pin(postgres.read()).await?;
                 body(&mut conn, &input).await
@@ -214,7 +216,7 @@ impl Db {
 pub struct Reader {
     conn: Conn,
     /// Where a SQLite connection goes back to; PostgreSQL's pool sees to its own.
-    home: Option<Home>,
+    slot: Option<PoolSlot>,
 }
 
 impl Deref for Reader {
@@ -233,9 +235,9 @@ impl DerefMut for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(home) = &self.home {
-            self.conn.thaw();
-            home.take_back(self.conn.take());
+        if let Some(slot) = &self.slot {
+            self.conn.end_read_snapshot();
+            slot.return_to_pool(self.conn.detach());
         }
     }
 }

@@ -20,17 +20,17 @@ use tokio_postgres::types::Type;
 use values::Value;
 
 use super::bound::{Bound, postgres_type};
-use super::conn::{Conn, Purpose};
+use super::conn::{Access, Conn};
 use super::error::{DbError, Result};
-use super::job::Job;
 use super::options::DbOptions;
 use super::row::Row;
 use super::statements::postgres_text;
+use super::transaction::Transaction;
 use super::{Body, Load, PANICKED};
 use crate::metrics::Metrics;
 
 /// How often a transaction is tried before its caller hears that it lost every race.
-const ATTEMPTS: u32 = 20;
+const MAX_ATTEMPTS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isolation {
@@ -103,7 +103,7 @@ impl Postgres {
     /// A connection whose statements stand alone.
     pub(super) async fn read(&self) -> Result<Conn> {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        Ok(Conn::postgres(Session::new(client, State::None), Purpose::Reading, &self.metrics))
+        Ok(Conn::postgres(Session::new(client, State::None), Access::ReadOnly, &self.metrics))
     }
 
     /// Runs `body` on a connection whose statements all see the same moment.
@@ -112,8 +112,8 @@ impl Postgres {
         E: From<DbError>,
     {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        let session = Session::new(client, State::Asked(Isolation::Snapshot));
-        let mut conn = Conn::postgres(session, Purpose::Reading, &self.metrics);
+        let session = Session::new(client, State::BeginPending(Isolation::Snapshot));
+        let mut conn = Conn::postgres(session, Access::ReadOnly, &self.metrics);
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
             // Should this fail, the session is closed, and nothing was written anyway.
@@ -123,13 +123,13 @@ impl Postgres {
     }
 
     /// Runs a transaction in a task of its own, so that it ends even if the caller goes away.
-    pub(super) fn take(&self, isolation: Isolation, mut job: Box<dyn Job>) {
+    pub(super) fn spawn(&self, isolation: Isolation, mut transaction: Box<dyn Transaction>) {
         let this = self.clone();
         tokio::spawn(async move {
             let mut attempt = 1;
             let outcome = loop {
-                match this.attempt(isolation, job.as_mut()).await {
-                    Attempt::LostRace if attempt < ATTEMPTS => {}
+                match this.attempt(isolation, transaction.as_mut()).await {
+                    Attempt::Conflict if attempt < MAX_ATTEMPTS => {}
                     outcome => break outcome,
                 }
                 this.metrics.database.retries.inc();
@@ -137,31 +137,31 @@ impl Postgres {
                 attempt += 1;
             };
             this.metrics.database.transactions.of(outcome.as_str()).inc();
-            job.answer();
+            transaction.reply();
         });
     }
 
-    async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
+    async fn attempt(&self, isolation: Isolation, transaction: &mut dyn Transaction) -> Attempt {
         let client = match self.client(&self.metrics.database.transaction_wait).await {
             Ok(client) => client,
             Err(error) => {
-                job.fail(error);
+                transaction.fail(error);
                 return Attempt::Failed;
             }
         };
-        let session = Session::new(client, State::Asked(isolation));
-        let mut conn = Conn::postgres(session, Purpose::Transaction, &self.metrics);
-        let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
-        let stays = ran.unwrap_or_else(|_| {
-            job.fail(DbError::other(PANICKED));
+        let session = Session::new(client, State::BeginPending(isolation));
+        let mut conn = Conn::postgres(session, Access::ReadWrite, &self.metrics);
+        let ran = AssertUnwindSafe(transaction.run(&mut conn)).catch_unwind().await;
+        let commits = ran.unwrap_or_else(|_| {
+            transaction.fail(DbError::other(PANICKED));
             false
         });
-        let (lost_race, counted) = (conn.lost_race(), std::mem::take(conn.counted()));
+        let (conflicted, counted) = (conn.conflicted(), std::mem::take(conn.counted()));
         let Some(session) = conn.into_session() else { return Attempt::Failed };
-        if !stays {
+        if !commits {
             // Should this fail, the session is closed, which rolls back as well.
             let _ = session.end("ROLLBACK").await;
-            return if lost_race { Attempt::LostRace } else { Attempt::RolledBack };
+            return if conflicted { Attempt::Conflict } else { Attempt::RolledBack };
         }
         match session.end("COMMIT").await {
             Ok(()) => {
@@ -170,9 +170,9 @@ impl Postgres {
             }
             Err(error) => {
                 error.count(&self.metrics.database);
-                let lost_race = matches!(error, DbError::Retry);
-                job.fail(error);
-                if lost_race { Attempt::LostRace } else { Attempt::Failed }
+                let conflicted = matches!(error, DbError::Retry);
+                transaction.fail(error);
+                if conflicted { Attempt::Conflict } else { Attempt::Failed }
             }
         }
     }
@@ -182,7 +182,7 @@ impl Postgres {
 enum Attempt {
     Committed,
     RolledBack,
-    LostRace,
+    Conflict,
     Failed,
 }
 
@@ -191,7 +191,7 @@ impl Attempt {
         match self {
             Attempt::Committed => "committed",
             Attempt::RolledBack => "rolled_back",
-            Attempt::LostRace | Attempt::Failed => "failed",
+            Attempt::Conflict | Attempt::Failed => "failed",
         }
     }
 }
@@ -214,7 +214,7 @@ pub(super) struct Session {
 enum State {
     None,
     /// BEGIN travels with the first statement.
-    Asked(Isolation),
+    BeginPending(Isolation),
     Open,
 }
 
@@ -230,12 +230,12 @@ impl Session {
         visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
         self.is_busy = true;
-        let outcome = self.run_through(sql, params, visit).await;
+        let outcome = self.run_statement(sql, params, visit).await;
         self.is_busy = false;
         outcome
     }
 
-    async fn run_through(
+    async fn run_statement(
         &mut self,
         sql: &str,
         params: &[Value<'_>],
@@ -244,7 +244,7 @@ impl Session {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let statement = prepare(client, sql, params).await?;
         let query = client.query_raw(&statement, params.iter().map(Bound));
-        let rows = if let State::Asked(isolation) = self.transaction {
+        let rows = if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             let (begun, rows) = future::join(client.batch_execute(isolation.begin()), query).await;
             begun?;
@@ -268,7 +268,7 @@ impl Session {
             executions.push(async move { client.execute_raw(&statement, params.iter().map(Bound)).await });
         }
         let executions = future::try_join_all(executions);
-        if let State::Asked(isolation) = self.transaction {
+        if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
             begun?;
@@ -304,7 +304,7 @@ impl Session {
 
     async fn begin(&mut self) -> Result<&Object> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
-        if let State::Asked(isolation) = self.transaction {
+        if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             client.batch_execute(isolation.begin()).await?;
         }

@@ -26,7 +26,7 @@ use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::routing::allow_lists::Addresses;
-use crate::routing::cache::Snapshot;
+use crate::routing::cache::Cached;
 use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
@@ -59,11 +59,11 @@ pub struct Inner {
     /// Where exchange rates come from, if anywhere.
     pub fx: Option<Feed>,
     /// What sells for how much, as this node knows it.
-    pub tariff: Snapshot<Tariff>,
+    pub tariff: Cached<Tariff>,
     /// Where calls come from, as this node knows it.
-    pub addresses: Snapshot<Addresses>,
+    pub addresses: Cached<Addresses>,
     /// Where calls go to and whether that is up, as this node knows it.
-    pub gateways: Snapshot<Gateways>,
+    pub gateways: Cached<Gateways>,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     /// What this node has answered since it last wrote that down.
@@ -93,7 +93,7 @@ pub type StartError = Box<dyn std::error::Error + Send + Sync>;
 impl App {
     /// Opens everything the service needs. The database is brought up to date first.
     pub async fn open(settings: Settings) -> Result<App, StartError> {
-        let clock = Clock::chosen(settings.test_clock);
+        let clock = Clock::new(settings.test_clock);
         App::open_with(settings, clock).await
     }
 
@@ -142,9 +142,9 @@ impl App {
             links: Links::new(keys.clone()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,
-            tariff: Snapshot::default(),
-            addresses: Snapshot::default(),
-            gateways: Snapshot::default(),
+            tariff: Cached::default(),
+            addresses: Cached::default(),
+            gateways: Cached::default(),
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, entropy, &db),
             traffic: Traffic::default(),

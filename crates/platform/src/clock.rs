@@ -12,47 +12,47 @@ use values::Time;
 /// The time as the whole service sees it.
 #[derive(Clone)]
 pub struct Clock {
-    /// How far the time lies from the system's, in milliseconds; absent on a clock that cannot be moved.
-    moved_ms: Option<Arc<AtomicI64>>,
+    /// How far the time lies from the system's, in milliseconds; absent on a clock that cannot be offset.
+    offset_ms: Option<Arc<AtomicI64>>,
 }
 
 impl Clock {
     /// The system's clock.
     pub fn system() -> Self {
-        Clock { moved_ms: None }
+        Clock { offset_ms: None }
     }
 
     /// The clock that settings ask for.
-    pub fn chosen(is_movable: bool) -> Self {
+    pub fn new(is_movable: bool) -> Self {
         if is_movable { Clock::movable() } else { Clock::system() }
     }
 
     /// A clock that runs with the system's and can be moved forward.
     pub fn movable() -> Self {
-        Clock { moved_ms: Some(Arc::default()) }
+        Clock { offset_ms: Some(Arc::default()) }
     }
 
     /// The same, but it begins so long ago.
-    pub fn begun_ago(span: Duration) -> Self {
-        let behind_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX / 2);
-        Clock { moved_ms: Some(Arc::new(AtomicI64::new(-behind_ms))) }
+    pub fn starting_ago(span: Duration) -> Self {
+        let lag_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX / 2);
+        Clock { offset_ms: Some(Arc::new(AtomicI64::new(-lag_ms))) }
     }
 
     /// How far the time lies behind the system's.
-    pub fn behind(&self) -> Duration {
-        let moved_ms = self.moved_ms.as_ref().map_or(0, |moved| moved.load(Ordering::Acquire));
-        Duration::from_millis(moved_ms.min(0).unsigned_abs())
+    pub fn lag(&self) -> Duration {
+        let offset_ms = self.offset_ms.as_ref().map_or(0, |offset| offset.load(Ordering::Acquire));
+        Duration::from_millis(offset_ms.min(0).unsigned_abs())
     }
 
     pub fn now(&self) -> Time {
-        let moved_ms = self.moved_ms.as_ref().map_or(0, |moved| moved.load(Ordering::Acquire));
-        Time::from_millis(system_millis().saturating_add(moved_ms))
+        let offset_ms = self.offset_ms.as_ref().map_or(0, |offset| offset.load(Ordering::Acquire));
+        Time::from_millis(system_millis().saturating_add(offset_ms))
     }
 
     /// Moves the time forward and answers whether this clock can be moved at all.
     pub fn advance(&self, by: Duration) -> bool {
-        let Some(moved) = &self.moved_ms else { return false };
-        moved.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX / 2), Ordering::AcqRel);
+        let Some(offset) = &self.offset_ms else { return false };
+        offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX / 2), Ordering::AcqRel);
         true
     }
 }
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn a_clock_that_begins_in_the_past_catches_up_with_the_system() {
         let span = Duration::from_secs(90 * 24 * 3600);
-        let clock = Clock::begun_ago(span);
-        assert_eq!(clock.behind(), span);
+        let clock = Clock::starting_ago(span);
+        assert_eq!(clock.lag(), span);
         assert!(clock.now().plus(span) >= Clock::system().now().minus(Duration::from_secs(60)));
         assert!(clock.advance(span));
-        assert_eq!(clock.behind(), Duration::ZERO);
+        assert_eq!(clock.lag(), Duration::ZERO);
     }
 }

@@ -22,7 +22,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::crypto::passwords::Cost;
-use crate::limits::{LONGEST_WINDOW, Limit, Quota};
+use crate::crypto::secrets::ConfiguredSecrets;
+use crate::limits::{Limit, MAX_WINDOW, Quota};
 use crate::outside::did_supplier::HttpCarrierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
@@ -82,25 +83,9 @@ pub struct Settings {
     pub requests_at_once: usize,
     /// For how long a job may wait before the service calls itself not ready.
     pub job_lag_at_most: Duration,
-    pub secrets: GivenSecrets,
+    pub secrets: ConfiguredSecrets,
     /// Names in the environment that look like settings and are none.
     pub unknown: Vec<String>,
-}
-
-/// Secrets that were given; the others are made and kept in the data folder.
-#[derive(Clone, Default)]
-pub struct GivenSecrets {
-    pub master: Option<String>,
-    pub jwt: Option<String>,
-    pub jwt_previous: Option<String>,
-    pub switch: Option<String>,
-    pub bootstrap: Option<String>,
-}
-
-impl std::fmt::Debug for GivenSecrets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("GivenSecrets(..)")
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +173,7 @@ impl Settings {
             connections_at_most: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             requests_at_once: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
             job_lag_at_most: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
-            secrets: GivenSecrets {
+            secrets: ConfiguredSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),
                 jwt_previous: read.secret("TRUNKLINE_JWT_SECRET_PREVIOUS"),
@@ -271,7 +256,7 @@ impl Reading {
             let numbers = text.split_once('/').and_then(|(requests, seconds)| {
                 Some((
                     requests.parse().ok().filter(|n| *n > 0)?,
-                    seconds.parse().ok().filter(|n| (1..=LONGEST_WINDOW.as_secs()).contains(n))?,
+                    seconds.parse().ok().filter(|n| (1..=MAX_WINDOW.as_secs()).contains(n))?,
                 ))
             });
             match numbers {

@@ -15,7 +15,7 @@ use db::{Conn, Db, DbError, params, sql};
 use values::{AccountId, Email, Time, UserId};
 
 /// No window may be longer.
-pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
+pub const MAX_WINDOW: Duration = Duration::from_secs(3600);
 
 /// What is counted. The numbers are defaults; settings may change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub enum Limit {
     /// Writes of a signed-in user.
     Writes,
     /// Callbacks of providers, per address.
-    Callbacks,
+    Webhooks,
     /// Files of calls that are asked for, per account.
     Exports,
     /// Not limited.
@@ -54,7 +54,7 @@ impl Limit {
         Limit::Refresh,
         Limit::Reads,
         Limit::Writes,
-        Limit::Callbacks,
+        Limit::Webhooks,
         Limit::Exports,
     ];
 
@@ -66,7 +66,7 @@ impl Limit {
             Limit::Refresh => "refresh",
             Limit::Reads => "reads",
             Limit::Writes => "writes",
-            Limit::Callbacks => "callbacks",
+            Limit::Webhooks => "callbacks",
             Limit::Exports => "exports",
             Limit::None => "none",
         }
@@ -80,7 +80,7 @@ impl Limit {
             Limit::Refresh => (600, 60),
             Limit::Reads => (600, 60),
             Limit::Writes => (120, 60),
-            Limit::Callbacks => (1200, 60),
+            Limit::Webhooks => (1200, 60),
             Limit::Exports => (10, 3600),
             Limit::None => (u32::MAX, 60),
         };
@@ -131,7 +131,7 @@ impl Subject {
 
 /// How a request stands against its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RateLimitStatus {
     pub allowed: bool,
     pub limit: Limit,
     pub quota: Quota,
@@ -147,7 +147,7 @@ pub struct Limits {
 
 enum Counts {
     Off,
-    Here(Shards),
+    InMemory(Shards),
     Shared { db: Db, leases: Shards, leasing: Box<[tokio::sync::Mutex<()>; SHARDS]> },
 }
 
@@ -156,7 +156,7 @@ impl Limits {
     pub fn new(db: &Db, on: bool, quotas: &[(Limit, Quota)]) -> Limits {
         let counts = match (on, db.is_shared()) {
             (false, _) => Counts::Off,
-            (true, false) => Counts::Here(Shards::default()),
+            (true, false) => Counts::InMemory(Shards::default()),
             (true, true) => Counts::Shared { db: db.clone(), leases: Shards::default(), leasing: Box::default() },
         };
         let mut all: HashMap<Limit, Quota> = Limit::ALL.iter().map(|limit| (*limit, limit.default_quota())).collect();
@@ -164,17 +164,17 @@ impl Limits {
         Limits { quotas: all, counts }
     }
 
-    pub fn are_on(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         !matches!(self.counts, Counts::Off)
     }
 
     /// Counts one request. Nothing for what is not limited.
-    pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<Verdict>, DbError> {
+    pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<RateLimitStatus>, DbError> {
         let Some(quota) = self.quotas.get(&limit).copied() else { return Ok(None) };
         let window = Window::of(quota, now);
         let used = match &self.counts {
             Counts::Off => return Ok(None),
-            Counts::Here(counts) => counts.add(limit, subject, window.start, quota.requests),
+            Counts::InMemory(counts) => counts.add(limit, subject, window.start, quota.requests),
             Counts::Shared { db, leases, leasing } => match leases.spend(limit, subject, window.start) {
                 Some(used) => Some(used),
                 None => {
@@ -187,7 +187,7 @@ impl Limits {
                 }
             },
         };
-        Ok(Some(Verdict {
+        Ok(Some(RateLimitStatus {
             allowed: used.is_some(),
             limit,
             quota,
@@ -264,7 +264,7 @@ async fn count(
 }
 
 /// Forgets the oldest windows that have ended.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+pub async fn purge_windows(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM rate_windows WHERE (limit_name, subject, started_at) IN
@@ -277,7 +277,7 @@ pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, Db
 }
 
 const SHARDS: usize = 16;
-const SUBJECTS_PER_SHARD: usize = 16_384;
+const MAX_SUBJECTS_PER_SHARD: usize = 16_384;
 
 /// Counts in memory, in several maps so that callers rarely wait for each other.
 #[derive(Default)]
@@ -302,7 +302,7 @@ impl Shards {
     /// Adds one to a count unless it is full.
     fn add(&self, limit: Limit, subject: Subject, start: Time, requests: u32) -> Option<u32> {
         self.with(subject, |shard| {
-            make_room(shard, start);
+            evict(shard, start);
             let count = shard.entry((limit, subject)).or_insert(Count { start, used: 0, left: 0 });
             if count.start != start {
                 *count = Count { start, used: 0, left: 0 };
@@ -326,18 +326,18 @@ impl Shards {
 
     fn grant(&self, limit: Limit, subject: Subject, start: Time, used: u32, left: u32) {
         self.with(subject, |shard| {
-            make_room(shard, start);
+            evict(shard, start);
             shard.insert((limit, subject), Count { start, used, left });
         });
     }
 }
 
 /// Keeps a map bounded: first the windows that ended go, then, under a flood of addresses, everything.
-fn make_room(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
-    if shard.len() >= SUBJECTS_PER_SHARD {
-        shard.retain(|_, count| count.start.plus(LONGEST_WINDOW) > now);
+fn evict(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
+    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
+        shard.retain(|_, count| count.start.plus(MAX_WINDOW) > now);
     }
-    if shard.len() >= SUBJECTS_PER_SHARD {
+    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
         shard.clear();
     }
 }

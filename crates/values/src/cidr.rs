@@ -7,7 +7,7 @@ use std::str::FromStr;
 use ipnet::IpNet;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 /// An address or a network in its own form: no bits beyond the mask, and not the whole internet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,12 +22,12 @@ impl Cidr {
 
     /// Its lowest address, where all networks stand in one order: IPv4 among IPv6 as ::ffff:a.b.c.d.
     pub fn first(self) -> Ipv6Addr {
-        in_one_order(self.0.network())
+        address_sort_key(self.0.network())
     }
 
     /// Its highest address in that order.
     pub fn last(self) -> Ipv6Addr {
-        in_one_order(self.0.broadcast())
+        address_sort_key(self.0.broadcast())
     }
 
     pub fn network(self) -> IpNet {
@@ -56,7 +56,7 @@ impl FromStr for Cidr {
 }
 
 /// An address as it stands in the one order of both families.
-pub fn in_one_order(address: IpAddr) -> Ipv6Addr {
+pub fn address_sort_key(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
@@ -69,8 +69,8 @@ impl fmt::Display for Cidr {
     }
 }
 
-text_on_the_wire!(Cidr);
-text_in_a_column!(Cidr);
+impl_serde_as_text!(Cidr);
+impl_stored_as_text!(Cidr);
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::text_form::{TextForm, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text};
 use super::{Invalid, Stored};
 
 /// A country by its two letters.
@@ -45,7 +45,7 @@ impl fmt::Display for Country {
     }
 }
 
-text_on_the_wire!(Country);
+impl_serde_as_text!(Country);
 
 impl Stored for Country {
     type Raw = String;

@@ -7,10 +7,10 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 use super::{Invalid, Time};
 
-const LONGEST: usize = 100;
+const MAX_CHARS: usize = 100;
 
 /// Minute, hour, day, month and weekday, in UTC; it ticks at least once more.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ impl FromStr for Cron {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        if text.len() > LONGEST || text.contains(|c: char| !c.is_ascii() || c.is_control()) {
+        if text.len() > MAX_CHARS || text.contains(|c: char| !c.is_ascii() || c.is_control()) {
             return Err(Self::invalid());
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
@@ -60,8 +60,8 @@ impl fmt::Display for Cron {
     }
 }
 
-text_on_the_wire!(Cron);
-text_in_a_column!(Cron);
+impl_serde_as_text!(Cron);
+impl_stored_as_text!(Cron);
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 /// A currency that amounts can be in: it has minor units, or is whole like the yen. Gold has neither.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,8 +53,8 @@ impl fmt::Debug for Currency {
     }
 }
 
-text_on_the_wire!(Currency);
-text_in_a_column!(Currency);
+impl_serde_as_text!(Currency);
+impl_stored_as_text!(Currency);
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text};
 
-const MOST: usize = 15;
+const MAX_DIGITS: usize = 15;
 
 /// 1 to 15 digits, country code first. They may be sent with a plus, which in a query is a space unless it is escaped, or
 /// with 00.
@@ -32,7 +32,7 @@ impl FromStr for Digits {
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let dialled = text.strip_prefix("00").filter(|rest| !rest.is_empty());
         let digits = dialled.or_else(|| text.strip_prefix(['+', ' '])).unwrap_or(text);
-        let is_sound = (1..=MOST).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_sound = (1..=MAX_DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
         if is_sound { Ok(Digits(digits.to_owned())) } else { Err(Self::invalid()) }
     }
 }
@@ -43,7 +43,7 @@ impl fmt::Display for Digits {
     }
 }
 
-text_on_the_wire!(Digits);
+impl_serde_as_text!(Digits);
 
 #[cfg(test)]
 mod tests {

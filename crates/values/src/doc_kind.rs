@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const MOST_LETTERS: usize = 50;
+const MAX_CHARS: usize = 50;
 
 /// A kind of document, such as `proof_of_address`. Which kinds are asked for differs by purpose and country.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,7 +35,7 @@ impl FromStr for DocKind {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        let holds = plain && text.len() <= MOST_LETTERS && text.starts_with(|c: char| c.is_ascii_lowercase());
+        let holds = plain && text.len() <= MAX_CHARS && text.starts_with(|c: char| c.is_ascii_lowercase());
         if holds { Ok(DocKind(text.to_owned())) } else { Err(Self::invalid()) }
     }
 }
@@ -46,8 +46,8 @@ impl fmt::Display for DocKind {
     }
 }
 
-text_on_the_wire!(DocKind);
-text_in_a_column!(DocKind);
+impl_serde_as_text!(DocKind);
+impl_stored_as_text!(DocKind);
 
 #[cfg(test)]
 mod tests {

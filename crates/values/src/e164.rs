@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 /// A number of 7 to 15 digits, country code first, with its plus.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -56,8 +56,8 @@ impl fmt::Display for E164 {
     }
 }
 
-text_on_the_wire!(E164);
-text_in_a_column!(E164);
+impl_serde_as_text!(E164);
+impl_stored_as_text!(E164);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Invalid;
 use super::scalar;
-use super::text_form::{self, TextForm, text_in_a_column};
+use super::text_form::{self, TextForm, impl_stored_as_text};
 
 const MAX_CHARS: usize = 200;
 
@@ -86,7 +86,7 @@ impl JsonSchema for Email {
     }
 }
 
-text_in_a_column!(Email);
+impl_stored_as_text!(Email);
 
 #[cfg(test)]
 mod tests {

@@ -147,7 +147,7 @@ macro_rules! id {
                 struct Documented;
 
                 let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
-                $crate::described($crate::id::schema($prefix, generator), &documented)
+                $crate::with_description($crate::id::schema($prefix, generator), &documented)
             }
         }
 

@@ -47,7 +47,7 @@ mod web_url;
 mod words;
 
 pub use change::Change;
-pub use cidr::{Cidr, in_one_order};
+pub use cidr::{Cidr, address_sort_key};
 pub use column::{Cell, Column, Kind, Param, Raw, Value};
 pub use country::Country;
 pub use cron::Cron;
@@ -99,7 +99,7 @@ impl std::error::Error for Invalid {}
 
 /// A schema with the description of another, which is how the doc comment of a macro's type comes into the API.
 #[doc(hidden)]
-pub fn described(mut schema: schemars::Schema, documented: &schemars::Schema) -> schemars::Schema {
+pub fn with_description(mut schema: schemars::Schema, documented: &schemars::Schema) -> schemars::Schema {
     if let Some(description) = documented.get("description") {
         schema.insert("description".to_owned(), description.clone());
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 /// A locale such as `nl` or `nl-BE`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -48,8 +48,8 @@ impl fmt::Display for Locale {
     }
 }
 
-text_on_the_wire!(Locale);
-text_in_a_column!(Locale);
+impl_serde_as_text!(Locale);
+impl_stored_as_text!(Locale);
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ pub struct Markup(i64);
 
 impl Markup {
     const PPM_PER_PERCENT: f64 = 10_000.0;
-    const MOST: i64 = 10_000_000;
+    const MAX_PPM: i64 = 10_000_000;
 
     /// Parts per million of what it is added to.
     pub const fn ppm(self) -> i64 {
@@ -28,7 +28,7 @@ impl Markup {
         let ppm = (percent * Self::PPM_PER_PERCENT).round();
         // A fraction such as 0.1 is not exact in binary: what counts is which four decimals it stands for.
         let is_exact = (percent * Self::PPM_PER_PERCENT - ppm).abs() < 1e-6;
-        let is_within = (0.0..=Self::MOST as f64).contains(&ppm);
+        let is_within = (0.0..=Self::MAX_PPM as f64).contains(&ppm);
         (is_exact && is_within).then_some(Markup(ppm as i64))
     }
 }
@@ -41,7 +41,7 @@ impl Stored for Markup {
     }
 
     fn from_raw(raw: i64) -> Result<Self, Invalid> {
-        (0..=Self::MOST).contains(&raw).then_some(Markup(raw)).ok_or(Invalid::because(REASON))
+        (0..=Self::MAX_PPM).contains(&raw).then_some(Markup(raw)).ok_or(Invalid::because(REASON))
     }
 }
 

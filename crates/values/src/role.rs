@@ -26,12 +26,12 @@ impl Roles {
         self.0 & bit(role) != 0
     }
 
-    fn each(self) -> impl Iterator<Item = Role> {
+    fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.iter().copied().filter(move |role| self.has(*role))
     }
 
     /// The roles that are in both.
-    pub fn both(self, other: Roles) -> Roles {
+    pub fn intersection(self, other: Roles) -> Roles {
         Roles(self.0 & other.0)
     }
 
@@ -53,7 +53,7 @@ impl From<Vec<Role>> for Roles {
 
 impl From<Roles> for Vec<Role> {
     fn from(roles: Roles) -> Self {
-        roles.each().collect()
+        roles.iter().collect()
     }
 }
 
@@ -75,7 +75,7 @@ impl Stored for Roles {
     type Raw = String;
 
     fn to_raw(&self) -> String {
-        self.each().map(Role::as_str).collect::<Vec<_>>().join(" ")
+        self.iter().map(Role::as_str).collect::<Vec<_>>().join(" ")
     }
 
     fn from_raw(raw: String) -> Result<Self, Invalid> {

@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const LONGEST: usize = 255;
+const MAX_BYTES: usize = 255;
 
 /// A SIP address of a gateway: scheme, maybe a user, a host, maybe a port and parameters, and nothing that a switch's
 /// configuration could take for something else.
@@ -31,7 +31,7 @@ impl FromStr for SipUri {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        read(text).map(SipUri).filter(|uri| uri.0.len() <= LONGEST).ok_or_else(Self::invalid)
+        read(text).map(SipUri).filter(|uri| uri.0.len() <= MAX_BYTES).ok_or_else(Self::invalid)
     }
 }
 
@@ -95,8 +95,8 @@ impl fmt::Display for SipUri {
     }
 }
 
-text_on_the_wire!(SipUri);
-text_in_a_column!(SipUri);
+impl_serde_as_text!(SipUri);
+impl_stored_as_text!(SipUri);
 
 #[cfg(test)]
 mod tests {

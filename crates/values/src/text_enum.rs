@@ -36,7 +36,7 @@ macro_rules! text_enum {
                 }
             }
 
-            fn not_one() -> $crate::Invalid {
+            fn not_a_variant() -> $crate::Invalid {
                 $crate::Invalid(format!("must be one of: {}", [$($word),+].join(", ")).into())
             }
         }
@@ -47,7 +47,7 @@ macro_rules! text_enum {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(Self::not_one()),
+                    _ => Err(Self::not_a_variant()),
                 }
             }
         }
@@ -66,7 +66,7 @@ macro_rules! text_enum {
 
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::scalar::text(deserializer, Self::not_one)
+                $crate::scalar::text(deserializer, Self::not_a_variant)
             }
         }
 
@@ -83,7 +83,7 @@ macro_rules! text_enum {
 
                 let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
                 let choices = ::schemars::json_schema!({ "type": "string", "enum": [$($word),+] });
-                $crate::described(choices, &documented)
+                $crate::with_description(choices, &documented)
             }
         }
 

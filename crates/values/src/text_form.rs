@@ -27,7 +27,7 @@ pub fn schema<T: TextForm>() -> Schema {
 }
 
 /// Serde and the JSON schema of a [`TextForm`].
-macro_rules! text_on_the_wire {
+macro_rules! impl_serde_as_text {
     ($value:ident) => {
         impl serde::Serialize for $value {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -54,7 +54,7 @@ macro_rules! text_on_the_wire {
 }
 
 /// The column of a [`TextForm`] that is stored as it is written.
-macro_rules! text_in_a_column {
+macro_rules! impl_stored_as_text {
     ($value:ident) => {
         impl $crate::Stored for $value {
             type Raw = String;
@@ -70,4 +70,4 @@ macro_rules! text_in_a_column {
     };
 }
 
-pub(super) use {text_in_a_column, text_on_the_wire};
+pub(super) use {impl_serde_as_text, impl_stored_as_text};

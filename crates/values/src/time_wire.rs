@@ -11,7 +11,7 @@ use jiff::civil;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 use super::{Invalid, Time, scalar};
 
 const FIRST: Time = Time::from_millis(-62_167_219_200_000);
@@ -195,12 +195,12 @@ impl fmt::Display for Date {
     }
 }
 
-text_on_the_wire!(Rfc3339);
-text_on_the_wire!(Date);
-text_in_a_column!(Date);
+impl_serde_as_text!(Rfc3339);
+impl_serde_as_text!(Date);
+impl_stored_as_text!(Date);
 
 /// A moment as a number, which stands for it in JSON.
-macro_rules! number_on_the_wire {
+macro_rules! impl_serde_as_number {
     ($form:ident, $to_number:path, $from_number:path, $reason:literal, $example:literal) => {
         impl Serialize for $form {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -234,14 +234,14 @@ macro_rules! number_on_the_wire {
     };
 }
 
-number_on_the_wire!(
+impl_serde_as_number!(
     UnixSeconds,
     Time::seconds,
     Time::from_seconds,
     "must be a whole number of seconds since 1970 such as 1769860800",
     1_769_860_800
 );
-number_on_the_wire!(
+impl_serde_as_number!(
     UnixMillis,
     Time::millis,
     Time::from_millis,

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use url::Url;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const LONGEST: usize = 2000;
+const MAX_BYTES: usize = 2000;
 
 /// Where something can be fetched: http or https, with a host and without a name or password in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ impl FromStr for WebUrl {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_plain = text.len() <= LONGEST && !text.contains(|c: char| c.is_control() || c.is_whitespace());
+        let is_plain = text.len() <= MAX_BYTES && !text.contains(|c: char| c.is_control() || c.is_whitespace());
         let url = Url::parse(text).ok().filter(|_| is_plain).ok_or_else(Self::invalid)?;
         let is_open = url.username().is_empty() && url.password().is_none();
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -49,8 +49,8 @@ impl fmt::Display for WebUrl {
     }
 }
 
-text_on_the_wire!(WebUrl);
-text_in_a_column!(WebUrl);
+impl_serde_as_text!(WebUrl);
+impl_stored_as_text!(WebUrl);
 
 #[cfg(test)]
 mod tests {

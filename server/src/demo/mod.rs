@@ -81,7 +81,7 @@ pub async fn fill(settings: Settings, options: &Options, tell: impl Fn(u32)) -> 
     }
     tell(0);
     let calendar = Calendar::of_last(options.days, Clock::system().now());
-    let clock = Clock::begun_ago(calendar.end.since(calendar.begin));
+    let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
     let mut settings = apart(settings)?;
     let service = serve::start_by(&mut settings, routes::table(), clock).await?;
     let mut stage = Stage::new(service, options.password.clone(), Chance::new(options.seed))?;

@@ -64,7 +64,7 @@ impl Stage {
     /// Lets the time be what it is for everybody.
     pub async fn catch_up(&self) -> Result<(), StartError> {
         let clock = &self.service.app.clock;
-        clock.advance(clock.behind());
+        clock.advance(clock.lag());
         self.settle().await
     }
 

@@ -115,7 +115,7 @@ pub async fn approve(
             let told = SignupApproved { link, expires_at, note: note_of(request) };
             letters::send(tx, &app, &Addressee::new(&user.email, &user.name), &told, now).await?;
             // A balance that is to refill itself may do so from now on.
-            ledger::tell(tx, app.entropy, *id, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, app.entropy, *id, CURRENCY, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })

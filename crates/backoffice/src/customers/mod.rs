@@ -168,7 +168,7 @@ async fn move_to(
         notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
         letters::send(tx, &app, &to, &letters::AccountReinstated {}, now).await?;
         // A balance that fell meanwhile may refill itself again.
-        ledger::tell(tx, app.entropy, id, CURRENCY, now).await?;
+        ledger::enqueue_balance_check(tx, app.entropy, id, CURRENCY, now).await?;
     }
     Ok(())
 }

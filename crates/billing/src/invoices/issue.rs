@@ -71,7 +71,7 @@ async fn issue_in(conn: &mut Conn, order: &Order) -> Result<Option<InvoiceId>, P
     let invoice = number_in(conn, order, &draft).await?;
     if !store::insert(conn, &invoice).await? {
         // Somebody invoices the same month at this moment; the next attempt will see it.
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     follow_up(conn, order, &invoice, decision).await?;
     Ok(Some(invoice.id))
@@ -120,17 +120,17 @@ async fn post_vat(conn: &mut Conn, order: &Order, id: InvoiceId, vat: Money) -> 
     let Order { account, currency, now, .. } = *order;
     if vat.is_zero() {
         // What is paid in from here on counts as paid later, and not as paid before.
-        return Ok(ledger::balance_held_still(conn, account, currency).await?.current);
+        return Ok(ledger::lock_balance(conn, account, currency).await?.current);
     }
     let entropy = order.app.entropy;
     let part = |amount| [(Book::Vat, amount)];
     let posted = if vat.is_positive() {
         let entry = Entry::charge(account, Kind::InvoiceVat, id.to_string(), &part(vat)).map_err(ledger_problem)?;
-        ledger::debit_unguarded(conn, entropy, &entry.noting(vat_note(order)), now).await
+        ledger::debit_unguarded(conn, entropy, &entry.with_note(vat_note(order)), now).await
     } else {
         let back = vat.neg().map_err(Problem::internal)?;
         let entry = Entry::credit(account, Kind::InvoiceVat, id.to_string(), &part(back)).map_err(ledger_problem)?;
-        ledger::credit(conn, entropy, &entry.noting(vat_note(order)), now).await
+        ledger::credit(conn, entropy, &entry.with_note(vat_note(order)), now).await
     };
     Ok(posted.map_err(ledger_problem)?.balance_after)
 }

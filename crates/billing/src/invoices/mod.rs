@@ -39,7 +39,7 @@ use values::Time;
 /// Has the team speak to the customer for as long as an invoice of it is unpaid. To be called whenever one has moved.
 async fn remind(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
     // Invoices of a customer that move at the same time take turns here, and so see each other.
-    ledger::balance_held_still(conn, moved.account_id, moved.currency).await?;
+    ledger::lock_balance(conn, moved.account_id, moved.currency).await?;
     if store::has_unpaid(conn, moved.account_id).await? {
         dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice, now).await
     } else {

@@ -155,7 +155,7 @@ async fn give_back(
         return Ok(());
     }
     let entry = Entry::credit(invoice.account_id, kind, invoice.id.to_string(), &parts).map_err(ledger_problem)?;
-    let entry = entry.noting(format!("{}: {reason}", invoice.number)).by(call.principal()?.user_id);
+    let entry = entry.with_note(format!("{}: {reason}", invoice.number)).by(call.principal()?.user_id);
     ledger::credit(tx, call.app.entropy, &entry, now).await.map_err(ledger_problem)?;
     Ok(())
 }

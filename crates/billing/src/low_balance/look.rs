@@ -12,7 +12,7 @@ use identity::balance::CURRENCY;
 use identity::notifications::{BalanceExhausted, BalanceLow, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
-use platform::ledger::{self, LedgerError, Moved};
+use platform::ledger::{self, BalanceChanged, LedgerError};
 use platform::letters::{self, Addressee};
 use values::{AccountId, Money, Time};
 
@@ -23,7 +23,8 @@ const BATCH: i64 = 200;
 const SPEND_DAYS: i64 = 30;
 
 pub async fn moved_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let moved: Moved = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let moved: BalanceChanged =
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     if moved.currency == CURRENCY { look_at(&context, moved.account_id).await } else { Ok(()) }
 }
 
@@ -50,7 +51,7 @@ async fn look_at(context: &JobContext<App>, account: AccountId) -> Result<(), Jo
 
 /// The balance stands still meanwhile, so what is seen is true and no charge slips by the new mark.
 async fn look(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<(), LedgerError> {
-    let balance = ledger::balance_held_still(conn, account, CURRENCY).await?;
+    let balance = ledger::lock_balance(conn, account, CURRENCY).await?;
     let picture = Picture {
         balance: balance.current.nanos(),
         minimum: balance.minimum.nanos(),

@@ -52,7 +52,7 @@ pub async fn change(
             tx.expect_version(&before)?;
             let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             store::set(tx, *account, wanted.enabled, wanted.threshold_pct, now).await?;
-            ledger::tell(tx, entropy, *account, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, entropy, *account, CURRENCY, now).await?;
             Ok(Json(wanted.clone()))
         })
     })

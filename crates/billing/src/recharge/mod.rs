@@ -155,6 +155,6 @@ async fn save(tx: &mut Tx<'_>, account: AccountId, wanted: &AutoRechargeUpdate) 
     };
     store::save(tx, account, &settings, now).await?;
     dunning::settle(tx, account, dunning::Reason::FailedRecharge).await?;
-    ledger::tell(tx, entropy, account, CURRENCY, now).await?;
+    ledger::enqueue_balance_check(tx, entropy, account, CURRENCY, now).await?;
     Ok(Json(settings.into()))
 }

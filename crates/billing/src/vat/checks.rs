@@ -83,7 +83,7 @@ async fn take_word(conn: &mut Conn, word: &Word) -> Result<(), DbError> {
     }
     let status = rules::heard(standing.vat_status, &word.verdict);
     if !accounts::move_vat_status(conn, word.account, &standing, status, word.now).await? {
-        return Err(conn.lose_race());
+        return Err(conn.retry_conflict());
     }
     let failures = store::profile(conn, word.account).await?.failures;
     let next = rules::next_check(&word.verdict, failures, word.now);

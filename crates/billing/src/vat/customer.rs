@@ -46,7 +46,7 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
             let exempt = || Problem::state_conflict("The VAT status is exempt, so there is nothing to check.");
             let status = rules::asked(standing.vat_status).ok_or_else(exempt)?;
             if !accounts::move_vat_status(tx, *account, &standing, status, now).await? {
-                return Err(tx.lose_race().into());
+                return Err(tx.retry_conflict().into());
             }
             store::look_at(tx, *account, now).await?;
             let job = NewJob { id: app.entropy.uuid(now), kind: CHECK, payload: serde_json::json!({}), run_at: now };
@@ -74,7 +74,7 @@ pub async fn upload_proof(
             let status = rules::proven(standing.vat_status);
             // Moved even to where it is: the row is what uploads of one account queue for.
             if !accounts::move_vat_status(tx, proof.account_id, &standing, status, now).await? {
-                return Err(tx.lose_race().into());
+                return Err(tx.retry_conflict().into());
             }
             admit(tx, proof.account_id).await?;
             store::insert_proof(tx, proof).await?;

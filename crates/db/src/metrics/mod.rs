@@ -56,9 +56,9 @@ pub struct Ledger {
 
 pub struct Calls {
     pub allowed: IntCounter,
-    pub refused: Counters,
+    pub denied: Counters,
     pub events: Counters,
-    pub records: Counters,
+    pub cdrs: Counters,
 }
 
 pub struct Decks {
@@ -76,17 +76,21 @@ pub struct Reading {
 
 impl Metrics {
     pub fn new() -> prometheus::Result<Metrics> {
-        let making = Making(Registry::new());
+        let factory = MetricFactory(Registry::new());
         Ok(Metrics {
-            requests: Requests::new(&making)?,
-            database: Database::new(&making)?,
-            jobs: making.counter_vec("trunkline_jobs_total", "Jobs run, by kind and outcome.", &["kind", "outcome"])?,
-            job_seconds: making.histogram_vec("trunkline_job_seconds", "Time a job ran for.", &["kind"], &RUNS)?,
-            ledger: Ledger::new(&making)?,
-            calls: Calls::new(&making)?,
-            decks: Decks::new(&making)?,
-            spans: making.counters("trunkline_trace_spans_total", "Spans made for the collector.", "outcome")?,
-            registry: making.0,
+            requests: Requests::new(&factory)?,
+            database: Database::new(&factory)?,
+            jobs: factory.counter_vec(
+                "trunkline_jobs_total",
+                "Jobs run, by kind and outcome.",
+                &["kind", "outcome"],
+            )?,
+            job_seconds: factory.histogram_vec("trunkline_job_seconds", "Time a job ran for.", &["kind"], &RUNS)?,
+            ledger: Ledger::new(&factory)?,
+            calls: Calls::new(&factory)?,
+            decks: Decks::new(&factory)?,
+            spans: factory.counters("trunkline_trace_spans_total", "Spans made for the collector.", "outcome")?,
+            registry: factory.0,
         })
     }
 
@@ -110,24 +114,24 @@ impl Metrics {
 }
 
 impl Database {
-    fn new(making: &Making) -> prometheus::Result<Database> {
-        let waits = making.histogram_vec(
+    fn new(factory: &MetricFactory) -> prometheus::Result<Database> {
+        let waits = factory.histogram_vec(
             "trunkline_db_wait_seconds",
             "Time until there was a connection, or the writer came to the transaction.",
             &["purpose"],
             &WAITS,
         )?;
         Ok(Database {
-            transactions: making.counters(
+            transactions: factory.counters(
                 "trunkline_db_transactions_total",
                 "Transactions that came to an end.",
                 "outcome",
             )?,
-            retries: making.counter("trunkline_db_retries_total", "Transactions begun again after a lost race.")?,
-            errors: making.counters("trunkline_db_errors_total", "Statements and connections that failed.", "kind")?,
+            retries: factory.counter("trunkline_db_retries_total", "Transactions begun again after a lost race.")?,
+            errors: factory.counters("trunkline_db_errors_total", "Statements and connections that failed.", "kind")?,
             read_wait: waits.with_label_values(&["read"]),
             transaction_wait: waits.with_label_values(&["transaction"]),
-            group: making.histogram(
+            group: factory.histogram(
                 "trunkline_db_group_transactions",
                 "Transactions that shared one commit, where there is one writer.",
                 &GROUPS,
@@ -137,14 +141,14 @@ impl Database {
 }
 
 impl Ledger {
-    fn new(making: &Making) -> prometheus::Result<Ledger> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Ledger> {
         Ok(Ledger {
-            transactions: making.counters(
+            transactions: factory.counters(
                 "trunkline_ledger_transactions_total",
                 "Transactions posted to the ledger.",
                 "kind",
             )?,
-            refusals: making.counters(
+            refusals: factory.counters(
                 "trunkline_ledger_refusals_total",
                 "Debits and holds that the ledger refused because too little was available.",
                 "kind",
@@ -154,26 +158,26 @@ impl Ledger {
 }
 
 impl Calls {
-    fn new(making: &Making) -> prometheus::Result<Calls> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Calls> {
         Ok(Calls {
-            allowed: making.counter("trunkline_calls_allowed_total", "Calls that a switch was told to let begin.")?,
-            refused: making.counters("trunkline_calls_refused_total", "Calls that may not begin.", "reason")?,
-            events: making.counters("trunkline_call_events_total", "Events that switches told.", "outcome")?,
-            records: making.counters("trunkline_cdrs_total", "Records of calls that were stored.", "source")?,
+            allowed: factory.counter("trunkline_calls_allowed_total", "Calls that a switch was told to let begin.")?,
+            denied: factory.counters("trunkline_calls_refused_total", "Calls that may not begin.", "reason")?,
+            events: factory.counters("trunkline_call_events_total", "Events that switches told.", "outcome")?,
+            cdrs: factory.counters("trunkline_cdrs_total", "Records of calls that were stored.", "source")?,
         })
     }
 }
 
 impl Decks {
-    fn new(making: &Making) -> prometheus::Result<Decks> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Decks> {
         Ok(Decks {
-            imports: making.counters(
+            imports: factory.counters(
                 "trunkline_deck_imports_total",
                 "Imports of rate decks that ended, dry runs apart.",
                 "outcome",
             )?,
-            rows: making.counter("trunkline_deck_rows_total", "Rows that these imports read.")?,
-            lookups: making.counters(
+            rows: factory.counter("trunkline_deck_rows_total", "Rows that these imports read.")?,
+            lookups: factory.counters(
                 "trunkline_rate_lookups_total",
                 "Numbers whose price was looked up for a call that wants to begin.",
                 "outcome",
@@ -183,20 +187,20 @@ impl Decks {
 }
 
 /// Makes metrics that the registry knows.
-struct Making(Registry);
+struct MetricFactory(Registry);
 
-impl Making {
-    fn known<C: Collector + Clone + 'static>(&self, metric: C) -> prometheus::Result<C> {
+impl MetricFactory {
+    fn register<C: Collector + Clone + 'static>(&self, metric: C) -> prometheus::Result<C> {
         self.0.register(Box::new(metric.clone()))?;
         Ok(metric)
     }
 
     fn counter(&self, name: &str, help: &str) -> prometheus::Result<IntCounter> {
-        self.known(IntCounter::new(name, help)?)
+        self.register(IntCounter::new(name, help)?)
     }
 
     fn counter_vec(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {
-        self.known(IntCounterVec::new(Opts::new(name, help), labels)?)
+        self.register(IntCounterVec::new(Opts::new(name, help), labels)?)
     }
 
     fn counters(&self, name: &str, help: &str, label: &str) -> prometheus::Result<Counters> {
@@ -204,11 +208,11 @@ impl Making {
     }
 
     fn gauge(&self, name: &str, help: &str) -> prometheus::Result<IntGauge> {
-        self.known(IntGauge::new(name, help)?)
+        self.register(IntGauge::new(name, help)?)
     }
 
     fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> prometheus::Result<Histogram> {
-        self.known(Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets.to_vec()))?)
+        self.register(Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets.to_vec()))?)
     }
 
     fn histogram_vec(
@@ -218,6 +222,6 @@ impl Making {
         labels: &[&str],
         buckets: &[f64],
     ) -> prometheus::Result<HistogramVec> {
-        self.known(HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?)
+        self.register(HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hyper::{Method, StatusCode};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge};
 
-use super::Making;
+use super::MetricFactory;
 use super::counters::Counters;
 
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -20,25 +20,25 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(making: &Making) -> prometheus::Result<Requests> {
+    pub(super) fn new(factory: &MetricFactory) -> prometheus::Result<Requests> {
         Ok(Requests {
-            answered: making.counter_vec(
+            answered: factory.counter_vec(
                 "trunkline_requests_total",
                 "Requests answered, by endpoint and status.",
                 &["method", "path", "status"],
             )?,
-            latency: making.histogram_vec(
+            latency: factory.histogram_vec(
                 "trunkline_request_seconds",
                 "Time from the request's head to its answer.",
                 &["method", "path"],
                 &BUCKETS,
             )?,
-            limited: making.counters(
+            limited: factory.counters(
                 "trunkline_rate_limited_total",
                 "Requests refused because a limit was reached.",
                 "limit",
             )?,
-            connections: making.gauge("trunkline_connections", "Open connections of the public listener.")?,
+            connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
         })
     }
 

@@ -23,8 +23,8 @@ use crate::options::DbOptions;
 /// locks until then.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
 /// How long the server may leave unanswered what the network alone should answer.
-const SILENCE: Duration = Duration::from_secs(15);
-const PROBES: u32 = 3;
+const TCP_TIMEOUT: Duration = Duration::from_secs(15);
+const KEEPALIVE_PROBES: u32 = 3;
 
 pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
     let Tls { url, root_certificate } = split_tls(url)?;
@@ -38,8 +38,8 @@ pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeR
     );
     config.options(limits.trim_start()).connect_timeout(options.wait);
     // A server that vanished is noticed by whoever waits for it, whether or not it had taken the statement.
-    config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
-    config.keepalives_interval(SILENCE / PROBES).keepalives_retries(PROBES);
+    config.tcp_user_timeout(TCP_TIMEOUT).keepalives_idle(TCP_TIMEOUT);
+    config.keepalives_interval(TCP_TIMEOUT / KEEPALIVE_PROBES).keepalives_retries(KEEPALIVE_PROBES);
     if config.get_application_name().is_none() {
         config.application_name("trunkline");
     }

@@ -18,19 +18,19 @@ pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
 
 /// Enqueues a job about an address; addresses wait sealed.
 pub async fn enqueue_sealed(conn: &mut Conn, app: &App, kind: Kind, email: &Email, now: Time) -> Result<(), DbError> {
-    let sealed = BASE64.encode(&app.keys.seal(Purpose::Letter, email.as_str().as_bytes()));
+    let sealed = BASE64.encode(&app.keys.seal(Purpose::Mail, email.as_str().as_bytes()));
     enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind, payload: json!({"sealed": sealed}), run_at: now }).await
 }
 
 fn unseal(app: &App, payload: &Value) -> Option<Email> {
     let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
-    String::from_utf8(app.keys.open(Purpose::Letter, &sealed)?).ok()?.parse().ok()
+    String::from_utf8(app.keys.open(Purpose::Mail, &sealed)?).ok()?.parse().ok()
 }
 
 /// Makes the reset link and its letter, if the address belongs to anyone.
 pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let email =
-        unseal(&context.app, &payload).ok_or_else(|| JobError::Hopeless("the address cannot be read".into()))?;
+        unseal(&context.app, &payload).ok_or_else(|| JobError::Permanent("the address cannot be read".into()))?;
     let db = context.db.clone();
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {

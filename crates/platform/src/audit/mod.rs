@@ -38,7 +38,7 @@ text_enum! {
 }
 
 /// The longest text taken over from outside into a row.
-const TEXT_LIMIT: usize = 300;
+const MAX_TEXT_CHARS: usize = 300;
 
 /// A row to be.
 #[derive(Clone, Debug)]
@@ -119,9 +119,9 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, e
         user_id: entry.user_id,
         actor: entry.actor,
         ip: entry.ip.map(|ip| ip.to_string()),
-        user_agent: entry.user_agent.as_deref().map(bounded),
+        user_agent: entry.user_agent.as_deref().map(truncate),
         outcome: entry.outcome,
-        reason: entry.reason.as_deref().map(bounded),
+        reason: entry.reason.as_deref().map(truncate),
         meta: (!entry.meta.is_empty()).then(|| Value::Object(entry.meta.clone()).to_string()),
         hash: Vec::new(),
     };
@@ -146,6 +146,6 @@ pub async fn head(conn: &mut Conn) -> Result<(i64, Vec<u8>), DbError> {
     conn.one(sql!("SELECT seq, hash FROM audit_head WHERE id = 1"), params![]).await
 }
 
-fn bounded(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(TEXT_LIMIT).collect()
+fn truncate(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_TEXT_CHARS).collect()
 }

@@ -21,7 +21,7 @@ pub enum Purpose {
     /// Responses kept for idempotent replay, at rest.
     StoredResponse,
     /// Letters and addresses that wait in the queue.
-    Letter,
+    Mail,
     /// What the sandbox payment provider calls back with.
     SandboxCallback,
     /// Proof that all nodes of a database share one master secret.
@@ -35,7 +35,7 @@ impl Purpose {
         Purpose::Audit,
         Purpose::TotpSeed,
         Purpose::StoredResponse,
-        Purpose::Letter,
+        Purpose::Mail,
         Purpose::SandboxCallback,
         Purpose::Fingerprint,
     ];
@@ -48,7 +48,7 @@ impl Purpose {
             Purpose::Audit => b"trunkline audit",
             Purpose::TotpSeed => b"trunkline totp seed",
             Purpose::StoredResponse => b"trunkline stored response",
-            Purpose::Letter => b"trunkline letter",
+            Purpose::Mail => b"trunkline letter",
             Purpose::SandboxCallback => b"trunkline sandbox callback",
             Purpose::Fingerprint => b"trunkline fingerprint",
         }

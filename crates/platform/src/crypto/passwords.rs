@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 
 use crate::entropy::Entropy;
 
-const AT_ONCE: usize = 2;
-const WAITING_AT_MOST: usize = 64;
+const MAX_CONCURRENT: usize = 2;
+const MAX_QUEUED: usize = 64;
 const SALT_BYTES: usize = 16;
 
 /// What a hash costs whoever makes it.
@@ -24,7 +24,7 @@ pub enum Cost {
     #[default]
     Full,
     /// Next to nothing, for tests, most of whose time it would take.
-    Little,
+    Minimal,
 }
 
 /// Why there is no answer about a password.
@@ -48,7 +48,7 @@ struct Inner {
 
 impl Passwords {
     pub fn new(entropy: Entropy, cost: Cost) -> Passwords {
-        let running = Arc::new(Semaphore::new(AT_ONCE));
+        let running = Arc::new(Semaphore::new(MAX_CONCURRENT));
         Passwords(Arc::new(Inner { entropy, cost, running, waiting: Arc::default() }))
     }
 
@@ -57,7 +57,7 @@ impl Passwords {
         let password = password.to_owned();
         let salt: [u8; SALT_BYTES] = self.0.entropy.bytes();
         let cost = self.0.cost;
-        self.on_a_thread(move || {
+        self.run_blocking(move || {
             let hash = cost.hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
             Ok(hash.to_string())
         })
@@ -67,7 +67,7 @@ impl Passwords {
     /// Whether the password belongs to the stored hash. Without one it takes the same time and is always no.
     pub async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool, PasswordError> {
         let (password, cost) = (password.to_owned(), self.0.cost);
-        self.on_a_thread(move || match stored {
+        self.run_blocking(move || match stored {
             Some(stored) => {
                 let stored = PasswordHash::new(&stored).map_err(broken)?;
                 Ok(cost.hasher()?.verify_password(password.as_bytes(), &stored).is_ok())
@@ -80,35 +80,35 @@ impl Passwords {
         .await
     }
 
-    async fn on_a_thread<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let place = Place::take(Arc::clone(&self.0.waiting))?;
+        let slot = QueueSlot::take(Arc::clone(&self.0.waiting))?;
         let permit = Arc::clone(&self.0.running).acquire_owned().await.map_err(broken)?;
         // A hash that has begun runs to its end, whether or not somebody still waits for it, and counts until then.
         let counted = move || {
-            let _held = (place, permit);
+            let _held = (slot, permit);
             work()
         };
         tokio::task::spawn_blocking(counted).await.map_err(broken)?
     }
 }
 
-/// A place in the queue, given back when dropped, also by a caller that went away.
-struct Place(Arc<AtomicUsize>);
+/// A slot in the queue, given back when dropped, also by a caller that went away.
+struct QueueSlot(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(waiting: Arc<AtomicUsize>) -> Result<Place, PasswordError> {
-        let place = Place(waiting);
-        if place.0.fetch_add(1, Ordering::AcqRel) >= AT_ONCE + WAITING_AT_MOST {
+impl QueueSlot {
+    fn take(waiting: Arc<AtomicUsize>) -> Result<QueueSlot, PasswordError> {
+        let slot = QueueSlot(waiting);
+        if slot.0.fetch_add(1, Ordering::AcqRel) >= MAX_CONCURRENT + MAX_QUEUED {
             return Err(PasswordError::Busy);
         }
-        Ok(place)
+        Ok(slot)
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -118,7 +118,7 @@ impl Cost {
     fn hasher(self) -> Result<Argon2<'static>, PasswordError> {
         let (kibibytes, passes) = match self {
             Cost::Full => (19_456, 2),
-            Cost::Little => (Params::MIN_M_COST, 1),
+            Cost::Minimal => (Params::MIN_M_COST, 1),
         };
         let params = Params::new(kibibytes, passes, 1, None).map_err(broken)?;
         Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
@@ -149,11 +149,11 @@ mod tests {
         let passwords = Passwords::new(Entropy, Cost::Full);
         let held = passwords.0.running.acquire_many(2).await.unwrap();
         let mut queue = tokio::task::JoinSet::new();
-        for _ in 0..AT_ONCE + WAITING_AT_MOST {
+        for _ in 0..MAX_CONCURRENT + MAX_QUEUED {
             let passwords = passwords.clone();
             queue.spawn(async move { passwords.verify("x", None).await });
         }
-        while passwords.0.waiting.load(Ordering::Acquire) < AT_ONCE + WAITING_AT_MOST {
+        while passwords.0.waiting.load(Ordering::Acquire) < MAX_CONCURRENT + MAX_QUEUED {
             tokio::task::yield_now().await;
         }
         assert!(matches!(passwords.verify("x", None).await, Err(PasswordError::Busy)));
@@ -164,7 +164,7 @@ mod tests {
     }
     #[tokio::test(flavor = "multi_thread")]
     async fn a_hash_that_nobody_waits_for_any_more_counts_until_it_is_done() {
-        let passwords = Passwords::new(Entropy, Cost::Little);
+        let passwords = Passwords::new(Entropy, Cost::Minimal);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (finish, may_finish) = std::sync::mpsc::channel::<()>();
         let hashing = {
@@ -174,15 +174,15 @@ mod tests {
                     let _ = begun.send(());
                     may_finish.recv().map_err(broken)
                 };
-                passwords.on_a_thread(work).await
+                passwords.run_blocking(work).await
             })
         };
         has_begun.await.unwrap();
         hashing.abort();
         assert!(hashing.await.is_err());
-        assert_eq!(passwords.0.running.available_permits(), AT_ONCE - 1);
+        assert_eq!(passwords.0.running.available_permits(), MAX_CONCURRENT - 1);
         finish.send(()).unwrap();
-        while passwords.0.running.available_permits() < AT_ONCE {
+        while passwords.0.running.available_permits() < MAX_CONCURRENT {
             tokio::task::yield_now().await;
         }
         assert_eq!(passwords.0.waiting.load(Ordering::Acquire), 0);

@@ -95,28 +95,28 @@ pub struct Tokens {
     current: Key,
     previous: Option<Key>,
     validation: Validation,
-    seen: Seen,
+    cache: TokenCache,
 }
 
 /// Access tokens whose signature held, with what they say: a client sends the same one for fifteen minutes. Only
 /// reading it is spared; its time and its row are checked on every request.
 #[derive(Default)]
-struct Seen(RwLock<HashMap<Box<str>, AccessClaims>>);
+struct TokenCache(RwLock<HashMap<Box<str>, AccessClaims>>);
 
-impl Seen {
+impl TokenCache {
     /// As many are remembered; then all are forgotten, which costs each one reading.
-    const AT_MOST: usize = 4096;
+    const MAX_TOKENS: usize = 4096;
 
     fn find(&self, token: &str) -> Option<AccessClaims> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    fn remember(&self, token: &str, claims: AccessClaims) {
-        let mut seen = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= Seen::AT_MOST {
-            seen.clear();
+    fn insert(&self, token: &str, claims: AccessClaims) {
+        let mut cache = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= TokenCache::MAX_TOKENS {
+            cache.clear();
         }
-        seen.insert(token.into(), claims);
+        cache.insert(token.into(), claims);
     }
 }
 
@@ -127,7 +127,7 @@ impl Tokens {
         validation.validate_exp = false;
         validation.validate_aud = false;
         validation.required_spec_claims = ["exp", "aud", "sub"].map(str::to_owned).into();
-        Tokens { current: Key::new(secret), previous: previous.map(Key::new), validation, seen: Seen::default() }
+        Tokens { current: Key::new(secret), previous: previous.map(Key::new), validation, cache: TokenCache::default() }
     }
 
     pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, jsonwebtoken::errors::Error> {
@@ -136,11 +136,11 @@ impl Tokens {
     }
 
     pub fn read_access(&self, token: &str, now: Time) -> Result<AccessClaims, TokenError> {
-        let claims = match self.seen.find(token) {
+        let claims = match self.cache.find(token) {
             Some(claims) => claims,
             None => {
                 let claims = self.read(token)?;
-                self.seen.remember(token, claims);
+                self.cache.insert(token, claims);
                 claims
             }
         };

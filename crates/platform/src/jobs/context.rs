@@ -28,7 +28,7 @@ pub enum JobError {
     /// Worth another try.
     Failed(String),
     /// No try will ever succeed: the job is set aside at once.
-    Hopeless(String),
+    Permanent(String),
     /// Another node has the job by now.
     LeaseLost,
     Db(DbError),
@@ -43,7 +43,7 @@ impl From<DbError> for JobError {
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JobError::Failed(reason) | JobError::Hopeless(reason) => f.write_str(reason),
+            JobError::Failed(reason) | JobError::Permanent(reason) => f.write_str(reason),
             JobError::LeaseLost => f.write_str("another node has taken the job over"),
             JobError::Db(error) => error.fmt(f),
         }

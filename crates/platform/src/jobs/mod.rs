@@ -14,10 +14,10 @@ mod queue;
 mod retry;
 mod runner;
 mod schedule;
-mod standing;
+mod stats;
 
 pub use context::{JobContext, JobError};
-pub use queue::{Claimed, DeadJob, Kind, NewJob, dead, enqueue, forget_dead, rerun, rerun_kind};
-pub use runner::{Ending, JobKind, Registry, Run, Runner, SetupError};
+pub use queue::{Claimed, DeadJob, Kind, NewJob, enqueue, list_dead, purge_dead, rerun, rerun_kind};
+pub use runner::{JobKind, Outcome, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
-pub use standing::{Standing, lag, standing};
+pub use stats::{QueueStats, lag, queue_stats};

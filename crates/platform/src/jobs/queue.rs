@@ -13,7 +13,7 @@ use values::Time;
 pub(super) const LEASE: Duration = Duration::from_secs(60);
 
 /// The most of an error that is kept.
-const ERROR_LENGTH: usize = 500;
+const MAX_ERROR_CHARS: usize = 500;
 
 /// The name of a sort of job, and how often it is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,8 +131,8 @@ impl Claimed {
         Ok(conn.exec(sql, params![self.id, self.lease_token]).await? == 1)
     }
 
-    /// Prolongs the lease. False when there is none left to prolong.
-    pub(super) async fn prolong(&self, conn: &mut Conn, now: Time) -> Result<bool> {
+    /// Prolongs the lease. False when there is none left to renew_lease.
+    pub(super) async fn renew_lease(&self, conn: &mut Conn, now: Time) -> Result<bool> {
         let sql = sql!("UPDATE jobs SET lease_until = $3 WHERE id = $1 AND lease_token = $2");
         Ok(conn.exec(sql, params![self.id, self.lease_token, now.plus(LEASE)]).await? == 1)
     }
@@ -142,23 +142,23 @@ impl Claimed {
             "UPDATE jobs SET run_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
-        conn.exec(sql, params![self.id, self.lease_token, run_at, shortened(error)]).await?;
+        conn.exec(sql, params![self.id, self.lease_token, run_at, truncate_error(error)]).await?;
         Ok(())
     }
 
-    pub(super) async fn give_up(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
+    pub(super) async fn mark_dead(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
         let sql = sql!(
             "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
-        conn.exec(sql, params![self.id, self.lease_token, now, shortened(error)]).await?;
+        conn.exec(sql, params![self.id, self.lease_token, now, truncate_error(error)]).await?;
         Ok(())
     }
 }
 
 /// As much of an error as is kept, without NUL, which not every engine can store.
-fn shortened(error: &str) -> String {
-    error.chars().filter(|character| *character != '\0').take(ERROR_LENGTH).collect()
+fn truncate_error(error: &str) -> String {
+    error.chars().filter(|character| *character != '\0').take(MAX_ERROR_CHARS).collect()
 }
 
 row! {
@@ -176,7 +176,7 @@ row! {
 }
 
 /// The jobs that were set aside, newest first; a next page begins after the `(dead_at, id)` of the last.
-pub async fn dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> Result<Vec<DeadJob>> {
+pub async fn list_dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> Result<Vec<DeadJob>> {
     let (dead_at, id) = after.unwrap_or((Time::from_millis(i64::MAX), Uuid::max()));
     let sql = sql!(
         "SELECT ",
@@ -200,7 +200,7 @@ pub async fn rerun_kind(conn: &mut Conn, kind: &str, now: Time) -> Result<u64> {
 }
 
 /// Removes jobs of a kind that have been dead for longest, since before this moment.
-pub async fn forget_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
+pub async fn purge_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
     let sql = sql!(
         "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE dead_at IS NOT NULL AND dead_at < $2 AND kind = $1
              ORDER BY dead_at, id LIMIT $3)"

@@ -14,8 +14,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::context::{JobContext, JobError};
 use super::queue::{self, Claim, Claimed, Kind, LEASE};
-use super::retry::pause;
-use super::schedule::{self, Planned, Schedule};
+use super::retry::backoff;
+use super::schedule::{self, ParsedSchedule, Schedule};
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use db::{Db, DbError};
@@ -25,7 +25,7 @@ use values::Time;
 const CONCURRENCY: u32 = 4;
 
 /// How often to look for work that nobody woke the runner for.
-const POLL: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a kind of job does.
 pub struct JobKind<A> {
@@ -43,13 +43,13 @@ pub struct Registry<A> {
 pub struct Run<'j> {
     pub kind: &'static str,
     pub job: &'j Claimed,
-    pub ending: Ending,
+    pub outcome: Outcome,
     pub began: Time,
     pub took: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Outcome {
     Success,
     /// It will be tried again.
     Failure,
@@ -59,23 +59,23 @@ pub enum Ending {
     Lost,
 }
 
-impl Ending {
+impl Outcome {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Ending::Success => "success",
-            Ending::Failure => "failure",
-            Ending::Dead => "dead",
-            Ending::Lost => "lost",
+            Outcome::Success => "success",
+            Outcome::Failure => "failure",
+            Outcome::Dead => "dead",
+            Outcome::Lost => "lost",
         }
     }
 
-    fn of(job: &Claimed, outcome: &Result<(), JobError>) -> Ending {
-        match outcome {
-            Ok(()) => Ending::Success,
-            Err(JobError::LeaseLost) => Ending::Lost,
-            Err(JobError::Hopeless(_)) => Ending::Dead,
-            Err(_) if job.attempts >= job.max_attempts => Ending::Dead,
-            Err(_) => Ending::Failure,
+    fn of(job: &Claimed, result: &Result<(), JobError>) -> Outcome {
+        match result {
+            Ok(()) => Outcome::Success,
+            Err(JobError::LeaseLost) => Outcome::Lost,
+            Err(JobError::Permanent(_)) => Outcome::Dead,
+            Err(_) if job.attempts >= job.max_attempts => Outcome::Dead,
+            Err(_) => Outcome::Failure,
         }
     }
 }
@@ -86,7 +86,7 @@ impl<A> Registry<A> {
     }
 
     /// Tells `observe` how every run of a job ended.
-    pub fn observed_by(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
+    pub fn with_observer(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
     }
 
@@ -126,9 +126,9 @@ struct Inner<A> {
     clock: Clock,
     entropy: Entropy,
     registry: Registry<A>,
-    schedules: Vec<Planned>,
+    schedules: Vec<ParsedSchedule>,
     wake: Arc<Notify>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl<A: Clone + Send + Sync + 'static> Runner<A> {
@@ -146,9 +146,9 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         if let Some(orphan) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
             return Err(SetupError(format!("schedule {} has a kind that nobody runs", orphan.name)));
         }
-        let schedules = schedules.into_iter().map(Planned::new).collect::<Result<_, _>>().map_err(SetupError)?;
-        let places = Arc::new(Semaphore::new(CONCURRENCY as usize));
-        Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, places })))
+        let schedules = schedules.into_iter().map(ParsedSchedule::new).collect::<Result<_, _>>().map_err(SetupError)?;
+        let slots = Arc::new(Semaphore::new(CONCURRENCY as usize));
+        Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, slots })))
     }
 
     /// Runs jobs until `shutdown`, then waits for those that are running.
@@ -162,7 +162,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             tokio::select! {
                 () = &mut shutdown => break,
                 () = self.0.wake.notified() => {}
-                () = sleep(POLL) => {}
+                () = sleep(POLL_INTERVAL) => {}
                 Some(_) = running.join_next() => {}
             }
         }
@@ -178,8 +178,8 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             if started > 0 {
                 continue;
             }
-            // Jobs that `run` has started may enqueue more: nothing runs here while all places are free.
-            let _idle = self.0.places.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
+            // Jobs that `run` has started may enqueue more: nothing runs here while all slots are free.
+            let _idle = self.0.slots.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
             if !queue::is_due(&mut *self.0.db.read().await?, self.0.clock.now()).await? {
                 return Ok(());
             }
@@ -192,26 +192,26 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await
     }
 
-    /// Ticks the schedules and starts as many due jobs as there are free places; answers how much there was to do.
+    /// Ticks the schedules and starts as many due jobs as there are free slots; answers how much there was to do.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
         let ticked = self.tick().await?;
-        let mut places: Vec<OwnedSemaphorePermit> = Vec::new();
-        while let Ok(place) = inner.places.clone().try_acquire_owned() {
-            places.push(place);
+        let mut slots: Vec<OwnedSemaphorePermit> = Vec::new();
+        while let Ok(slot) = inner.slots.clone().try_acquire_owned() {
+            slots.push(slot);
         }
-        if places.is_empty() {
+        if slots.is_empty() {
             return Ok(ticked);
         }
         let now = inner.clock.now();
-        let claim = Claim { token: inner.entropy.uuid(now), now, limit: places.len() as i64 };
+        let claim = Claim { token: inner.entropy.uuid(now), now, limit: slots.len() as i64 };
         let jobs = inner.db.tx(claim, |conn, claim| Box::pin(queue::claim(conn, claim))).await?;
         let started = jobs.len();
-        for (job, place) in jobs.into_iter().zip(places) {
+        for (job, slot) in jobs.into_iter().zip(slots) {
             let runner = self.clone();
             running.spawn(async move {
                 runner.execute(job).await;
-                drop(place);
+                drop(slot);
             });
         }
         Ok(ticked + started)
@@ -220,24 +220,24 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
     /// Runs one job and writes down how it went.
     async fn execute(&self, job: Claimed) {
         let (began, started) = (self.0.clock.now(), Instant::now());
-        let outcome = if job.attempts > job.max_attempts {
-            Err(JobError::Hopeless("its last attempt never came to an end".into()))
+        let result = if job.attempts > job.max_attempts {
+            Err(JobError::Permanent("its last attempt never came to an end".into()))
         } else {
             tokio::select! {
-                outcome = self.call(&job) => outcome,
-                () = self.keep_lease(&job) => Err(JobError::LeaseLost),
+                result = self.call(&job) => result,
+                () = self.renew_lease_until_lost(&job) => Err(JobError::LeaseLost),
             }
         };
-        let ending = Ending::of(&job, &outcome);
+        let outcome = Outcome::of(&job, &result);
         if let Some(known) = self.0.registry.find(&job.kind) {
-            let run = Run { kind: known.kind.name, job: &job, ending, began, took: started.elapsed() };
+            let run = Run { kind: known.kind.name, job: &job, outcome, began, took: started.elapsed() };
             (self.0.registry.observe)(&self.0.app, &run);
         }
-        if let Err(error) = &outcome {
+        if let Err(error) = &result {
             tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "a job failed");
         }
         // Should this fail too, the lease ends by itself and the job runs again.
-        if let Err(error) = self.record(job, ending, outcome).await {
+        if let Err(error) = self.record(job, outcome, result).await {
             tracing::error!(%error, "could not record how a job went");
         }
     }
@@ -248,7 +248,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             return Err(JobError::Failed(format!("this node knows no job {}", job.kind)));
         };
         let payload = serde_json::from_str(&job.payload)
-            .map_err(|error| JobError::Hopeless(format!("the payload is not JSON: {error}")))?;
+            .map_err(|error| JobError::Permanent(format!("the payload is not JSON: {error}")))?;
         let context =
             JobContext { app: inner.app.clone(), job: job.clone(), db: inner.db.clone(), clock: inner.clock.clone() };
         let called = async { (known.run)(context, payload).await };
@@ -256,34 +256,34 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
     }
 
     /// Prolongs the lease for as long as it can, and returns when it is lost.
-    async fn keep_lease(&self, job: &Claimed) {
+    async fn renew_lease_until_lost(&self, job: &Claimed) {
         let mut beat = interval(LEASE / 3);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         beat.tick().await;
         loop {
             beat.tick().await;
             let input = (job.clone(), self.0.clock.now());
-            match self.0.db.tx(input, |conn, (job, now)| Box::pin(job.prolong(conn, *now))).await {
+            match self.0.db.tx(input, |conn, (job, now)| Box::pin(job.renew_lease(conn, *now))).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::warn!(job = %job.id, %error, "could not prolong a lease"),
+                Err(error) => tracing::warn!(job = %job.id, %error, "lease renewal failed"),
             }
         }
     }
 
-    async fn record(&self, job: Claimed, ending: Ending, outcome: Result<(), JobError>) -> Result<(), DbError> {
+    async fn record(&self, job: Claimed, outcome: Outcome, result: Result<(), JobError>) -> Result<(), DbError> {
         let now = self.0.clock.now();
-        let again = now.plus(pause(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
-        let reason = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+        let again = now.plus(backoff(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
+        let reason = result.err().map(|error| error.to_string()).unwrap_or_default();
         self.0
             .db
-            .tx((job, ending, reason, now, again), |conn, (job, ending, reason, now, again)| {
+            .tx((job, outcome, reason, now, again), |conn, (job, outcome, reason, now, again)| {
                 Box::pin(async move {
-                    match ending {
-                        Ending::Success => job.finish(conn).await.map(|_| ()),
-                        Ending::Failure => job.retry_at(conn, *again, reason).await,
-                        Ending::Dead => job.give_up(conn, *now, reason).await,
-                        Ending::Lost => Ok(()),
+                    match outcome {
+                        Outcome::Success => job.finish(conn).await.map(|_| ()),
+                        Outcome::Failure => job.retry_at(conn, *again, reason).await,
+                        Outcome::Dead => job.mark_dead(conn, *now, reason).await,
+                        Outcome::Lost => Ok(()),
                     }
                 })
             })

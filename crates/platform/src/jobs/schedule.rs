@@ -24,16 +24,16 @@ pub struct Schedule {
 }
 
 /// A schedule whose pattern was understood.
-pub(super) struct Planned {
+pub(super) struct ParsedSchedule {
     pub(super) schedule: Schedule,
     cron: Cron,
     /// The pattern's last answer, which holds until the first of its ticks has come.
-    known: Mutex<Option<Ahead>>,
+    known: Mutex<Option<NextTicks>>,
 }
 
 /// What a pattern says of the time after a moment.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct NextTicks {
     asked_at: Time,
     /// The next tick.
     next: Time,
@@ -41,7 +41,7 @@ struct Ahead {
     following: Time,
 }
 
-struct Move {
+struct ScheduleUpdate {
     schedule: Schedule,
     /// The stored time, absent when the schedule is new.
     from: Option<Time>,
@@ -50,28 +50,28 @@ struct Move {
     job: Option<NewJob>,
 }
 
-impl Planned {
-    pub(super) fn new(schedule: Schedule) -> Result<Planned, String> {
+impl ParsedSchedule {
+    pub(super) fn new(schedule: Schedule) -> Result<ParsedSchedule, String> {
         let cron = schedule.cron.parse().map_err(|error| format!("schedule {}: {error}", schedule.name))?;
-        Ok(Planned { schedule, cron, known: Mutex::default() })
+        Ok(ParsedSchedule { schedule, cron, known: Mutex::default() })
     }
 
     /// The ticks after this moment. They are asked for every second, and a pattern takes its time to answer.
-    fn ahead(&self, now: Time) -> Option<Ahead> {
+    fn next_ticks(&self, now: Time) -> Option<NextTicks> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match *known {
-            Some(ahead) if ahead.asked_at <= now && now < ahead.next => Some(ahead),
+            Some(next_ticks) if next_ticks.asked_at <= now && now < next_ticks.next => Some(next_ticks),
             _ => {
                 let next = self.cron.after(now)?;
-                *known = Some(Ahead { asked_at: now, next, following: self.cron.after(next)? });
+                *known = Some(NextTicks { asked_at: now, next, following: self.cron.after(next)? });
                 *known
             }
         }
     }
 
     /// What is to change in the table at this moment, if anything.
-    fn due_move(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<Move> {
-        let Ahead { next, following, .. } = self.ahead(now)?;
+    fn due_update(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<ScheduleUpdate> {
+        let NextTicks { next, following, .. } = self.next_ticks(now)?;
         let job = stored.filter(|tick| *tick <= now).map(|tick| NewJob {
             id,
             kind: self.schedule.kind,
@@ -81,23 +81,28 @@ impl Planned {
         // A node whose clock is ahead may have had the next tick already. Later than the one after that means that the
         // pattern has changed.
         let stale = stored.is_none_or(|stored| stored > following);
-        (job.is_some() || stale).then_some(Move { schedule: self.schedule, from: stored, to: next, job })
+        (job.is_some() || stale).then_some(ScheduleUpdate { schedule: self.schedule, from: stored, to: next, job })
     }
 }
 
 /// Enqueues the job of every tick that has come and answers how many were this node's.
-pub(super) async fn tick(db: &Db, clock: &Clock, entropy: Entropy, planned: &[Planned]) -> Result<usize, DbError> {
+pub(super) async fn tick(
+    db: &Db,
+    clock: &Clock,
+    entropy: Entropy,
+    planned: &[ParsedSchedule],
+) -> Result<usize, DbError> {
     if planned.is_empty() {
         return Ok(0);
     }
     let stored: Vec<(String, Time)> =
         db.read().await?.all(sql!("SELECT name, next_run_at FROM schedules"), &[]).await?;
     let now = clock.now();
-    let moves: Vec<Move> = planned
+    let moves: Vec<ScheduleUpdate> = planned
         .iter()
         .filter_map(|plan| {
             let stored = stored.iter().find(|(name, _)| name == plan.schedule.name).map(|(_, at)| *at);
-            plan.due_move(stored, now, entropy.uuid(now))
+            plan.due_update(stored, now, entropy.uuid(now))
         })
         .collect();
     if moves.is_empty() {
@@ -117,7 +122,7 @@ pub(super) async fn tick(db: &Db, clock: &Clock, entropy: Entropy, planned: &[Pl
 }
 
 /// Moves the schedule on unless another node did, and answers whether a job was enqueued.
-async fn apply(conn: &mut Conn, change: &Move) -> Result<bool, DbError> {
+async fn apply(conn: &mut Conn, change: &ScheduleUpdate) -> Result<bool, DbError> {
     let name = change.schedule.name;
     let Some(from) = change.from else {
         let sql = sql!("INSERT INTO schedules (name, next_run_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING");
@@ -139,8 +144,8 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
-    fn hourly() -> Planned {
-        Planned::new(Schedule { name: "hourly", cron: "0 * * * *", kind: Kind::new("hourly") }).unwrap()
+    fn hourly() -> ParsedSchedule {
+        ParsedSchedule::new(Schedule { name: "hourly", cron: "0 * * * *", kind: Kind::new("hourly") }).unwrap()
     }
 
     fn at(millis: i64) -> Time {
@@ -149,29 +154,29 @@ mod tests {
 
     #[test]
     fn a_new_schedule_waits_for_its_first_tick() {
-        let change = hourly().due_move(None, at(HOUR / 2), Uuid::nil()).unwrap();
+        let change = hourly().due_update(None, at(HOUR / 2), Uuid::nil()).unwrap();
         assert_eq!((change.to, change.job.is_some()), (at(HOUR), false));
     }
 
     #[test]
     fn nothing_changes_between_ticks() {
-        assert!(hourly().due_move(Some(at(HOUR)), at(HOUR / 2), Uuid::nil()).is_none());
+        assert!(hourly().due_update(Some(at(HOUR)), at(HOUR / 2), Uuid::nil()).is_none());
     }
 
     #[test]
     fn a_tick_that_a_node_with_a_faster_clock_has_had_is_left_to_it() {
-        assert!(hourly().due_move(Some(at(2 * HOUR)), at(HOUR - 5), Uuid::nil()).is_none());
+        assert!(hourly().due_update(Some(at(2 * HOUR)), at(HOUR - 5), Uuid::nil()).is_none());
     }
 
     #[test]
     fn missed_ticks_are_one_job() {
-        let change = hourly().due_move(Some(at(HOUR)), at(5 * HOUR + 1), Uuid::nil()).unwrap();
+        let change = hourly().due_update(Some(at(HOUR)), at(5 * HOUR + 1), Uuid::nil()).unwrap();
         assert_eq!((change.to, change.job.unwrap().run_at), (at(6 * HOUR), at(HOUR)));
     }
 
     #[test]
     fn a_pattern_that_became_more_frequent_counts_at_once() {
-        let change = hourly().due_move(Some(at(900 * HOUR)), at(1), Uuid::nil()).unwrap();
+        let change = hourly().due_update(Some(at(900 * HOUR)), at(1), Uuid::nil()).unwrap();
         assert_eq!((change.to, change.job.is_some()), (at(HOUR), false));
     }
 
@@ -179,13 +184,13 @@ mod tests {
     fn the_next_tick_follows_the_time_wherever_it_goes() {
         let hourly = hourly();
         for (now, next) in [(1, 1), (HOUR - 1, 1), (HOUR, 2), (HOUR + 1, 2), (7 * HOUR, 8), (5, 1)] {
-            assert_eq!(hourly.ahead(at(now)).unwrap().next, at(next * HOUR), "at {now}");
+            assert_eq!(hourly.next_ticks(at(now)).unwrap().next, at(next * HOUR), "at {now}");
         }
     }
 
     #[test]
     fn a_pattern_that_makes_no_sense_is_refused() {
-        let refused = |cron| Planned::new(Schedule { name: "x", cron, kind: Kind::new("x") }).is_err();
+        let refused = |cron| ParsedSchedule::new(Schedule { name: "x", cron, kind: Kind::new("x") }).is_err();
         assert!(refused("61 * * * *"));
         assert!(refused("0 0 30 2 *"));
     }

@@ -8,11 +8,11 @@ use values::{AccountId, Currency, Money, UserId};
 
 /// The most one posting, balance or hold can be, in nanos: two billion units. The tables check the same, so that a
 /// balance less its holds less its minimum stays within 64 bits.
-pub(super) const MOST: i64 = 2_000_000_000_000_000_000;
+pub(super) const MAX_AMOUNT_NANOS: i64 = 2_000_000_000_000_000_000;
 
-const BOOKS_MOST: usize = 6;
-const REFERENCE_LENGTH: usize = 200;
-const NOTE_LENGTH: usize = 300;
+const MAX_BOOKS: usize = 6;
+const MAX_REFERENCE_BYTES: usize = 200;
+const MAX_NOTE_CHARS: usize = 300;
 
 /// One customer's movement of money, in one currency.
 #[derive(Clone, Debug)]
@@ -53,9 +53,9 @@ impl Entry {
     }
 
     /// What a person reads beside it.
-    pub fn noting(mut self, note: impl AsRef<str>) -> Entry {
+    pub fn with_note(mut self, note: impl AsRef<str>) -> Entry {
         let clean = note.as_ref().chars().filter(|character| !character.is_control());
-        self.note = Some(clean.take(NOTE_LENGTH).collect());
+        self.note = Some(clean.take(MAX_NOTE_CHARS).collect());
         self
     }
 
@@ -84,15 +84,15 @@ impl Entry {
         sign: i64,
     ) -> Result<Entry, LedgerError> {
         check_reference(&reference)?;
-        let Some((_, first)) = parts.first() else { return Err(LedgerError::Unsound("an entry needs an amount")) };
-        if parts.len() > BOOKS_MOST {
-            return Err(LedgerError::Unsound("an entry with too many books"));
+        let Some((_, first)) = parts.first() else { return Err(LedgerError::Invalid("an entry needs an amount")) };
+        if parts.len() > MAX_BOOKS {
+            return Err(LedgerError::Invalid("an entry with too many books"));
         }
         let mut total = Money::zero(first.currency());
         let mut others = Vec::with_capacity(parts.len());
         for &(book, part) in parts {
             if book == Book::Customer || others.iter().any(|(other, _)| *other == book) {
-                return Err(LedgerError::Unsound("an entry names each book of the carrier once"));
+                return Err(LedgerError::Invalid("an entry names each book of the carrier once"));
             }
             total = total.add(part)?;
             others.push((book, sign * checked(part)?));
@@ -106,15 +106,15 @@ impl Entry {
 /// The nanos of an amount that may move: positive, and not more than any book can take.
 pub(super) fn checked(amount: Money) -> Result<i64, LedgerError> {
     match amount.nanos() {
-        nanos if nanos > MOST => Err(LedgerError::TooLarge),
+        nanos if nanos > MAX_AMOUNT_NANOS => Err(LedgerError::TooLarge),
         nanos if nanos > 0 => Ok(nanos),
-        _ => Err(LedgerError::Unsound("an amount that moves is positive")),
+        _ => Err(LedgerError::Invalid("an amount that moves is positive")),
     }
 }
 
 pub(super) fn check_reference(reference: &str) -> Result<(), LedgerError> {
-    if reference.is_empty() || reference.len() > REFERENCE_LENGTH || reference.contains('\0') {
-        return Err(LedgerError::Unsound("a reference has 1 to 200 bytes"));
+    if reference.is_empty() || reference.len() > MAX_REFERENCE_BYTES || reference.contains('\0') {
+        return Err(LedgerError::Invalid("a reference has 1 to 200 bytes"));
     }
     Ok(())
 }
@@ -142,9 +142,9 @@ mod tests {
                 let others: i64 = entry.others.iter().map(|(_, amount)| amount).sum();
                 prop_assert_eq!(entry.amount + others, 0);
                 prop_assert_eq!(entry.amount < 0, pays);
-                prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MOST);
+                prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MAX_AMOUNT_NANOS);
             } else {
-                prop_assert!(setup <= 0 || rental <= 0 || i128::from(setup) + i128::from(rental) > i128::from(MOST));
+                prop_assert!(setup <= 0 || rental <= 0 || i128::from(setup) + i128::from(rental) > i128::from(MAX_AMOUNT_NANOS));
             }
         }
     }
@@ -159,7 +159,7 @@ mod tests {
             &[(Book::Customer, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Calls, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Vat, yen)],
-            &[(Book::Calls, eur(MOST)), (Book::Vat, eur(1))],
+            &[(Book::Calls, eur(MAX_AMOUNT_NANOS)), (Book::Vat, eur(1))],
         ];
         for parts in parts {
             assert!(Entry::charge(ACCOUNT, Kind::Call, "1", parts).is_err(), "{parts:?}");
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn a_note_is_short_and_on_one_line() {
         let entry = Entry::charge(ACCOUNT, Kind::Call, "1", &[(Book::Calls, eur(1))]).unwrap();
-        assert_eq!(entry.clone().noting("a\nb\0c").note.as_deref(), Some("abc"));
-        assert_eq!(entry.noting("x".repeat(1000)).note.map(|note| note.len()), Some(NOTE_LENGTH));
+        assert_eq!(entry.clone().with_note("a\nb\0c").note.as_deref(), Some("abc"));
+        assert_eq!(entry.with_note("x".repeat(1000)).note.map(|note| note.len()), Some(MAX_NOTE_CHARS));
     }
 }

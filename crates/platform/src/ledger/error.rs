@@ -26,7 +26,7 @@ pub enum LedgerError {
     /// No book can hold as much.
     TooLarge,
     /// The caller asked for what no ledger does.
-    Unsound(&'static str),
+    Invalid(&'static str),
     Db(DbError),
 }
 
@@ -41,7 +41,7 @@ impl fmt::Display for LedgerError {
             }
             LedgerError::NoHold { kind, reference } => write!(f, "there is no open hold for {kind} {reference}"),
             LedgerError::TooLarge => f.write_str("no book can hold as much"),
-            LedgerError::Unsound(reason) => f.write_str(reason),
+            LedgerError::Invalid(reason) => f.write_str(reason),
             LedgerError::Db(error) => error.fmt(f),
         }
     }
@@ -62,7 +62,7 @@ impl From<MoneyError> for LedgerError {
     fn from(error: MoneyError) -> Self {
         match error {
             MoneyError::Overflow => LedgerError::TooLarge,
-            MoneyError::CurrencyMismatch { .. } => LedgerError::Unsound("an entry has one currency"),
+            MoneyError::CurrencyMismatch { .. } => LedgerError::Invalid("an entry has one currency"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Holds: money set aside for something that is going on, so that it cannot be spent twice meanwhile.
 //!
 //! A hold has the name (kind and reference) of the event it waits for. `held` in the balance row is the sum of the open
-//! ones. Every change of a hold locks its row first and the balance row after; only placing goes the other way, and it
+//! ones. Every change of a hold locks its row first and the balance row after; only insert_statement goes the other way, and it
 //! makes a row that nobody else can lock yet.
 //!
 //! An expired hold counts until a job or somebody who needs the money ends it. It may be renewed even after that: a
@@ -59,7 +59,7 @@ pub struct Hold {
 }
 
 impl HoldRow {
-    fn shown(&self, already: bool) -> Hold {
+    fn to_hold(&self, already: bool) -> Hold {
         let amount = Money::from_nanos(self.amount, self.currency);
         Hold { account: self.account_id, amount, state: self.state, expires_at: self.expires_at, already }
     }
@@ -78,18 +78,18 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
     if !reserved {
         if let Some(found) = find(conn, new.kind, new.reference).await? {
             let same = found.account_id == new.account && found.currency == currency && found.placed == nanos;
-            return if same { Ok(found.shown(true)) } else { Err(conflict(new.kind, new.reference)) };
+            return if same { Ok(found.to_hold(true)) } else { Err(conflict(new.kind, new.reference)) };
         }
         reserved = expire_for(conn, new.account, currency, now).await? > 0 && reserve_new(conn, new, nanos).await?;
     }
     if !reserved {
         return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
     }
-    let placing = placing(new, nanos, now);
-    let inserted = conn.exec(placing.text, &placing.params).await?;
+    let insert_statement = insert_statement(new, nanos, now);
+    let inserted = conn.exec(insert_statement.text, &insert_statement.params).await?;
     if inserted == 0 {
         // Somebody placed the same hold while we waited for the balance row; the next attempt will see it.
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     let (account, amount, expires_at) = (new.account, new.amount, new.until);
     Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
@@ -97,18 +97,18 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
 
 /// The statements that set money of one customer aside for several things that have no hold yet, in their order. Each
 /// changes one row; where one does not, the transaction must come to nothing, and [`hold`] can tell why.
-pub fn holding(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
+pub fn hold_statements(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
     let Some(first) = news.first() else { return Ok(Vec::new()) };
     let (mut statements, mut sum) = (Vec::with_capacity(news.len() + 1), Money::from_nanos(0, first.amount.currency()));
     for new in news {
         check_reference(new.reference)?;
         if new.account != first.account {
-            return Err(LedgerError::Unsound("holds that are placed together are of one customer"));
+            return Err(LedgerError::Invalid("holds that are placed together are of one customer"));
         }
         sum = sum.add(new.amount).map_err(|_| LedgerError::TooLarge)?;
-        statements.push(placing(new, checked(new.amount)?, now));
+        statements.push(insert_statement(new, checked(new.amount)?, now));
     }
-    statements.insert(0, changing_held(first.account, first.amount.currency(), checked(sum)?));
+    statements.insert(0, change_held_statement(first.account, first.amount.currency(), checked(sum)?));
     Ok(statements)
 }
 
@@ -144,11 +144,11 @@ pub async fn renew(
         params![kind, reference, nanos, until],
     )
     .await?;
-    Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.shown(false))
+    Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.to_hold(false))
 }
 
 /// How much an open hold sets aside; nothing if it has ended, for then its money is available again.
-pub async fn held_for(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
+pub async fn open_hold_amount(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
     let open = find(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open);
     Ok(open.map(|hold| Money::from_nanos(hold.amount, hold.currency)))
 }
@@ -163,12 +163,12 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
     {
         return Err(conflict(entry.kind, &entry.reference));
     }
-    let freed = found.as_ref().map_or(0, HoldRow::held);
-    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    let released = found.as_ref().map_or(0, HoldRow::held);
+    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
     if let Some(hold) = found.filter(|hold| hold.state == HoldState::Open) {
         if posted.already {
             // Posted before without its hold, which so still counts.
-            reserve(conn, &hold, -freed).await?;
+            reserve(conn, &hold, -released).await?;
         }
         end(conn, entry.kind, &entry.reference, HoldState::Captured, now).await?;
     }
@@ -177,7 +177,7 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
 
 /// Ends the open holds of these names, all of one customer, and posts what they came to together, if to anything. As
 /// with [`capture`], it is charged whatever the balance is.
-pub async fn capture_together(
+pub async fn capture_many(
     conn: &mut Conn,
     entropy: Entropy,
     customer: (AccountId, Currency),
@@ -189,11 +189,11 @@ pub async fn capture_together(
     if let Some(entry) = charge {
         require_charge(entry)?;
         if (entry.account, entry.currency) != customer {
-            return Err(LedgerError::Unsound("a charge is of the customer whose holds it ends"));
+            return Err(LedgerError::Invalid("a charge is of the customer whose holds it ends"));
         }
     }
     let state = if charge.is_some() { HoldState::Captured } else { HoldState::Released };
-    let mut freed = 0;
+    let mut released = 0;
     for reference in references {
         let ended: Option<(i64,)> = conn
             .opt(
@@ -205,17 +205,17 @@ pub async fn capture_together(
                 params![kind, reference, account, currency, state, now],
             )
             .await?;
-        freed += ended.map_or(0, |(amount,)| amount);
+        released += ended.map_or(0, |(amount,)| amount);
     }
     let Some(entry) = charge else {
-        if freed > 0 {
-            change_held(conn, account, currency, -freed).await?;
+        if released > 0 {
+            change_held(conn, account, currency, -released).await?;
         }
         return Ok(None);
     };
-    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
     if posted.already {
-        change_held(conn, account, currency, -freed).await?;
+        change_held(conn, account, currency, -released).await?;
     }
     Ok(Some(posted))
 }
@@ -253,7 +253,7 @@ pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbErr
 }
 
 /// How many of one customer's holds a refused debit ends before it tries again.
-const EXPIRED_AT_ONCE: i64 = 100;
+const MAX_EXPIRED_PER_DEBIT: i64 = 100;
 
 /// Ends a customer's expired holds: nobody is refused for money that nothing holds any more.
 pub(super) async fn expire_for(
@@ -287,7 +287,7 @@ async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency, now: Ti
             " FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open' AND expires_at <= $3
              ORDER BY expires_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */"
         ),
-        params![account, currency, now, EXPIRED_AT_ONCE],
+        params![account, currency, now, MAX_EXPIRED_PER_DEBIT],
     )
     .await
 }
@@ -302,7 +302,7 @@ async fn end_due(conn: &mut Conn, due: &[Due], now: Time) -> Result<u64, DbError
 }
 
 /// Forgets holds that ended before `cutoff`, so many at most. A hold placed anew under such a name is a new one.
-pub async fn forget_holds(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+pub async fn purge_holds(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM ledger_holds WHERE (kind, reference) IN
@@ -346,7 +346,7 @@ async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<b
     Ok(reserved > 0)
 }
 
-fn placing(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
+fn insert_statement(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
     Statement::new(
         sql!(
             "INSERT INTO ledger_holds (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
@@ -362,11 +362,11 @@ async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbE
 
 /// Takes more of what is available, or lets go of some, which always goes.
 async fn change_held(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
-    let changing = changing_held(account, currency, more);
+    let changing = change_held_statement(account, currency, more);
     Ok(conn.exec(changing.text, &changing.params).await? > 0)
 }
 
-fn changing_held(account: AccountId, currency: Currency, more: i64) -> Statement {
+fn change_held_statement(account: AccountId, currency: Currency, more: i64) -> Statement {
     Statement::new(
         sql!(
             "UPDATE ledger_balances SET held = held + $3

@@ -18,7 +18,7 @@
 //! none, since every call would wait for it. Sums for each day stand in their place. [`verify()`] recomputes all of it.
 //!
 //! Whoever charges need not think of those who watch balances: a posting that takes one below its low-water mark, or
-//! raises it, leaves a [`MOVED`] job in the same transaction.
+//! raises it, leaves a [`BALANCE_CHANGED`] job in the same transaction.
 //!
 //! A transaction that posts for several customers does so in the order of their ids, and one that changes several holds
 //! is better split: otherwise two may wait for each other, and one of them is tried again.
@@ -27,21 +27,22 @@ mod book;
 mod entry;
 mod error;
 mod hold;
+mod low_water;
 mod post;
 mod read;
 mod verify;
-mod watch;
 
 pub use book::{Book, Kind};
 pub use entry::Entry;
 pub use error::LedgerError;
 pub use hold::{
-    Hold, HoldState, NewHold, capture, capture_together, expire, forget_holds, held_for, hold, holding, release, renew,
+    Hold, HoldState, NewHold, capture, capture_many, expire, hold, hold_statements, open_hold_amount, purge_holds,
+    release, renew,
 };
+pub use low_water::{BALANCE_CHANGED, BalanceChanged, enqueue_balance_check, lock_balance, set_low_water};
 pub use post::{Posted, TransactionId, credit, debit, debit_unguarded, set_minimum};
 pub use read::{Balance, Line, Sum, balance, book_total, customers_between, find, first_day, lines, spend, sums};
 pub use verify::{Customer, Fault, Verified, verify};
-pub use watch::{MOVED, Moved, balance_held_still, set_low_water, tell};
 
 use values::Time;
 

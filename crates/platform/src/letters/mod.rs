@@ -80,22 +80,22 @@ impl Draft {
 pub async fn send(conn: &mut Conn, app: &App, to: &Addressee, mail: &impl Mail, now: Time) -> Result<(), DbError> {
     let draft = Draft::new(mail, &Letterhead::new(&app.settings), to).map_err(DbError::other)?;
     let plain = serde_json::to_vec(&draft).map_err(DbError::other)?;
-    let sealed = BASE64.encode(&app.keys.seal(Purpose::Letter, &plain));
+    let sealed = BASE64.encode(&app.keys.seal(Purpose::Mail, &plain));
     enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: SEND, payload: json!({"sealed": sealed}), run_at: now })
         .await
 }
 
 fn unseal(app: &App, payload: &Value) -> Option<Draft> {
     let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
-    serde_json::from_slice(&app.keys.open(Purpose::Letter, &sealed)?).ok()
+    serde_json::from_slice(&app.keys.open(Purpose::Mail, &sealed)?).ok()
 }
 
 pub async fn send_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let draft =
-        unseal(&context.app, &payload).ok_or_else(|| JobError::Hopeless("the letter cannot be opened".into()))?;
+        unseal(&context.app, &payload).ok_or_else(|| JobError::Permanent("the letter cannot be opened".into()))?;
     let Draft { to, subject, text, html } = draft;
     let letter = Letter { id: context.job.id, to: to.to_string(), subject, text, html };
     context.app.mailer.deliver(&letter, context.clock.now()).await.map_err(|error| {
-        if error.is_permanent() { JobError::Hopeless(error.to_string()) } else { JobError::Failed(error.to_string()) }
+        if error.is_permanent() { JobError::Permanent(error.to_string()) } else { JobError::Failed(error.to_string()) }
     })
 }

@@ -2,9 +2,9 @@
 //! swapped whole.
 //!
 //! A row of `versions`, which the thing's migration adds, counts the changes. Whoever changes what the value is made
-//! from calls [`changed`] in the same transaction, and so waits for others who do. Readers take the value as it is
-//! ([`Snapshot::latest`]) and see the old or the new, never a mixture; or they first hold its version against the row
-//! ([`Snapshot::current`]) and wait until the change is loaded. Of many who wait one loads.
+//! from calls [`bump_version`] in the same transaction, and so waits for others who do. Readers take the value as it is
+//! ([`Cached::latest`]) and see the old or the new, never a mixture; or they first hold its version against the row
+//! ([`Cached::current`]) and wait until the change is loaded. Of many who wait one loads.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Change {
 }
 
 /// Counts a change of the thing of this name. It is the last to happen to it until we commit.
-pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<Change, DbError> {
+pub async fn bump_version(conn: &mut Conn, name: &'static str, now: Time) -> Result<Change, DbError> {
     let (version, at) = conn
         .one(
             sql!(
@@ -38,7 +38,7 @@ pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<C
 }
 
 /// Keeps everybody else from changing the thing until we commit, so that what we read of its sources stays true.
-pub async fn hold(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
+pub async fn lock(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
     let (_,): (i64,) =
         conn.one(sql!("SELECT version FROM versions WHERE name = $1 /*pg FOR UPDATE */"), params![name]).await?;
     Ok(())
@@ -60,18 +60,18 @@ pub trait Versioned: Send + Sync + Sized + 'static {
     fn load(db: &Db, before: Option<Arc<Self>>) -> impl Future<Output = Result<Self, DbError>> + Send;
 }
 
-pub struct Snapshot<T> {
+pub struct Cached<T> {
     value: ArcSwapOption<T>,
     loading: Mutex<()>,
 }
 
-impl<T> Default for Snapshot<T> {
+impl<T> Default for Cached<T> {
     fn default() -> Self {
-        Snapshot { value: ArcSwapOption::empty(), loading: Mutex::default() }
+        Cached { value: ArcSwapOption::empty(), loading: Mutex::default() }
     }
 }
 
-impl<T: Versioned> Snapshot<T> {
+impl<T: Versioned> Cached<T> {
     /// The value as this node has it, if it ever loaded one.
     pub fn latest(&self) -> Option<Arc<T>> {
         self.value.load_full()

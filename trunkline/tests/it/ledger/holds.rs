@@ -104,7 +104,7 @@ both! {
         act(db, hold(account, "c1", eur(1))).await.unwrap();
         act(db, hold(account, "c2", eur(1))).await.unwrap();
         act(db, release("c1")).await.unwrap();
-        let forget = || db.tx((), |conn, ()| Box::pin(ledger::forget_holds(conn, NOW.plus(DAY), 100)));
+        let forget = || db.tx((), |conn, ()| Box::pin(ledger::purge_holds(conn, NOW.plus(DAY), 100)));
         assert_eq!((forget().await.unwrap(), forget().await.unwrap()), (1, 0));
         assert_eq!(standing(db, account).await.1, eur(1));
         verify(db).await.unwrap();

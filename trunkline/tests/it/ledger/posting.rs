@@ -96,7 +96,7 @@ both! {
             Act::Credit(charge), Act::Debit(credit.clone()), Act::DebitUnguarded(credit.clone()), Act::Capture(credit),
         ];
         for wrong in wrong {
-            assert!(matches!(act(db, wrong).await, Err(LedgerError::Unsound(_))));
+            assert!(matches!(act(db, wrong).await, Err(LedgerError::Invalid(_))));
         }
     }
 
@@ -125,7 +125,7 @@ both! {
     async fn lines_come_newest_first_and_page_by_page(db) {
         let account = customer_with(db, eur(100)).await;
         for number in 1..=4 {
-            let entry = call(account, &format!("c{number}"), eur(number)).noting("A call");
+            let entry = call(account, &format!("c{number}"), eur(number)).with_note("A call");
             act(db, Act::Debit(entry)).await.unwrap();
         }
         act(db, Act::Credit(topup(customer_with(db, eur(7)).await, "of another", eur(7)))).await.unwrap();

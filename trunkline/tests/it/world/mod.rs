@@ -106,7 +106,7 @@ impl World {
     ) -> World {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
-        settings.password_cost = Cost::Little;
+        settings.password_cost = Cost::Minimal;
         // Not by its name, under which it is refused beside real payments: whoever handles them here plays for the test.
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
@@ -205,7 +205,7 @@ impl World {
     pub async fn end(self) {
         self.settle().await;
         let app = self.node.app.clone();
-        let dead = platform::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
+        let dead = platform::jobs::list_dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
         assert!(dead.is_empty(), "jobs died: {dead:?}");
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();

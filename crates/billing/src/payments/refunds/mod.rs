@@ -209,7 +209,7 @@ async fn finish(conn: &mut Conn, verdict: &Verdict) -> Result<bool, Problem> {
         RefundState::Pending => return Ok(false),
         RefundState::Completed => {
             let entry = Entry::charge(payment.account_id, Kind::Refund, reference, &[(Book::Clearing, amount)])?;
-            let entry = entry.noting(&refund.reason).by(refund.requested_by);
+            let entry = entry.with_note(&refund.reason).by(refund.requested_by);
             ledger::capture(conn, verdict.app.entropy, &entry, now).await?;
             RefundStatus::Completed
         }

@@ -53,9 +53,9 @@ pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Fault>, DbError>
 }
 
 async fn walk(conn: &mut Conn) -> Result<Verified, Stop> {
-    let postings = postings::sum_to_zero(conn).await?;
-    let transactions = postings::have_one_name_each(conn).await?;
-    customers::own_everything(conn).await?;
-    let (customers, open_holds) = customers::add_up(conn).await?;
+    let postings = postings::check_postings(conn).await?;
+    let transactions = postings::check_transactions(conn).await?;
+    customers::check_owners(conn).await?;
+    let (customers, open_holds) = customers::check_books(conn).await?;
     Ok(Verified { customers, transactions, postings, open_holds })
 }

@@ -1,28 +1,28 @@
 //! Where calls come from: which trunk an address belongs to.
 //!
 //! No two networks overlap, whoever they belong to, so an address leads to one trunk or to none, and finding it takes
-//! one search in a sorted list. Every node keeps that list in memory as a [`Snapshot`](crate::routing::cache::Snapshot).
+//! one search in a sorted list. Every node keeps that list in memory as a [`Cached`](crate::routing::cache::Cached).
 //!
-//! Whoever adds or removes networks calls [`begin_change`] first and [`overlap`] before adding one: changes wait for
+//! Whoever adds or removes networks calls [`bump_version`] first and [`overlap`] before adding one: changes wait for
 //! each other, so none can add what another is about to.
 
 mod store;
 
-pub use store::{Network, Taken, overlap};
+pub use store::{AllowListEntry, Network, overlap};
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::routing::cache::{self, Versioned};
 use db::{Conn, Db, DbError};
-use values::{Time, in_one_order};
+use values::{Time, address_sort_key};
 
 /// The name under which changes are counted.
 const NAME: &str = "addresses";
 
 /// Counts a change, and makes others wait until ours is committed.
-pub async fn begin_change(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    cache::changed(conn, NAME, now).await?;
+pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME, now).await?;
     Ok(())
 }
 
@@ -58,7 +58,7 @@ impl Addresses {
 
     /// The network an address is in, with the trunk it belongs to.
     pub fn find(&self, address: IpAddr) -> Option<&Network> {
-        let place = in_one_order(address);
+        let place = address_sort_key(address);
         let behind = self.networks.partition_point(|network| network.cidr.first() <= place);
         self.networks[..behind].last().filter(|network| network.cidr.last() >= place)
     }

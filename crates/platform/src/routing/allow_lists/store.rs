@@ -27,7 +27,7 @@ pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
 
 row! {
     /// A network that is taken already.
-    pub struct Taken {
+    pub struct AllowListEntry {
         pub id: IpAllowEntryId,
         pub trunk_id: TrunkId,
         pub account_id: AccountId,
@@ -36,13 +36,13 @@ row! {
 }
 
 /// The network that shares addresses with this one; the one with the highest addresses, if there are several.
-pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<Taken>, DbError> {
+pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<AllowListEntry>, DbError> {
     // Those that are taken do not overlap, so the one that begins last also ends last.
-    let nearest: Option<Taken> = conn
+    let nearest: Option<AllowListEntry> = conn
         .opt(
             sql!(
                 "SELECT ",
-                Taken::COLS,
+                AllowListEntry::COLS,
                 " FROM ip_allow_entries WHERE first_address <= $1 ORDER BY first_address DESC LIMIT 1"
             ),
             params![cidr.last().octets().to_vec()],

@@ -11,9 +11,9 @@ use db::{Conn, DbError, params, row, row_values, sql};
 use values::{Currency, Date, Markup, Time, UpstreamId};
 
 /// More currencies than there are.
-const MOST_CURRENCIES: i64 = 500;
+const MAX_CURRENCIES: i64 = 500;
 /// More upstreams than anybody has.
-const MOST_UPSTREAMS: i64 = 10_000;
+const MAX_UPSTREAMS: i64 = 10_000;
 
 row! {
     /// On what an upstream's rates sell.
@@ -30,8 +30,8 @@ row! {
 }
 
 /// Writes down that an upstream's rates sell on these terms from now on.
-pub async fn note_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
-    let change = cache::changed(conn, NAME, now).await?;
+pub async fn record_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
+    let change = cache::bump_version(conn, NAME, now).await?;
     let Terms { upstream_id, deck_id, status, markup, currency } = terms;
     conn.exec(
         sql!(
@@ -45,8 +45,8 @@ pub async fn note_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Cha
 }
 
 /// Forgets an upstream that never sold anything.
-pub async fn forget_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
-    cache::changed(conn, NAME, now).await?;
+pub async fn delete_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME, now).await?;
     conn.exec(sql!("DELETE FROM tariff_terms WHERE upstream_id = $1"), params![upstream]).await?;
     Ok(())
 }
@@ -61,7 +61,7 @@ pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbErr
                   WHERE later.upstream_id = tariff_terms.upstream_id AND later.since <= $1)
              ORDER BY upstream_id LIMIT $2"
         ),
-        params![moment, MOST_UPSTREAMS],
+        params![moment, MAX_UPSTREAMS],
     )
     .await
 }
@@ -86,17 +86,17 @@ pub struct Fx {
 }
 
 /// Makes whoever else changes the tariff wait until we commit.
-pub async fn hold(conn: &mut Conn) -> Result<(), DbError> {
-    cache::hold(conn, NAME).await
+pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
+    cache::lock(conn, NAME).await
 }
 
 /// Writes down that these rates are in force from now on, unless they are already. Who found them [`hold`]s the tariff.
-pub async fn note_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
+pub async fn record_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
     let latest = Time::from_millis(i64::MAX);
     if fx_at(conn, latest).await?.as_ref() == Some(fx) {
         return Ok(());
     }
-    let change = cache::changed(conn, NAME, now).await?;
+    let change = cache::bump_version(conn, NAME, now).await?;
     for (currency, rate) in &fx.rates {
         conn.exec(
             sql!("INSERT INTO tariff_fx (since, version, date, currency, rate) VALUES ($1, $2, $3, $4, $5)"),
@@ -115,7 +115,7 @@ pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError>
                 "SELECT date, currency, rate FROM tariff_fx
                  WHERE since = (SELECT MAX(since) FROM tariff_fx WHERE since <= $1) LIMIT $2"
             ),
-            params![moment, MOST_CURRENCIES],
+            params![moment, MAX_CURRENCIES],
         )
         .await?;
     let date = rows.first().map(|(date, ..)| *date);
@@ -156,14 +156,14 @@ pub async fn insert_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), Db
 }
 
 /// Marks a deck as complete and in force.
-pub async fn bring_into_force(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
+pub async fn activate_deck(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE decks SET in_force_at = $2, prefixes = $3 WHERE id = $1"), params![id, at, prefixes])
         .await?;
     Ok(())
 }
 
 /// Removes what there is of a deck that never came into force.
-pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
+pub async fn delete_unfinished_deck(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "DELETE FROM deck_leaves WHERE deck_id = $1
@@ -177,13 +177,13 @@ pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError>
 }
 
 /// More than the largest deck has.
-const MOST_LEAVES: i64 = 100_000;
+const MAX_LEAVES: i64 = 100_000;
 
 /// All leaves of a deck, in order.
 pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<(Vec<u8>,)>, DbError> {
     conn.all(
         sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
-        params![deck, MOST_LEAVES],
+        params![deck, MAX_LEAVES],
     )
     .await
 }

@@ -6,11 +6,11 @@ use db::{Conn, DbError, params, row, sql};
 use values::{Cidr, List, SipUri, Time, UpstreamId};
 
 /// More upstreams than anybody has.
-const MOST: i64 = 10_000;
+const MAX_UPSTREAMS: i64 = 10_000;
 
 row! {
     #[derive(Clone, Debug)]
-    pub struct Carrier {
+    pub struct Upstream {
         pub id: UpstreamId,
         pub status: UpstreamStatus,
         pub health: UpstreamHealth,
@@ -21,12 +21,12 @@ row! {
     }
 }
 
-pub async fn carriers(conn: &mut Conn) -> Result<Vec<Carrier>, DbError> {
-    conn.all(sql!("SELECT ", Carrier::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MOST]).await
+pub async fn upstreams(conn: &mut Conn) -> Result<Vec<Upstream>, DbError> {
+    conn.all(sql!("SELECT ", Upstream::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MAX_UPSTREAMS]).await
 }
 
 /// Writes down how an upstream does as of a moment, and answers whether that is news.
-pub async fn note_health(
+pub async fn update_health(
     conn: &mut Conn,
     id: UpstreamId,
     health: UpstreamHealth,

@@ -76,7 +76,7 @@ impl Sandbox {
                     let state = if left { RefundState::Completed } else { RefundState::Failed };
                     if !store::insert_refund(conn, refund, state).await? {
                         // Somebody sent the same refund a moment ago; the next attempt will see it.
-                        return Err(conn.lose_race());
+                        return Err(conn.retry_conflict());
                     }
                     Ok((refund.id.clone(), state))
                 })

@@ -7,12 +7,12 @@ use db::{params, sql};
 use values::Time;
 
 /// How many of the jobs that come next are looked at.
-const HEAD: i64 = 64;
+const MAX_LAG_SAMPLE: i64 = 64;
 /// Beyond this nobody needs the exact number.
-const COUNTED_AT_MOST: i64 = 10_000;
+const MAX_COUNTED: i64 = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct QueueStats {
     /// Jobs that are due and that nobody runs.
     pub waiting: i64,
     /// Jobs that were given up.
@@ -28,7 +28,7 @@ pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
                 "SELECT run_at, created_at, lease_until FROM jobs
                  WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1 ORDER BY run_at, id LIMIT $2"
             ),
-            params![now, HEAD],
+            params![now, MAX_LAG_SAMPLE],
         )
         .await?;
     // The job of a tick that was missed has been due since then, and one whose node died since before it was begun.
@@ -38,7 +38,7 @@ pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
 }
 
 /// The counts are in the order of their indexes, so that no engine reads the whole table for them.
-pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
+pub async fn queue_stats(conn: &mut Conn, now: Time) -> Result<QueueStats> {
     let (waiting,) = conn
         .one(
             sql!(
@@ -46,7 +46,7 @@ pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
                      WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
                      ORDER BY run_at, id LIMIT $2) AS due"
             ),
-            params![now, COUNTED_AT_MOST],
+            params![now, MAX_COUNTED],
         )
         .await?;
     let (dead,) = conn
@@ -55,8 +55,8 @@ pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
                 "SELECT COUNT(*) FROM (SELECT id FROM jobs WHERE dead_at IS NOT NULL
                      ORDER BY dead_at, id LIMIT $1) AS dead"
             ),
-            params![COUNTED_AT_MOST],
+            params![MAX_COUNTED],
         )
         .await?;
-    Ok(Standing { waiting, dead, lag: lag(conn, now).await? })
+    Ok(QueueStats { waiting, dead, lag: lag(conn, now).await? })
 }

@@ -1,7 +1,7 @@
 //! Telling those who watch balances, so that whoever charges cannot forget to.
 //!
 //! Each balance row has a low-water mark. A charge that takes the balance from the mark or above to below it, and
-//! whatever raises the balance, enqueues a [`MOVED`] job in its own transaction; every other charge only compares two
+//! whatever raises the balance, enqueues a [`BALANCE_CHANGED`] job in its own transaction; every other charge only compares two
 //! numbers. The job's business is to look at the balance, to do what follows, and to set the next mark.
 
 use serde::{Deserialize, Serialize};
@@ -14,35 +14,35 @@ use db::{Conn, DbError, params, sql};
 use values::{AccountId, Currency, Money, Time};
 
 /// A balance is to be looked at.
-pub const MOVED: jobs::Kind = jobs::Kind::new("ledger.moved");
+pub const BALANCE_CHANGED: jobs::Kind = jobs::Kind::new("ledger.moved");
 
-/// What a [`MOVED`] job says.
+/// What a [`BALANCE_CHANGED`] job says.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Moved {
+pub struct BalanceChanged {
     pub account_id: AccountId,
     pub currency: Currency,
 }
 
 /// Whether a posting is worth a look. Without a mark, which nobody has set yet, each is.
-pub(super) fn is_news(amount: i64, balance: i64, low_water: Option<i64>) -> bool {
+pub(super) fn needs_check(amount: i64, balance: i64, low_water: Option<i64>) -> bool {
     let before = balance.saturating_sub(amount);
     amount > 0 || low_water.is_none_or(|mark| balance < mark && mark <= before)
 }
 
 /// Has a balance looked at, because something else than a posting calls for it.
-pub async fn tell(
+pub async fn enqueue_balance_check(
     conn: &mut Conn,
     entropy: Entropy,
     account_id: AccountId,
     currency: Currency,
     now: Time,
 ) -> Result<(), DbError> {
-    let payload = json!(Moved { account_id, currency });
-    jobs::enqueue(conn, &NewJob { id: entropy.uuid(now), kind: MOVED, payload, run_at: now }).await
+    let payload = json!(BalanceChanged { account_id, currency });
+    jobs::enqueue(conn, &NewJob { id: entropy.uuid(now), kind: BALANCE_CHANGED, payload, run_at: now }).await
 }
 
 /// The balance, which nobody changes before we commit.
-pub async fn balance_held_still(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
+pub async fn lock_balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
     let _: Option<(i64,)> = conn
         .opt(
             sql!(
@@ -76,17 +76,17 @@ mod tests {
 
     #[test]
     fn a_charge_is_news_when_it_crosses_the_mark_and_only_then() {
-        assert!(is_news(-1, 9, Some(10)));
-        assert!(is_news(-100, -50, Some(10)));
-        assert!(!is_news(-1, 10, Some(10)));
-        assert!(!is_news(-1, 8, Some(10)));
-        assert!(!is_news(-1, i64::MIN, Some(i64::MIN)));
+        assert!(needs_check(-1, 9, Some(10)));
+        assert!(needs_check(-100, -50, Some(10)));
+        assert!(!needs_check(-1, 10, Some(10)));
+        assert!(!needs_check(-1, 8, Some(10)));
+        assert!(!needs_check(-1, i64::MIN, Some(i64::MIN)));
     }
 
     #[test]
     fn what_raises_the_balance_is_news_and_so_is_all_before_there_is_a_mark() {
-        assert!(is_news(1, 100, Some(10)));
-        assert!(is_news(1, 1, Some(i64::MIN)));
-        assert!(is_news(-1, 100, None));
+        assert!(needs_check(1, 100, Some(10)));
+        assert!(needs_check(1, 1, Some(i64::MIN)));
+        assert!(needs_check(-1, 100, None));
     }
 }

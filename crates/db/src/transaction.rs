@@ -10,7 +10,7 @@ use super::Body;
 use super::conn::Conn;
 use super::error::{DbError, Result};
 
-pub(super) trait Job: Send {
+pub(super) trait Transaction: Send {
     /// Runs it and says whether its changes may stay.
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool>;
 
@@ -18,10 +18,10 @@ pub(super) trait Job: Send {
     fn fail(&mut self, why: DbError);
 
     /// Tells the caller. One that has gone away is not told, but its transaction stands.
-    fn answer(self: Box<Self>);
+    fn reply(self: Box<Self>);
 }
 
-struct Transaction<I, T, E> {
+struct Typed<I, T, E> {
     input: I,
     body: Body<I, T, E>,
     outcome: Option<Result<T, E>>,
@@ -29,17 +29,17 @@ struct Transaction<I, T, E> {
 }
 
 /// The job, and where its outcome will come out.
-pub(super) fn job<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Job>, Outcome<T, E>)
+pub(super) fn erase<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Transaction>, Outcome<T, E>)
 where
     I: Send + Sync + 'static,
     T: Send + 'static,
     E: From<DbError> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    (Box::new(Transaction { input, body, outcome: None, answer }), Outcome(answered))
+    (Box::new(Typed { input, body, outcome: None, answer }), Outcome(answered))
 }
 
-impl<I, T, E> Job for Transaction<I, T, E>
+impl<I, T, E> Transaction for Typed<I, T, E>
 where
     I: Send + Sync,
     T: Send,
@@ -48,7 +48,7 @@ where
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool> {
         Box::pin(async move {
             let outcome = (self.body)(conn, &self.input).await;
-            self.outcome.insert(conn.judge(outcome)).is_ok()
+            self.outcome.insert(conn.fail_if_aborted(outcome)).is_ok()
         })
     }
 
@@ -58,7 +58,7 @@ where
         }
     }
 
-    fn answer(self: Box<Self>) {
+    fn reply(self: Box<Self>) {
         let outcome = self.outcome.unwrap_or_else(|| Err(DbError::Aborted.into()));
         let _ = self.answer.send(outcome);
     }

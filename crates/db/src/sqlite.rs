@@ -1,4 +1,4 @@
-//! SQLite: statements, the connections that read, and the one that writes.
+//! SQLite: a pool of read-only connections, the writer, and running statements.
 
 mod unique;
 mod writer;
@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 
 pub(super) use writer::Writer;
 
-/// Distinct statements a connection keeps prepared.
+/// Prepared statements cached by each connection.
 const MAX_PREPARED_STATEMENTS: usize = 256;
 
 pub(super) struct Sqlite {
@@ -53,7 +53,7 @@ impl Sqlite {
     }
 }
 
-/// Makes the file if there is none, for its owner alone; the files that SQLite puts beside it take after it.
+/// Creates the file if there is none, readable by its owner only. SQLite gives its WAL files the same mode.
 fn create(path: &Path) -> Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).map_err(DbError::other)
 }
@@ -61,7 +61,7 @@ fn create(path: &Path) -> Result<()> {
 fn connect(path: &Path, lock_timeout: Duration, access: Access) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(lock_timeout)?;
-    // The writer keeps 8 MiB of pages, a reader 2 MiB; the rest is the system's page cache, seen through the map.
+    // The writer caches 8 MiB of pages, a reader 2 MiB; the rest is the system's page cache, through mmap.
     let (query_only, cache_kib) = match access {
         Access::ReadWrite => ("OFF", 8192),
         Access::ReadOnly => ("ON", 2048),
@@ -76,13 +76,13 @@ fn connect(path: &Path, lock_timeout: Duration, access: Access) -> Result<Connec
          PRAGMA journal_size_limit = 67108864;
          PRAGMA query_only = {query_only};"
     ))?;
-    // Otherwise a prepared statement is planned anew, as if never prepared, each time its values change.
+    // Otherwise SQLite plans a prepared statement again each time its parameters change.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(MAX_PREPARED_STATEMENTS);
     Ok(connection)
 }
 
-/// Some file systems cannot have a WAL, and SQLite then quietly keeps another journal.
+/// Some file systems do not support a WAL, and SQLite then silently uses another journal mode.
 fn require_durable(connection: &Connection) -> Result<()> {
     let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
@@ -96,14 +96,14 @@ fn require_durable(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Connections that only read, opened when first needed and used again.
+/// A pool of read-only connections, opened on demand.
 pub(super) struct Readers {
     path: PathBuf,
     lock_timeout: Duration,
     wait: Duration,
     size: usize,
     slots: Semaphore,
-    /// With the thread that used it last, whose caches still know it.
+    /// Idle connections, each with the thread that used it last and has it in its CPU caches.
     idle: Mutex<Vec<(ThreadId, Conn)>>,
     metrics: Arc<Metrics>,
 }
@@ -148,8 +148,8 @@ impl Readers {
     fn take_idle(&self) -> Option<Conn> {
         let this = std::thread::current().id();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = idle.iter().rposition(|(thread, _)| *thread == this);
-        let (_, conn) = known.map(|slot| idle.remove(slot)).or_else(|| idle.pop())?;
+        let warm = idle.iter().rposition(|(thread, _)| *thread == this);
+        let (_, conn) = warm.map(|index| idle.remove(index)).or_else(|| idle.pop())?;
         Some(conn)
     }
 
@@ -161,7 +161,7 @@ impl Readers {
     }
 }
 
-/// Where a connection on loan came from, and its slot there, which comes free with it.
+/// The permit of a borrowed connection, given back when dropped.
 pub(super) struct PoolSlot {
     readers: Arc<Readers>,
 }
@@ -196,12 +196,12 @@ fn execute(
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<u64> {
     let mut statement = connection.prepare_cached(sql)?;
-    // SQLite numbers `$n` by first appearance; bind by the number that is written.
+    // SQLite numbers `$n` by first appearance, so parameters are bound by name.
     for position in 1..=statement.parameter_count() {
         let written = statement.parameter_name(position).and_then(|name| name.get(1..)?.parse::<usize>().ok());
         let value = written
             .and_then(|number| params.get(number.checked_sub(1)?))
-            .ok_or_else(|| DbError::other(format!("a parameter is missing or not written as $n: {sql}")))?;
+            .ok_or_else(|| DbError::other(format!("a parameter is missing or is not written as $n: {sql}")))?;
         statement.raw_bind_parameter(position, Bound(value))?;
     }
     if statement.column_count() == 0 {

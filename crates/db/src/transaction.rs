@@ -1,7 +1,6 @@
-//! A transaction on its way: what to run, and who waits for the outcome.
+//! A transaction to run, with its body, input and the caller that waits for its result.
 //!
-//! Engines see it without its types. Every transaction has its own, and what drives them would otherwise be compiled
-//! once for each.
+//! The engines see it through a trait object: otherwise their code would be compiled once for every body.
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -11,13 +10,13 @@ use super::conn::Conn;
 use super::error::{DbError, Result};
 
 pub(super) trait Transaction: Send {
-    /// Runs it and says whether its changes may stay.
+    /// Runs the body and returns whether to commit.
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool>;
 
-    /// It came to nothing after all. A reason of its own stands before this one.
+    /// Turns the result into this error, unless the body already failed with its own.
     fn fail(&mut self, why: DbError);
 
-    /// Tells the caller. One that has gone away is not told, but its transaction stands.
+    /// Sends the result to the caller, if it still waits. A commit stands either way.
     fn reply(self: Box<Self>);
 }
 
@@ -28,7 +27,7 @@ struct Typed<I, T, E> {
     answer: oneshot::Sender<Result<T, E>>,
 }
 
-/// The job, and where its outcome will come out.
+/// The transaction without its types, and its result to wait for.
 pub(super) fn erase<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Transaction>, Outcome<T, E>)
 where
     I: Send + Sync + 'static,
@@ -64,7 +63,7 @@ where
     }
 }
 
-/// What a job will come to.
+/// The result of a transaction, once there is one.
 pub(super) struct Outcome<T, E>(oneshot::Receiver<Result<T, E>>);
 
 impl<T, E: From<DbError>> Outcome<T, E> {

@@ -1,4 +1,4 @@
-//! Addresses on the web.
+//! HTTP and HTTPS URLs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 const MAX_BYTES: usize = 2000;
 
-/// Where something can be fetched: http or https, with a host and without a name or password in it.
+/// An http or https URL with a host and without credentials.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebUrl(Url);
 
@@ -25,8 +25,10 @@ impl WebUrl {
 }
 
 impl TextForm for WebUrl {
+    const DESCRIPTION: &'static str = "URL with http or https, without credentials.";
     const FORMAT: &'static str = "uri";
-    const REASON: &'static str = "must be a web address such as https://carrier.example/rates.csv, without a password";
+    const REASON: &'static str =
+        "must be an http or https URL such as https://carrier.example/rates.csv, without credentials";
     const PATTERN: &'static str = r"^[Hh][Tt][Tt][Pp][Ss]?://\S{1,1990}$";
     const EXAMPLE: &'static str = "https://carrier.example/rates.csv";
 }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_web_addresses_are_taken() {
+    fn only_http_urls_without_credentials_are_accepted() {
         let url: WebUrl = "https://Carrier.example/rates.csv?key=1".parse().unwrap();
         assert_eq!(url.to_string(), "https://carrier.example/rates.csv?key=1");
         for text in [

@@ -1,9 +1,8 @@
-//! The one writer of a SQLite database.
+//! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
-//! A thread owns the connection that writes. Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and
-//! so one sync to disk; each is a savepoint, so one that fails undoes itself only. Nobody hears of success before the
-//! COMMIT. A transaction's future is polled once: its statements finish inline, and whatever else it would wait for
-//! would hold up every writer, so waiting is an error.
+//! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint, so
+//! one that fails rolls back alone. Callers get their results after the COMMIT. A transaction's future is polled once:
+//! its statements run in-process, and awaiting anything else is an error, since it would block every other writer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,7 +20,7 @@ use crate::metrics::{Database, Metrics};
 use crate::options::DbOptions;
 use crate::transaction::Transaction;
 
-/// A group takes no more transactions after this long, so that its first need not wait for ever.
+/// A group accepts no more transactions after this long, since its first one waits for the commit.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(5);
 
 pub(crate) struct Writer {
@@ -29,7 +28,7 @@ pub(crate) struct Writer {
     wait: Duration,
 }
 
-/// A transaction in the queue, and since when.
+/// A transaction and when it was enqueued.
 struct Queued {
     transaction: Box<dyn Transaction>,
     since: Instant,
@@ -46,22 +45,22 @@ impl Writer {
         Ok(Writer { queue, wait: options.wait })
     }
 
-    /// Puts a transaction into the queue. From there it runs to its end, whoever still listens.
+    /// Enqueues a transaction. It then runs to its end, even if the caller goes away.
     pub(crate) async fn enqueue(&self, transaction: Box<dyn Transaction>) -> Result<()> {
         let queued = Queued { transaction, since: Instant::now() };
         self.queue.send_timeout(queued, self.wait).await.map_err(|error| match error {
             mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable("too many transactions are waiting"),
-            mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer has ended"),
+            mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer thread has stopped"),
         })
     }
 
-    /// How many transactions are in the queue.
+    /// The length of the queue.
     pub(super) fn waiting(&self) -> usize {
         self.queue.max_capacity().saturating_sub(self.queue.capacity())
     }
 }
 
-/// Whether the transaction's changes may stay.
+/// Runs the body and returns whether to commit.
 fn run(conn: &mut Conn, transaction: &mut dyn Transaction) -> bool {
     match catch_unwind(AssertUnwindSafe(|| poll_once(transaction.run(conn)))) {
         Ok(Some(commits)) => return commits,
@@ -85,11 +84,11 @@ fn write(mut conn: Conn, mut transactions: mpsc::Receiver<Queued>, limit: usize,
         let counted = conn.counted().drain(..);
         let size = group.transactions.len() as u64;
         if let Err(failure) = &written {
-            tracing::error!(%failure, transactions = size, "a group of transactions was not written");
+            tracing::error!(%failure, transactions = size, "group commit failed");
             failure.count(metrics);
             metrics.transactions.of("failed").inc_by(size);
             drop(counted);
-            // Fails when SQLite has already rolled_back the transaction by itself, which is as good.
+            // Fails if SQLite has already rolled back the transaction by itself.
             let _ = sql(&conn, "ROLLBACK");
         } else {
             counted.for_each(|(counter, more)| counter.inc_by(more));
@@ -106,16 +105,16 @@ fn write(mut conn: Conn, mut transactions: mpsc::Receiver<Queued>, limit: usize,
     }
 }
 
-/// Transactions that are put on disk together.
+/// Transactions that share one commit.
 struct Group<'m> {
     transactions: Vec<Box<dyn Transaction>>,
-    /// How many of them have rolled_back themselves.
+    /// How many of them rolled back.
     rolled_back: u64,
     metrics: &'m Database,
 }
 
 impl Group<'_> {
-    /// Runs transactions until none waits or the group is full, and puts them on disk.
+    /// Runs transactions until the queue is empty or the group is full, and commits them.
     fn write(
         &mut self,
         conn: &mut Conn,
@@ -145,15 +144,15 @@ impl Group<'_> {
     }
 }
 
-/// Runs one transaction and answers whether its changes stay.
+/// Runs one transaction in a savepoint and returns whether it commits.
 fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool> {
     conn.reset();
     let counted_before = conn.counted().len();
     sql(conn, "SAVEPOINT one")?;
     let commits = run(conn, transaction);
-    // On a full disk or an I/O error SQLite ends the whole transaction, and what follows would commit by itself.
+    // On a full disk or an I/O error SQLite ends the whole transaction; further statements would autocommit.
     if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
-        return Err(DbError::unavailable("SQLite rolled back"));
+        return Err(DbError::unavailable("SQLite rolled back the group"));
     }
     if !commits {
         conn.counted().truncate(counted_before);
@@ -169,7 +168,7 @@ fn sql(conn: &Conn, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A group's failure, told to each of its transactions.
+/// The error of a group, once for each of its transactions.
 fn copy_error(failure: &DbError) -> DbError {
     match failure {
         DbError::LockTimeout => DbError::LockTimeout,

@@ -1,7 +1,7 @@
-//! Rate limits: how often one caller may do a thing in a window of time.
+//! Rate limits: how many requests a caller may make in a time window.
 //!
-//! On a database of our own the counts live in memory. On a shared one they live in the database, so that a limit
-//! holds across nodes; a node then leases a small block of a large quota at a time instead of asking for each request.
+//! With SQLite, on a single node, the counts are in memory. With PostgreSQL they are in the database, so that a limit
+//! holds across nodes; a node leases a small block of a quota at a time instead of counting each request there.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,10 +14,10 @@ use uuid::Uuid;
 use db::{Conn, Db, DbError, params, sql};
 use values::{AccountId, Email, Time, UserId};
 
-/// No window may be longer.
+/// Maximum length of a window.
 pub const MAX_WINDOW: Duration = Duration::from_secs(3600);
 
-/// What is counted. The numbers are defaults; settings may change them.
+/// A rate limit. Settings may change its default quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// Sign-in, second factor, forgotten password and link redemption, per address.
@@ -26,20 +26,21 @@ pub enum Limit {
     SignInEmail,
     /// Signup, per address.
     Signup,
-    /// Refreshing tokens, per address.
+    /// Token refresh, per address.
     Refresh,
-    /// Reads of a signed-in user.
+    /// Reads, per signed-in user.
     Reads,
-    /// Writes of a signed-in user.
+    /// Writes, per signed-in user.
     Writes,
-    /// Callbacks of providers, per address.
+    /// Provider webhooks, per address.
     Webhooks,
-    /// Files of calls that are asked for, per account.
+    /// CDR exports, per account.
     Exports,
     /// Not limited.
     None,
 }
 
+/// Maximum number of requests in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub requests: u32,
@@ -88,11 +89,11 @@ impl Limit {
     }
 }
 
-/// Who is counted.
+/// Whose requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(u128);
 
-/// What counts as one address: an IPv6 customer owns a whole /64.
+/// The network that counts as one address: an IPv6 customer has a whole /64.
 pub fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
@@ -116,7 +117,7 @@ impl Subject {
         Subject(account.uuid().as_u128())
     }
 
-    /// The low bits of an IPv6 /64 are zero: the halves are folded.
+    /// Folds the halves, since the low bits of an IPv6 /64 are zero.
     fn shard(self) -> usize {
         (self.0 ^ (self.0 >> 64)) as usize % SHARDS
     }
@@ -129,14 +130,14 @@ impl Subject {
     }
 }
 
-/// How a request stands against its limit.
+/// The state of a rate limit after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitStatus {
     pub allowed: bool,
     pub limit: Limit,
     pub quota: Quota,
     pub remaining: u32,
-    /// Until the window ends.
+    /// Seconds until the window ends.
     pub reset_seconds: u64,
 }
 
@@ -152,9 +153,9 @@ enum Counts {
 }
 
 impl Limits {
-    /// `quotas` replaces defaults; `on` is false only for load tests.
-    pub fn new(db: &Db, on: bool, quotas: &[(Limit, Quota)]) -> Limits {
-        let counts = match (on, db.is_shared()) {
+    /// `quotas` replaces defaults; `is_enabled` is false only for load tests.
+    pub fn new(db: &Db, is_enabled: bool, quotas: &[(Limit, Quota)]) -> Limits {
+        let counts = match (is_enabled, db.is_shared()) {
             (false, _) => Counts::Off,
             (true, false) => Counts::InMemory(Shards::default()),
             (true, true) => Counts::Shared { db: db.clone(), leases: Shards::default(), leasing: Box::default() },
@@ -168,7 +169,7 @@ impl Limits {
         !matches!(self.counts, Counts::Off)
     }
 
-    /// Counts one request. Nothing for what is not limited.
+    /// Counts one request. `None` if it is not limited.
     pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<RateLimitStatus>, DbError> {
         let Some(quota) = self.quotas.get(&limit).copied() else { return Ok(None) };
         let window = Window::of(quota, now);
@@ -178,7 +179,7 @@ impl Limits {
             Counts::Shared { db, leases, leasing } => match leases.spend(limit, subject, window.start) {
                 Some(used) => Some(used),
                 None => {
-                    // One at a time, or a burst would lease a block for each of its requests and leave them unused.
+                    // One at a time: otherwise a burst would lease a block for each of its requests.
                     let _turn = leasing[subject.shard()].lock().await;
                     match leases.spend(limit, subject, window.start) {
                         Some(used) => Some(used),
@@ -197,7 +198,7 @@ impl Limits {
     }
 }
 
-/// Rounded up: whoever waits as long as told must not come too early.
+/// Rounded up, so that a client that waits this long does not retry too early.
 fn whole_seconds_until(end: Time, now: Time) -> u64 {
     u64::try_from(end.since(now).as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
@@ -215,7 +216,7 @@ impl Window {
     }
 }
 
-/// Takes a block of the shared quota. A node keeps at most a twentieth of a quota to itself.
+/// Leases a block of the shared quota: a twentieth, so that little is lost on nodes that do not use theirs.
 async fn lease(
     db: &Db,
     leases: &Shards,
@@ -235,7 +236,7 @@ async fn lease(
         })
         .await?;
     let Some(used) = used else { return Ok(None) };
-    // The last block may reach past the quota; only what is inside it may be spent.
+    // The last block may exceed the quota; only the part within it may be used.
     let granted = block.min(quota.requests.saturating_sub(used - block));
     leases.grant(limit, subject, start, used - block + 1, granted - 1);
     Ok(Some(used - block + 1))
@@ -263,7 +264,7 @@ async fn count(
     Ok(used.map(|(used,)| u32::try_from(used).unwrap_or(u32::MAX)))
 }
 
-/// Forgets the oldest windows that have ended.
+/// Deletes at most `batch` windows that began before `cutoff`, oldest first.
 pub async fn purge_windows(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
@@ -279,14 +280,14 @@ pub async fn purge_windows(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<
 const SHARDS: usize = 16;
 const MAX_SUBJECTS_PER_SHARD: usize = 16_384;
 
-/// Counts in memory, in several maps so that callers rarely wait for each other.
+/// Counts in memory, in several maps to reduce lock contention.
 #[derive(Default)]
 struct Shards([Mutex<HashMap<(Limit, Subject), Count>>; SHARDS]);
 
 struct Count {
     start: Time,
     used: u32,
-    /// Of a lease: how much of it is left.
+    /// The unused rest of a lease.
     left: u32,
 }
 
@@ -299,7 +300,7 @@ impl Shards {
         work(&mut shard)
     }
 
-    /// Adds one to a count unless it is full.
+    /// Adds one to a count unless the quota is used up.
     fn add(&self, limit: Limit, subject: Subject, start: Time, requests: u32) -> Option<u32> {
         self.with(subject, |shard| {
             evict(shard, start);
@@ -314,7 +315,7 @@ impl Shards {
         })
     }
 
-    /// Takes one from a lease of this window, if any is left.
+    /// Uses one request of a lease of this window, if any is left.
     fn spend(&self, limit: Limit, subject: Subject, start: Time) -> Option<u32> {
         self.with(subject, |shard| {
             let count = shard.get_mut(&(limit, subject)).filter(|count| count.start == start && count.left > 0)?;
@@ -332,7 +333,7 @@ impl Shards {
     }
 }
 
-/// Keeps a map bounded: first the windows that ended go, then, under a flood of addresses, everything.
+/// Bounds a map: removes ended windows first and, under a flood of addresses, everything.
 fn evict(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
     if shard.len() >= MAX_SUBJECTS_PER_SHARD {
         shard.retain(|_, count| count.start.plus(MAX_WINDOW) > now);

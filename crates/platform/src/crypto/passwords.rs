@@ -1,7 +1,7 @@
-//! Password hashing: argon2id, a few at a time, on threads of its own.
+//! Password hashing: argon2id on blocking threads, with limited concurrency.
 //!
-//! A hash costs tens of milliseconds and 19 MiB on purpose. So only a few run at once and a short queue may wait;
-//! who comes after that is told to come back, and the rest of the service stays quick.
+//! A hash deliberately costs tens of milliseconds and 19 MiB. So only a few run concurrently and a short queue may wait;
+//! further ones get [`PasswordError::Busy`], and the rest of the service stays fast.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,22 +17,22 @@ const MAX_CONCURRENT: usize = 2;
 const MAX_QUEUED: usize = 64;
 const SALT_BYTES: usize = 16;
 
-/// What a hash costs whoever makes it.
+/// The cost of a hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cost {
-    /// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+    /// The OWASP recommendation for argon2id: 19 MiB, two passes, one lane.
     #[default]
     Full,
-    /// Next to nothing, for tests, most of whose time it would take.
+    /// The minimum, for tests, which would otherwise spend most of their time on hashes.
     Minimal,
 }
 
-/// Why there is no answer about a password.
+/// Why a password could not be hashed or verified.
 #[derive(Debug)]
 pub enum PasswordError {
-    /// Too many hashes wait already.
+    /// The queue is full.
     Busy,
-    /// The hashing thread died or a stored hash is not one.
+    /// The hashing thread panicked or a stored hash is malformed.
     Broken(String),
 }
 
@@ -64,7 +64,7 @@ impl Passwords {
         .await
     }
 
-    /// Whether the password belongs to the stored hash. Without one it takes the same time and is always no.
+    /// Whether the password matches the stored hash. Without a hash it takes the same time and returns false.
     pub async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool, PasswordError> {
         let (password, cost) = (password.to_owned(), self.0.cost);
         self.run_blocking(move || match stored {
@@ -86,7 +86,7 @@ impl Passwords {
     ) -> Result<T, PasswordError> {
         let slot = QueueSlot::take(Arc::clone(&self.0.waiting))?;
         let permit = Arc::clone(&self.0.running).acquire_owned().await.map_err(broken)?;
-        // A hash that has begun runs to its end, whether or not somebody still waits for it, and counts until then.
+        // A hash that has begun runs to its end, even if its caller goes away, and counts until then.
         let counted = move || {
             let _held = (slot, permit);
             work()
@@ -95,7 +95,7 @@ impl Passwords {
     }
 }
 
-/// A slot in the queue, given back when dropped, also by a caller that went away.
+/// A slot in the queue, freed when dropped, also by a caller that goes away.
 struct QueueSlot(Arc<AtomicUsize>);
 
 impl QueueSlot {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_fits_its_own_hash_only() {
+    async fn a_password_matches_its_own_hash_only() {
         let passwords = Passwords::new(Entropy, Cost::Full);
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn beyond_the_queue_a_hash_is_refused_at_once() {
+    async fn a_hash_is_refused_if_the_queue_is_full() {
         let passwords = Passwords::new(Entropy, Cost::Full);
         let held = passwords.0.running.acquire_many(2).await.unwrap();
         let mut queue = tokio::task::JoinSet::new();
@@ -162,8 +162,9 @@ mod tests {
         drop(held);
         assert!(passwords.verify("x", None).await.is_ok());
     }
+
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_hash_that_nobody_waits_for_any_more_counts_until_it_is_done() {
+    async fn a_hash_whose_caller_went_away_counts_until_it_ends() {
         let passwords = Passwords::new(Entropy, Cost::Minimal);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (finish, may_finish) = std::sync::mpsc::channel::<()>();

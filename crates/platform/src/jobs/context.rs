@@ -1,4 +1,4 @@
-//! What a job is given, and how it can fail.
+//! The context of a running job, and its errors.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::queue::Claimed;
 use crate::clock::Clock;
 use db::{Conn, Db, DbError};
 
-/// What a running job may reach.
+/// What a job runs with.
 #[derive(Clone)]
 pub struct JobContext<A> {
     pub app: A,
@@ -16,8 +16,8 @@ pub struct JobContext<A> {
 }
 
 impl<A> JobContext<A> {
-    /// Ends the job in the transaction of its effect, so that both happen or neither. If another node has taken the
-    /// job over, the error undoes the effect.
+    /// Ends the job in the transaction of its effect, so that both happen or neither. If another node has taken the job
+    /// over, the error rolls the effect back.
     pub async fn finish_in(&self, conn: &mut Conn) -> Result<(), JobError> {
         if self.job.finish(conn).await? { Ok(()) } else { Err(JobError::LeaseLost) }
     }
@@ -25,9 +25,9 @@ impl<A> JobContext<A> {
 
 #[derive(Debug)]
 pub enum JobError {
-    /// Worth another try.
+    /// The job is retried.
     Failed(String),
-    /// No try will ever succeed: the job is set aside at once.
+    /// A retry cannot succeed: the job becomes a dead job immediately.
     Permanent(String),
     /// Another node has the job by now.
     LeaseLost,

@@ -1,4 +1,4 @@
-//! Claims what is due and runs it.
+//! Claims due jobs and runs them.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -21,25 +21,25 @@ use crate::entropy::Entropy;
 use db::{Db, DbError};
 use values::Time;
 
-/// Jobs that a node runs at once.
+/// Maximum concurrent jobs of a node.
 const CONCURRENCY: u32 = 4;
 
-/// How often to look for work that nobody woke the runner for.
+/// How often to look for due jobs without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a kind of job does.
+/// A kind of job and the function that runs it.
 pub struct JobKind<A> {
     pub kind: Kind,
     pub run: fn(JobContext<A>, Json) -> BoxFuture<'static, Result<(), JobError>>,
 }
 
-/// Every kind of job this node knows.
+/// All kinds of jobs that this node can run.
 pub struct Registry<A> {
     kinds: Vec<JobKind<A>>,
     observe: fn(&A, &Run<'_>),
 }
 
-/// One run of a job, when it is over.
+/// One finished run of a job.
 pub struct Run<'j> {
     pub kind: &'static str,
     pub job: &'j Claimed,
@@ -48,14 +48,15 @@ pub struct Run<'j> {
     pub took: Duration,
 }
 
+/// How a run of a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Success,
-    /// It will be tried again.
+    /// It will be retried.
     Failure,
-    /// It was set aside.
+    /// It became a dead job.
     Dead,
-    /// Another node has it by now.
+    /// The lease was lost to another node.
     Lost,
 }
 
@@ -85,7 +86,7 @@ impl<A> Registry<A> {
         Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {} }
     }
 
-    /// Tells `observe` how every run of a job ended.
+    /// Calls `observe` after every run of a job.
     pub fn with_observer(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
     }
@@ -94,18 +95,18 @@ impl<A> Registry<A> {
         self.kinds.iter().find(|known| known.kind.name == name)
     }
 
-    /// No name may mean two kinds.
+    /// Refuses two kinds with the same name.
     fn check(&self) -> Result<(), SetupError> {
         for (position, known) in self.kinds.iter().enumerate() {
             if self.kinds[..position].iter().any(|earlier| earlier.kind.name == known.kind.name) {
-                return Err(SetupError(format!("two kinds of job are called {}", known.kind.name)));
+                return Err(SetupError(format!("two job kinds are named {}", known.kind.name)));
             }
         }
         Ok(())
     }
 }
 
-/// Why kinds and schedules do not fit together.
+/// Why the kinds and schedules cannot be used together.
 #[derive(Debug)]
 pub struct SetupError(String);
 
@@ -132,7 +133,7 @@ struct Inner<A> {
 }
 
 impl<A: Clone + Send + Sync + 'static> Runner<A> {
-    /// `wake` is rung after a commit that enqueued something due at once.
+    /// `wake` is notified after a commit that enqueued a job that is due immediately.
     pub fn new(
         app: A,
         db: Db,
@@ -143,21 +144,21 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         wake: Arc<Notify>,
     ) -> Result<Runner<A>, SetupError> {
         registry.check()?;
-        if let Some(orphan) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
-            return Err(SetupError(format!("schedule {} has a kind that nobody runs", orphan.name)));
+        if let Some(schedule) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
+            return Err(SetupError(format!("schedule {} has an unknown job kind", schedule.name)));
         }
         let schedules = schedules.into_iter().map(ParsedSchedule::new).collect::<Result<_, _>>().map_err(SetupError)?;
         let slots = Arc::new(Semaphore::new(CONCURRENCY as usize));
         Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, slots })))
     }
 
-    /// Runs jobs until `shutdown`, then waits for those that are running.
+    /// Runs jobs until `shutdown`, then waits for the running ones.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut running = JoinSet::new();
         loop {
             if let Err(error) = self.start_due(&mut running).await {
-                tracing::warn!(%error, "could not look for jobs");
+                tracing::warn!(%error, "claiming jobs failed, retrying");
             }
             tokio::select! {
                 () = &mut shutdown => break,
@@ -169,7 +170,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         while running.join_next().await.is_some() {}
     }
 
-    /// Runs everything that is due now, and what becomes due by that, until nothing is left.
+    /// Runs all due jobs, and those that they enqueue, until none is left.
     pub async fn settle(&self) -> Result<(), DbError> {
         let mut running = JoinSet::new();
         loop {
@@ -178,7 +179,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             if started > 0 {
                 continue;
             }
-            // Jobs that `run` has started may enqueue more: nothing runs here while all slots are free.
+            // Jobs that `run` has started may enqueue more. With all slots free, none runs on this node.
             let _idle = self.0.slots.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
             if !queue::is_due(&mut *self.0.db.read().await?, self.0.clock.now()).await? {
                 return Ok(());
@@ -186,13 +187,13 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         }
     }
 
-    /// Enqueues what the schedules have due; answers how much that was.
+    /// Enqueues the jobs of all due ticks and returns how many.
     pub async fn tick(&self) -> Result<usize, DbError> {
         let inner = &self.0;
         schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await
     }
 
-    /// Ticks the schedules and starts as many due jobs as there are free slots; answers how much there was to do.
+    /// Ticks the schedules and starts as many due jobs as there are free slots. Returns the number of ticks and jobs.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
         let ticked = self.tick().await?;
@@ -217,11 +218,11 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         Ok(ticked + started)
     }
 
-    /// Runs one job and writes down how it went.
+    /// Runs one job and records its outcome.
     async fn execute(&self, job: Claimed) {
         let (began, started) = (self.0.clock.now(), Instant::now());
         let result = if job.attempts > job.max_attempts {
-            Err(JobError::Permanent("its last attempt never came to an end".into()))
+            Err(JobError::Permanent("its last attempt did not end".into()))
         } else {
             tokio::select! {
                 result = self.call(&job) => result,
@@ -234,18 +235,18 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             (self.0.registry.observe)(&self.0.app, &run);
         }
         if let Err(error) = &result {
-            tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "a job failed");
+            tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "job failed");
         }
-        // Should this fail too, the lease ends by itself and the job runs again.
+        // If this fails too, the lease ends and the job runs again.
         if let Err(error) = self.record(job, outcome, result).await {
-            tracing::error!(%error, "could not record how a job went");
+            tracing::error!(%error, "recording the outcome of a job failed");
         }
     }
 
     async fn call(&self, job: &Claimed) -> Result<(), JobError> {
         let inner = &self.0;
         let Some(known) = inner.registry.find(&job.kind) else {
-            return Err(JobError::Failed(format!("this node knows no job {}", job.kind)));
+            return Err(JobError::Failed(format!("unknown job kind {}", job.kind)));
         };
         let payload = serde_json::from_str(&job.payload)
             .map_err(|error| JobError::Permanent(format!("the payload is not JSON: {error}")))?;
@@ -255,7 +256,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         AssertUnwindSafe(called).catch_unwind().await.unwrap_or_else(|_| Err(JobError::Failed("it panicked".into())))
     }
 
-    /// Prolongs the lease for as long as it can, and returns when it is lost.
+    /// Renews the lease again and again, and returns when it is lost.
     async fn renew_lease_until_lost(&self, job: &Claimed) {
         let mut beat = interval(LEASE / 3);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -273,15 +274,15 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
 
     async fn record(&self, job: Claimed, outcome: Outcome, result: Result<(), JobError>) -> Result<(), DbError> {
         let now = self.0.clock.now();
-        let again = now.plus(backoff(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
+        let retry_at = now.plus(backoff(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
         let reason = result.err().map(|error| error.to_string()).unwrap_or_default();
         self.0
             .db
-            .tx((job, outcome, reason, now, again), |conn, (job, outcome, reason, now, again)| {
+            .tx((job, outcome, reason, now, retry_at), |conn, (job, outcome, reason, now, retry_at)| {
                 Box::pin(async move {
                     match outcome {
                         Outcome::Success => job.finish(conn).await.map(|_| ()),
-                        Outcome::Failure => job.retry_at(conn, *again, reason).await,
+                        Outcome::Failure => job.retry_at(conn, *retry_at, reason).await,
                         Outcome::Dead => job.mark_dead(conn, *now, reason).await,
                         Outcome::Lost => Ok(()),
                     }

@@ -1,8 +1,8 @@
-//! Telling those who watch balances, so that whoever charges cannot forget to.
+//! Low-water marks: when a posting enqueues a check of the balance.
 //!
-//! Each balance row has a low-water mark. A charge that takes the balance from the mark or above to below it, and
-//! whatever raises the balance, enqueues a [`BALANCE_CHANGED`] job in its own transaction; every other charge only compares two
-//! numbers. The job's business is to look at the balance, to do what follows, and to set the next mark.
+//! Each balance row has a low-water mark. A charge that takes the balance below the mark, and everything that raises the
+//! balance, enqueues a [`BALANCE_CHANGED`] job in its own transaction; every other charge only compares two numbers. The
+//! job acts on the balance and sets the next mark.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,23 +13,23 @@ use crate::jobs::{self, NewJob};
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Currency, Money, Time};
 
-/// A balance is to be looked at.
+/// The job that checks a balance.
 pub const BALANCE_CHANGED: jobs::Kind = jobs::Kind::new("ledger.moved");
 
-/// What a [`BALANCE_CHANGED`] job says.
+/// The payload of a [`BALANCE_CHANGED`] job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct BalanceChanged {
     pub account_id: AccountId,
     pub currency: Currency,
 }
 
-/// Whether a posting is worth a look. Without a mark, which nobody has set yet, each is.
+/// Whether a posting requires a check of the balance. As long as no mark is set, each does.
 pub(super) fn needs_check(amount: i64, balance: i64, low_water: Option<i64>) -> bool {
     let before = balance.saturating_sub(amount);
     amount > 0 || low_water.is_none_or(|mark| balance < mark && mark <= before)
 }
 
-/// Has a balance looked at, because something else than a posting calls for it.
+/// Enqueues a check of the balance, such as after a change of its thresholds.
 pub async fn enqueue_balance_check(
     conn: &mut Conn,
     entropy: Entropy,
@@ -41,7 +41,7 @@ pub async fn enqueue_balance_check(
     jobs::enqueue(conn, &NewJob { id: entropy.uuid(now), kind: BALANCE_CHANGED, payload, run_at: now }).await
 }
 
-/// The balance, which nobody changes before we commit.
+/// The balance, locked until the commit.
 pub async fn lock_balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
     let _: Option<(i64,)> = conn
         .opt(
@@ -54,7 +54,7 @@ pub async fn lock_balance(conn: &mut Conn, account: AccountId, currency: Currenc
     balance(conn, account, currency).await
 }
 
-/// Sets below what the balance is to be looked at next; without a mark only when it rises.
+/// Sets the low-water mark; without one the balance is checked only when it rises.
 pub async fn set_low_water(
     conn: &mut Conn,
     account: AccountId,
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_charge_is_news_when_it_crosses_the_mark_and_only_then() {
+    fn a_charge_needs_a_check_only_if_it_crosses_the_mark() {
         assert!(needs_check(-1, 9, Some(10)));
         assert!(needs_check(-100, -50, Some(10)));
         assert!(!needs_check(-1, 10, Some(10)));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_raises_the_balance_is_news_and_so_is_all_before_there_is_a_mark() {
+    fn a_credit_and_a_posting_without_a_mark_need_a_check() {
         assert!(needs_check(1, 100, Some(10)));
         assert!(needs_check(1, 1, Some(i64::MIN)));
         assert!(needs_check(-1, 100, None));

@@ -45,9 +45,9 @@ async fn page(
         // One more than fits on the page tells where the next one begins.
         let missing = limit + 1 - entries.len();
         let stretches = app.db.report((old.clone(), new.clone(), from), |conn, (old, new, from)| {
-            Box::pin(
-                async move { Ok::<_, DbError>((old.stretch(conn, *from).await?, new.stretch(conn, *from).await?)) },
-            )
+            Box::pin(async move {
+                Ok::<_, DbError>((old.read_range(conn, *from).await?, new.read_range(conn, *from).await?))
+            })
         });
         let (before, after) = stretches.await?;
         let end = [before.end, after.end].into_iter().flatten().min();

@@ -28,7 +28,7 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
     let input = (in_force, number, at);
     let priced = app.db.report(input, |conn, (in_force, number, at)| {
         Box::pin(async move {
-            let stretch = PastTariff::at(conn, *at, in_force).await?.stretch(conn, *number).await?;
+            let stretch = PastTariff::at(conn, *at, in_force).await?.read_range(conn, *number).await?;
             let prices = stretch.prices(CURRENCY)?;
             let sell = prices.tariff.sell_rate(*number, at.millis());
             Ok::<_, db::DbError>(sell.map(|sell| sell.rate.nanos_per_minute()))

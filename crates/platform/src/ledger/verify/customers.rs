@@ -1,4 +1,4 @@
-//! What is kept beside the postings of each customer: numbers, balances, holds and the sums of days.
+//! Checks each customer's numbers, balance, holds and daily sums against its postings.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::ledger::{TransactionId, day_of};
 use db::{Conn, params, row, sql};
 use values::{AccountId, Time};
 
-/// Transactions read by one statement, each with all its postings.
+/// Transactions read by a statement, each with all its postings.
 const TRANSACTIONS_PER_PAGE: i64 = 2000;
 
 row! {
@@ -28,7 +28,7 @@ row! {
     }
 }
 
-/// Checks that open holds and sums of days belong to somebody.
+/// Checks that every open hold and daily sum belongs to a balance.
 pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     let stray: Option<(String, String)> = conn
         .opt(
@@ -59,7 +59,7 @@ pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     }
 }
 
-/// Recomputes every customer. Answers how many there are, and how many open holds they have.
+/// Checks every customer's book. Returns the number of books and of open holds.
 pub(super) async fn check_books(conn: &mut Conn) -> Result<(u64, u64), Stop> {
     let (mut customers, mut holds) = (0, 0);
     let mut last = (AccountId::new(Uuid::nil()), String::new());
@@ -88,10 +88,10 @@ pub(super) async fn check_books(conn: &mut Conn) -> Result<(u64, u64), Stop> {
     }
 }
 
-/// Day, kind and book, and what was added. A customer has few of them, however many transactions.
+/// The sum by day, kind and book. A customer has few of them, however many transactions.
 type Days = BTreeMap<(i64, String, String), i128>;
 
-/// Goes through a customer's transactions by number and sums up their postings.
+/// Reads a customer's transactions by number and sums their postings.
 async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Result<Days, Stop> {
     let mut days = Days::new();
     let (mut last, mut balance): (i64, i128) = (0, 0);
@@ -134,7 +134,7 @@ async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) ->
     Ok(days)
 }
 
-/// Checks what a transaction says the balance was after it.
+/// Checks the `balance_after` of a transaction.
 fn check_balance_after(stated: Option<(TransactionId, i64)>, computed: i128) -> Result<(), Fault> {
     match stated {
         Some((transaction, written)) if i128::from(written) != computed => {
@@ -186,7 +186,7 @@ async fn compare_days(conn: &mut Conn, customer: &Customer, mut days: Days) -> R
         },
     )
     .await?;
-    // What the walk found and the table lacks.
+    // A computed sum without a row.
     let wrong = wrong.or_else(|| days.into_iter().next().map(|(key, computed)| (key, 0, computed)));
     match wrong {
         Some(((day, kind, book), written, computed)) => {

@@ -1,4 +1,4 @@
-//! Postings and transactions, whoever the customer is.
+//! Checks postings and transactions across all customers.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ row! {
         transaction_id: TransactionId,
         book: String,
         amount: i64,
-        /// Of its transaction, if it has one.
+        /// The currency of its transaction, if it has one.
         currency: Option<String>,
     }
 }
 
-/// Checks that every posting has a transaction and that each transaction's sum to zero. Answers how many there are.
+/// Checks that every posting has a transaction and that the postings of each sum to zero. Returns the number of postings.
 pub(super) async fn check_postings(conn: &mut Conn) -> Result<u64, Stop> {
     let mut count = 0;
     let mut last = (TransactionId::new(Uuid::nil()), String::new());
@@ -75,8 +75,8 @@ row! {
     }
 }
 
-/// Checks that no event was posted twice, that every transaction has a posting for its customer, and its customer a
-/// balance. Answers how many there are.
+/// Checks that no event was posted twice and that every transaction has a customer posting and a balance. Returns the
+/// number of transactions.
 pub(super) async fn check_transactions(conn: &mut Conn) -> Result<u64, Stop> {
     let mut count = 0;
     let mut last = (String::new(), String::new(), TransactionId::new(Uuid::nil()));

@@ -1,10 +1,10 @@
-//! The networks of all trunks.
+//! Statements for the networks of all trunks.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Cidr, IpAllowEntryId, TrunkId};
 
 row! {
-    /// A network, and whose calls come from it.
+    /// A network of an allow-list, with its trunk and account.
     #[derive(Clone, Debug)]
     pub struct Network {
         pub cidr: Cidr,
@@ -13,7 +13,7 @@ row! {
     }
 }
 
-/// Every network, in the order of their addresses.
+/// All networks, sorted by address.
 pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
     let mut networks = Vec::new();
     let sql = sql!("SELECT ", Network::COLS, " FROM ip_allow_entries ORDER BY first_address");
@@ -26,7 +26,7 @@ pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
 }
 
 row! {
-    /// A network that is taken already.
+    /// An entry of an allow-list.
     pub struct AllowListEntry {
         pub id: IpAllowEntryId,
         pub trunk_id: TrunkId,
@@ -35,9 +35,9 @@ row! {
     }
 }
 
-/// The network that shares addresses with this one; the one with the highest addresses, if there are several.
+/// The entry that overlaps a network; the one with the highest addresses if there are several.
 pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<AllowListEntry>, DbError> {
-    // Those that are taken do not overlap, so the one that begins last also ends last.
+    // Entries do not overlap, so the one that begins last also ends last.
     let nearest: Option<AllowListEntry> = conn
         .opt(
             sql!(
@@ -48,5 +48,5 @@ pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<AllowListEntr
             params![cidr.last().octets().to_vec()],
         )
         .await?;
-    Ok(nearest.filter(|taken| taken.cidr.last() >= cidr.first()))
+    Ok(nearest.filter(|entry| entry.cidr.last() >= cidr.first()))
 }

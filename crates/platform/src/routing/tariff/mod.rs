@@ -1,12 +1,11 @@
-//! The tariff: what every destination costs us and what we sell it for, at any moment.
+//! The tariff: cost and sell rate of every destination, now and at any past time.
 //!
-//! An upstream's deck is made once and never changed. What sold when follows from two histories that are only ever
-//! added to: the terms of each upstream (its deck, status and markup) and the exchange rates in force. So the tariff of
-//! any moment can be had again, and a call of last month priced to the same nano.
+//! A deck never changes after its import. The tariff follows from two append-only histories: the terms of each upstream
+//! (its deck, status and markup) and the exchange rates in force. So the tariff of any past time can be rebuilt, and a
+//! call priced again exactly.
 //!
-//! Every node keeps the [`Tariff`] in force in memory as a [`Cached`](crate::routing::cache::Cached); that of another
-//! moment is read from the database stretch by stretch, as a [`PastTariff`]. How prices come about is the business of the
-//! `rating` crate.
+//! Every node has the [`Tariff`] in force in a [`Cached`](crate::routing::cache::Cached); a past one is read from the
+//! database in ranges of prefixes, as a [`PastTariff`]. The `rating` crate computes the prices.
 
 mod past;
 mod store;
@@ -26,15 +25,15 @@ use crate::routing::cache::{self, Versioned};
 use db::{Db, DbError};
 use values::{Currency, Time, UpstreamId, text_enum};
 
-/// The name under which changes of the tariff are counted.
+/// The row in `versions`.
 const NAME: &str = "tariff";
-/// Rates are against the euro, in billionths.
+/// Exchange rates are for one euro, in billionths.
 const BASE: Currency = Currency::EUR;
 const BASE_RATE: i64 = 1_000_000_000;
 const LATEST: Time = Time::from_millis(i64::MAX);
 
 text_enum! {
-    /// Whether an upstream's rates sell.
+    /// Whether an upstream takes calls and its rates make the tariff (`active`), or neither (`disabled`).
     pub enum UpstreamStatus {
         Active = "active",
         Disabled = "disabled",
@@ -48,14 +47,14 @@ pub struct Tariff {
     upstreams: Vec<TariffUpstream>,
 }
 
-/// An upstream as the tariff knows it.
+/// An upstream in the tariff.
 pub struct TariffUpstream {
     pub terms: Terms,
-    /// Absent until something was imported.
+    /// Absent until the first import.
     pub deck: Option<Arc<Deck>>,
 }
 
-/// What sells in one currency, and what cannot.
+/// The prices in one currency, and the upstreams without any.
 pub struct Prices {
     pub tariff: rating::Tariff<UpstreamId>,
     pub unpriced: Vec<(UpstreamId, Unpriced)>,
@@ -89,7 +88,7 @@ impl Versioned for Tariff {
     }
 }
 
-/// The decks of these terms, each from where it is already in memory if it is.
+/// The upstreams of these terms with their decks, which are taken from `known` tariffs if they have them.
 async fn load_upstreams(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<TariffUpstream>, DbError> {
     let mut upstreams = Vec::with_capacity(terms.len());
     for terms in terms {
@@ -111,7 +110,7 @@ async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
 }
 
 impl Tariff {
-    /// The whole tariff of another moment, for pricing many calls of that time. A [`PastTariff`] reads less and knows less.
+    /// The whole tariff of a past time, to price many calls. A [`PastTariff`] reads only a range of prefixes.
     pub async fn at(db: &Db, moment: Time, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
         let (terms, fx) = {
             let mut conn = db.read().await?;
@@ -133,7 +132,7 @@ impl Tariff {
         self.upstreams.iter().find(|upstream| upstream.terms.deck_id == Some(id))?.deck.clone()
     }
 
-    /// What sells in a currency. An upstream that is down sells too, but takes no calls.
+    /// The prices in a currency. An upstream that is down has prices too, but gets no calls.
     pub fn prices(&self, currency: Currency, is_down: impl Fn(UpstreamId) -> bool) -> Prices {
         let upstreams = self.upstreams.iter().filter_map(|upstream| Some((&upstream.terms, upstream.deck.clone()?)));
         prices(self.fx.as_ref(), upstreams, currency, is_down)
@@ -165,7 +164,7 @@ fn prices<'t>(
     Prices { tariff: rating::Tariff::new(priced), unpriced }
 }
 
-/// What one unit of a currency is worth in another.
+/// The exchange rate between two currencies.
 fn ratio(fx: Option<&Fx>, from: Currency, to: Currency) -> Option<Ratio> {
     if from == to {
         return Some(Ratio::ONE);

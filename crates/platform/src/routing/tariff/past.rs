@@ -1,8 +1,8 @@
-//! The tariff of another moment, read stretch by stretch.
+//! The tariff of a past time, read in ranges of prefixes.
 //!
-//! Decks that are still in force are in memory anyway. Of any other deck a few leaves at a time are read, and with them
-//! whatever covers their first prefix: more is not needed to price what lies between, so two moments of a million
-//! prefixes each can be compared in little memory.
+//! Decks that are still in force are in memory anyway. Of other decks a few leaves are read at a time, with the entries
+//! that cover their first prefix. That is enough to price the range, so two tariffs of a million prefixes each can be
+//! compared in little memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{Prices, Tariff, UpstreamStatus, prices};
 use db::{Conn, DbError};
 use values::{Currency, Time};
 
-/// How many leaves of a deck are read at once.
+/// Leaves of a deck in one range.
 const LEAVES_PER_READ: i64 = 8;
 
-/// The tariff of a moment.
+/// The tariff of a past time.
 #[derive(Clone)]
 pub struct PastTariff {
     pub at: UnixMillis,
@@ -32,9 +32,9 @@ enum Source {
     Stored(Uuid),
 }
 
-/// A part of each deck, as it is stored.
+/// A range of prefixes of each deck.
 pub struct PrefixRange {
-    /// Where it ends, unless it reaches to the last prefix.
+    /// The first prefix after the range; `None` if it reaches the last prefix.
     pub end: Option<Prefix>,
     from: Prefix,
     fx: Option<Fx>,
@@ -48,12 +48,12 @@ enum Part {
 
 struct StoredLeaf {
     body: Vec<u8>,
-    /// Only there for what covers the stretch's first prefix.
+    /// Read only for the entries that cover the first prefix of the range.
     is_before: bool,
 }
 
 impl PastTariff {
-    /// What sold at a moment; what of it is still in force is taken from there.
+    /// The tariff at a time. Decks that are still in force are taken from memory.
     pub async fn at(conn: &mut Conn, moment: Time, in_force: &Tariff) -> Result<PastTariff, DbError> {
         let mut upstreams = Vec::new();
         for terms in store::terms_at(conn, moment).await? {
@@ -64,8 +64,8 @@ impl PastTariff {
         Ok(PastTariff { at: moment.millis(), fx: store::fx_at(conn, moment).await?, upstreams })
     }
 
-    /// What is needed to price the prefixes from this one on, up to an end that is told.
-    pub async fn stretch(&self, conn: &mut Conn, from: Prefix) -> Result<PrefixRange, DbError> {
+    /// Reads what is needed to price the prefixes from `from` on, up to the `end` of the range.
+    pub async fn read_range(&self, conn: &mut Conn, from: Prefix) -> Result<PrefixRange, DbError> {
         let mut end: Option<Prefix> = None;
         let mut upstreams = Vec::with_capacity(self.upstreams.len());
         for (terms, source) in &self.upstreams {
@@ -100,7 +100,7 @@ async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix) -> Result<(Vec<S
 }
 
 impl PrefixRange {
-    /// What sells in it, in a currency. This is work for a thread that may be busy for a while.
+    /// The prices of the range in a currency. It takes long: run it on a blocking thread.
     pub fn prices(&self, currency: Currency) -> Result<Prices, DbError> {
         let mut upstreams = Vec::with_capacity(self.upstreams.len());
         for (terms, part) in &self.upstreams {

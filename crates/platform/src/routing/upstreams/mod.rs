@@ -1,6 +1,6 @@
-//! Upstreams as switches know them: where calls to each go, where calls from it come from, and whether it is up.
+//! Upstreams as routing needs them: gateways, signalling IPs and health.
 //!
-//! Every node keeps this in memory as a [`Cached`](crate::routing::cache::Cached), beside what each upstream charges.
+//! Every node has them in a [`Cached`](crate::routing::cache::Cached); their rates are in the tariff.
 
 mod store;
 
@@ -14,11 +14,11 @@ use crate::routing::tariff::UpstreamStatus;
 use db::{Conn, Db, DbError};
 use values::{Time, UpstreamId, text_enum};
 
-/// The name under which changes are counted.
+/// The row in `versions`.
 const NAME: &str = "gateways";
 
 text_enum! {
-    /// How an upstream's gateways do, as the switch sees them.
+    /// Health of an upstream's gateways as the switches report it; calls are not routed to one that is `down`.
     pub enum UpstreamHealth {
         Unknown = "unknown",
         Up = "up",
@@ -27,16 +27,16 @@ text_enum! {
     }
 }
 
-/// Counts a change, and makes others wait until ours is committed.
+/// Increments the version and locks it until the commit. Call it in every transaction that changes upstreams.
 pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
     cache::bump_version(conn, NAME, now).await?;
     Ok(())
 }
 
-/// Every upstream.
+/// All upstreams.
 pub struct Gateways {
     version: i64,
-    /// In the order of their ids.
+    /// Sorted by id.
     upstreams: Vec<Upstream>,
 }
 
@@ -64,14 +64,14 @@ impl Gateways {
     }
 
     pub fn find(&self, id: UpstreamId) -> Option<&Upstream> {
-        let place = self.upstreams.binary_search_by_key(&id, |upstream| upstream.id).ok()?;
-        self.upstreams.get(place)
+        let index = self.upstreams.binary_search_by_key(&id, |upstream| upstream.id).ok()?;
+        self.upstreams.get(index)
     }
 
-    /// The upstream whose calls come from an address. One that is disabled has none.
+    /// The active upstream that has this signalling IP.
     pub fn find_by_source(&self, address: IpAddr) -> Option<&Upstream> {
-        let calls = |upstream: &&Upstream| upstream.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
-        self.active().find(calls)
+        let has_address = |upstream: &&Upstream| upstream.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
+        self.active().find(has_address)
     }
 
     pub fn active(&self) -> impl Iterator<Item = &Upstream> {

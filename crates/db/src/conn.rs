@@ -213,7 +213,8 @@ impl Conn {
         outcome
     }
 
-    /// Turns `Ok` after a failed statement into an error, since PostgreSQL silently turns such a COMMIT into a ROLLBACK.
+    /// Turns `Ok` after a failed statement into an error, since PostgreSQL silently turns such a COMMIT into a
+    /// ROLLBACK.
     pub(super) fn fail_if_aborted<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
         match outcome {
             Ok(_) if self.failed => Err(DbError::Aborted.into()),

@@ -2,13 +2,13 @@
 //!
 //! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one whose settings could lose a commit.
 //! [`Db::read`] and [`Db::read_consistent`] lend a read-only connection, [`Db::tx`] runs a function in one transaction,
-//! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests. All of them use a [`Conn`]: `one`, `opt`,
-//! `all`, `each`, `exec` and `insert_many`, with one SQL text for both engines.
+//! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests. All of them use a [`Conn`]: `one`,
+//! `opt`, `all`, `each`, `exec` and `insert_many`, with one SQL text for both engines.
 //!
 //! On both engines a transaction runs to its end even if its caller goes away; a failed statement fails the whole
-//! transaction, even if the code ignores it; errors have the same names; every wait is bounded and ends in `Unavailable`.
-//! SQLite writes one transaction at a time, PostgreSQL many concurrently (READ COMMITTED), so guarded updates and unique
-//! keys keep the rules, never reading first and writing after.
+//! transaction, even if the code ignores it; errors have the same names; every wait is bounded and ends in
+//! `Unavailable`. SQLite writes one transaction at a time, PostgreSQL many concurrently (READ COMMITTED), so guarded
+//! updates and unique keys keep the rules, never reading first and writing after.
 //!
 //! A transaction awaits nothing but its connection. For an external call: claim, commit, call, finish.
 
@@ -116,8 +116,8 @@ impl Db {
         }
     }
 
-    /// A read-only connection for a few statements in a row. On SQLite they all see the state of the first one, and only
-    /// that one has to lock the database.
+    /// A read-only connection for a few statements in a row. On SQLite they all see the state of the first one, and
+    /// only that one has to lock the database.
     pub async fn read_consistent(&self) -> Result<Reader> {
         let mut reader = self.read().await?;
         reader.begin_read_snapshot()?;
@@ -172,8 +172,8 @@ impl Db {
         self.long_read(Consistency::PerStatement, input, body).await
     }
 
-    /// A long read whose statements all see the state of the first one. SQLite cannot truncate its WAL meanwhile, so use
-    /// it only where the rows must be consistent.
+    /// A long read whose statements all see the state of the first one. SQLite cannot truncate its WAL meanwhile, so
+    /// use it only where the rows must be consistent.
     pub async fn snapshot<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,

@@ -183,7 +183,7 @@ async fn pending(conn: &mut Conn) -> Result<&'static [Migration]> {
         };
         if row.checksum != known.checksum() {
             return Err(DbError::Schema(format!(
-                "migration {} was changed after it was applied to this database; revert the change and add a new migration",
+                "migration {} was changed after it was applied; revert the change and add a new migration",
                 known.name
             )));
         }

@@ -1,7 +1,7 @@
 //! PostgreSQL: the connection pool and its sessions.
 //!
-//! BEGIN is sent together with the first statement, in one round trip. A session that is dropped inside a transaction is
-//! closed and does not return to the pool.
+//! BEGIN is sent together with the first statement, in one round trip. A session that is dropped inside a transaction
+//! is closed and does not return to the pool.
 
 mod connect;
 

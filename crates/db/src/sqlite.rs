@@ -126,14 +126,15 @@ impl Readers {
     }
 
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
-        let slot = match self.slots.try_acquire() {
-            Ok(slot) => {
+        let permit = match self.slots.try_acquire() {
+            Ok(permit) => {
                 self.metrics.database.read_wait.observe(0.0);
-                slot
+                permit
             }
             Err(_) => self.wait_for_slot().await.inspect_err(|error| error.count(&self.metrics.database))?,
         };
-        slot.forget();
+        // The slot gives the permit back when it is dropped.
+        permit.forget();
         let slot = PoolSlot { readers: self.clone() };
         let conn = match self.take_idle() {
             Some(conn) => conn,
@@ -223,8 +224,8 @@ pub(super) fn insert_many<R, const N: usize>(
     rows: &[R],
     values: fn(&R) -> [Value<'_>; N],
 ) -> Result<u64> {
-    let slots: Vec<String> = (1..=N).map(|slot| format!("?{slot}")).collect();
-    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), slots.join(", "));
+    let placeholders: Vec<String> = (1..=N).map(|number| format!("?{number}")).collect();
+    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), placeholders.join(", "));
     let insert = || -> Result<u64> {
         let mut statement = connection.prepare_cached(&sql)?;
         let mut count = 0;

@@ -1,7 +1,7 @@
 //! SQL texts.
 //!
-//! Every text is written inside [`sql!`](crate::sql), or inside [`pg_sql!`](crate::pg_sql) if only PostgreSQL can run it.
-//! A test finds these macros in the source and prepares each text on the engines that it is for.
+//! Every text is written inside [`sql!`](crate::sql), or inside [`pg_sql!`](crate::pg_sql) if only PostgreSQL can run
+//! it. A test finds these macros in the source and prepares each text on the engines that it is for.
 
 use std::borrow::Cow;
 

@@ -8,8 +8,8 @@ use super::text_form::{TextForm, impl_serde_as_text};
 
 const MAX_DIGITS: usize = 15;
 
-/// 1 to 15 digits, country code first. A leading `+` or `00` is dropped. So is a leading space, which is what an unescaped
-/// `+` in a query becomes.
+/// 1 to 15 digits, country code first. A leading `+` or `00` is dropped. So is a leading space, which is what an
+/// unescaped `+` in a query becomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Digits(String);
 

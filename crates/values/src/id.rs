@@ -1,7 +1,7 @@
 //! Typed ids: the compiler tells a user's id from an account's.
 //!
-//! In memory and in the database an id is a UUID (version 7, so that ids sort by age). In JSON some types have a prefix,
-//! such as `usr_` and 32 hex digits; the others are hyphenated UUIDs. Requests may use either form.
+//! In memory and in the database an id is a UUID (version 7, so that ids sort by age). In JSON some types have a
+//! prefix, such as `usr_` and 32 hex digits; the others are hyphenated UUIDs. Requests may use either form.
 
 use uuid::Uuid;
 

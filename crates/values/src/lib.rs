@@ -1,7 +1,7 @@
 //! Value types of the domain: parsed once, valid from then on.
 //!
-//! A [`Currency`] is always an ISO 4217 currency, an [`E164`] a dialable number, a [`Text`] within its length and free of
-//! control characters. Parsing anything else fails with an [`Invalid`], whose text is written for the API's caller.
+//! A [`Currency`] is always an ISO 4217 currency, an [`E164`] a dialable number, a [`Text`] within its length and free
+//! of control characters. Parsing anything else fails with an [`Invalid`], whose text is written for the API's caller.
 //!
 //! Each type has three forms: the Rust value, JSON (serde and a matching JSON schema) and a database column
 //! ([`Stored`]). A rule that a JSON schema cannot express has a named `format`: [`formats`] maps the name to its check

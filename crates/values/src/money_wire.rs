@@ -139,7 +139,8 @@ fn sent_schema(generator: &mut SchemaGenerator) -> Schema {
         "properties": {
             "amount_minor": {
                 "type": "integer", "format": "int64",
-                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.", "examples": [1250],
+                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.",
+                "examples": [1250],
             },
             "currency": generator.subschema_for::<Currency>(),
         },
@@ -155,7 +156,8 @@ fn exactly_sent_schema(generator: &mut SchemaGenerator) -> Schema {
         "properties": {
             "amount_minor": {
                 "type": "integer", "format": "int64",
-                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.", "examples": [0],
+                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.",
+                "examples": [0],
             },
             "amount": decimal_schema(r"^-?(0|[1-9][0-9]{0,9})(\.[0-9]{1,9})?$"),
             "currency": generator.subschema_for::<Currency>(),
@@ -255,7 +257,7 @@ mod tests {
         }
 
         #[test]
-        fn rounded_money_round_trips_through_json_in_minor_units(minor in -MAX_MINOR..=MAX_MINOR, currency in any_currency()) {
+        fn rounded_money_round_trips_in_minor_units(minor in -MAX_MINOR..=MAX_MINOR, currency in any_currency()) {
             let money = Money::from_minor(minor, currency).unwrap();
             prop_assert_eq!(json!(money), json!({ "amount_minor": minor, "currency": currency }));
             prop_assert_eq!(read(json!(money)), Ok(money));

@@ -1,8 +1,8 @@
 //! The Prometheus metrics of a node, served by the operations port.
 //!
-//! A counter is one atomic. Use [`Conn::count`](crate::Conn::count) inside a transaction: it counts once, at the commit.
-//! That is why the metrics belong to the database crate. A gauge that is computed on request, such as the length of a
-//! queue, is a [`Reading`].
+//! A counter is one atomic. Use [`Conn::count`](crate::Conn::count) inside a transaction: it counts once, at the
+//! commit. That is why the metrics belong to the database crate. A gauge that is computed on request, such as the
+//! length of a queue, is a [`Reading`].
 
 mod counters;
 mod requests;

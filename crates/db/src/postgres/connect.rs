@@ -1,8 +1,8 @@
 //! Connection settings of PostgreSQL: URL, timeouts and TLS.
 //!
-//! `sslmode` is `disable`, `prefer` (the default: TLS if the server offers it), `require` or `verify-full`. With TLS the
-//! server's certificate and name are always verified, against the system's roots or the PEM file in `sslrootcert`; no
-//! mode encrypts without verifying.
+//! `sslmode` is `disable`, `prefer` (the default: TLS if the server offers it), `require` or `verify-full`. With TLS
+//! the server's certificate and name are always verified, against the system's roots or the PEM file in `sslrootcert`;
+//! no mode encrypts without verifying.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::error::{DbError, Result};
 use crate::options::DbOptions;
 
-/// How long a transaction may be idle between two statements. A node that lost power or its network holds its locks until
-/// then.
+/// How long a transaction may be idle between two statements. A node that lost power or its network holds its locks
+/// until then.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
 /// How long the server's TCP stack may take to acknowledge.
 const TCP_TIMEOUT: Duration = Duration::from_secs(15);

@@ -1,8 +1,9 @@
 //! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
-//! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint, so
-//! one that fails rolls back alone. Callers get their results after the COMMIT. A transaction's future is polled once:
-//! its statements run in-process, and awaiting anything else is an error, since it would block every other writer.
+//! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint,
+//! so one that fails rolls back alone. Callers get their results after the COMMIT. A transaction's future is polled
+//! once: its statements run in-process, and awaiting anything else is an error, since it would block every other
+//! writer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,8 +1,8 @@
 //! The audit log: who did what, when, from where, and with what outcome. Rows are appended, never changed.
 //!
 //! Every row has an HMAC over the HMAC of the row before it and its own content, so an altered, inserted or removed row
-//! breaks the chain. The head of the chain is a separate row, so truncation is found too. A row commits with its action.
-//! Append it last: the head is locked until the commit.
+//! breaks the chain. The head of the chain is a separate row, so truncation is found too. A row commits with its
+//! action. Append it last: the head is locked until the commit.
 
 mod verify;
 

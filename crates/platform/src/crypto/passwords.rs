@@ -1,7 +1,7 @@
 //! Password hashing: argon2id on blocking threads, with limited concurrency.
 //!
-//! A hash deliberately costs tens of milliseconds and 19 MiB. So only a few run concurrently and a short queue may wait;
-//! further ones get [`PasswordError::Busy`], and the rest of the service stays fast.
+//! A hash deliberately costs tens of milliseconds and 19 MiB. So only a few run concurrently and a short queue may
+//! wait; further ones get [`PasswordError::Busy`], and the rest of the service stays fast.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

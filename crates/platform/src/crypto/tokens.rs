@@ -1,7 +1,7 @@
 //! Access tokens, and challenge tokens between password and second factor: JWTs signed with HS256 only.
 //!
-//! Each type has its own audience, so one cannot be used as the other. During a rotation two keys are valid; the `kid` in
-//! the header names the one that signed. Expiry is checked with the service's clock, to the second.
+//! Each type has its own audience, so one cannot be used as the other. During a rotation two keys are valid; the `kid`
+//! in the header names the one that signed. Expiry is checked with the service's clock, to the second.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

@@ -1,9 +1,9 @@
 //! The job queue: background work that runs at least once, on any node.
 //!
-//! A change calls [`enqueue`] in its own transaction, so that neither exists without the other. A [`Runner`] on every node
-//! claims due jobs under a lease, renews the lease while a job runs, and retries a failed job with exponential backoff.
-//! A job that failed too often becomes a dead job: [`list_dead`] shows it and [`rerun`] enqueues it again. If a node dies,
-//! its leases end and another node takes over.
+//! A change calls [`enqueue`] in its own transaction, so that neither exists without the other. A [`Runner`] on every
+//! node claims due jobs under a lease, renews the lease while a job runs, and retries a failed job with exponential
+//! backoff. A job that failed too often becomes a dead job: [`list_dead`] shows it and [`rerun`] enqueues it again. If
+//! a node dies, its leases end and another node takes over.
 //!
 //! So a job may run twice, but its effect need not happen twice: [`JobContext::finish_in`] ends the job in the
 //! transaction of the effect, and fails if another node has the job by now. [`Schedule`]s enqueue jobs by a cron

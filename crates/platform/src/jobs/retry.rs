@@ -5,8 +5,8 @@ use std::time::Duration;
 const FIRST_BACKOFF: Duration = Duration::from_secs(5);
 const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
-/// The time until the next attempt: doubled each time, at most an hour, with random jitter in its upper half, so that jobs
-/// that failed together are not retried together.
+/// The time until the next attempt: doubled each time, at most an hour, with random jitter in its upper half, so that
+/// jobs that failed together are not retried together.
 pub(super) fn backoff(attempts: i64, random: u32) -> Duration {
     let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(0).min(16);
     let whole = FIRST_BACKOFF.saturating_mul(1 << doublings).min(MAX_BACKOFF);

@@ -32,8 +32,8 @@ pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
             params![now, MAX_LAG_SAMPLE],
         )
         .await?;
-    // The job of a missed tick is due since before it was created, and that of a dead node since before its lease ended.
-    // Neither could be claimed earlier.
+    // The job of a missed tick is due since before it was created, and that of a dead node since before its lease
+    // ended. Neither could be claimed earlier.
     let waits = next.into_iter().map(|(run_at, created_at, freed_at)| now.since(run_at.max(created_at).max(freed_at)));
     Ok(waits.max().unwrap_or_default())
 }

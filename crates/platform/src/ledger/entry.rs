@@ -144,7 +144,8 @@ mod tests {
                 prop_assert_eq!(entry.amount < 0, pays);
                 prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MAX_AMOUNT_NANOS);
             } else {
-                prop_assert!(setup <= 0 || rental <= 0 || i128::from(setup) + i128::from(rental) > i128::from(MAX_AMOUNT_NANOS));
+                let sum = i128::from(setup) + i128::from(rental);
+                prop_assert!(setup <= 0 || rental <= 0 || sum > i128::from(MAX_AMOUNT_NANOS));
             }
         }
     }

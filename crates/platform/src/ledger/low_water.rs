@@ -1,8 +1,8 @@
 //! Low-water marks: when a posting enqueues a check of the balance.
 //!
-//! Each balance row has a low-water mark. A charge that takes the balance below the mark, and everything that raises the
-//! balance, enqueues a [`BALANCE_CHANGED`] job in its own transaction; every other charge only compares two numbers. The
-//! job acts on the balance and sets the next mark.
+//! Each balance row has a low-water mark. A charge that takes the balance below the mark, and everything that raises
+//! the balance, enqueues a [`BALANCE_CHANGED`] job in its own transaction; every other charge only compares two
+//! numbers. The job acts on the balance and sets the next mark.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

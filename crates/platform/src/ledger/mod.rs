@@ -10,15 +10,15 @@
 //! ledger::debit_unguarded(conn, entropy, &rental, now).await?;    // whatever the balance is
 //! ```
 //!
-//! A customer may spend what is *available*: balance − held − minimum. [`debit`] and [`hold`] check that in the statement
-//! that takes the money, so the same money cannot be spent twice. A hold sets money aside for something in progress;
-//! [`capture`] turns it into a charge, [`release`] and expiry make it available again.
+//! A customer may spend what is *available*: balance − held − minimum. [`debit`] and [`hold`] check that in the
+//! statement that takes the money, so the same money cannot be spent twice. A hold sets money aside for something in
+//! progress; [`capture`] turns it into a charge, [`release`] and expiry make it available again.
 //!
 //! Each customer has a balance row, updated in the transaction of its postings. The operator's books have none, since
 //! every call would wait for it; they have daily sums. [`verify()`] recomputes all of it from the postings.
 //!
-//! A posting that takes a balance below its low-water mark, or raises it, enqueues a [`BALANCE_CHANGED`] job in the same
-//! transaction; low-balance alerts and auto-recharge follow from it.
+//! A posting that takes a balance below its low-water mark, or raises it, enqueues a [`BALANCE_CHANGED`] job in the
+//! same transaction; low-balance alerts and auto-recharge follow from it.
 //!
 //! To avoid deadlocks, a transaction that posts for several customers does so in the order of their ids; one that
 //! changes several holds is better split.

@@ -1,7 +1,7 @@
 //! Posts a transaction: updates the balance if the guard allows it, and inserts the transaction, its postings and the
 //! sums of the day.
 //!
-//! The balance row is the lock: whoever updated it has this customer's book alone until the commit. So numbers have no
+//! The balance row is the lock: the transaction that updated it has this customer's book alone until the commit. So numbers have no
 //! gaps, and `balance_after` is right in their order. Only this customer's transactions update its daily sums, so those
 //! add no further lock to wait for.
 
@@ -89,8 +89,8 @@ struct UpdatedBalance {
     low_water: Option<i64>,
 }
 
-/// What is written with the balance: the customer's posting, the first of the other postings (usually the only one), and
-/// the day that both are added to.
+/// What is written with the balance: the customer's posting, the first of the other postings (usually the only one),
+/// and the day that both are added to.
 struct Record {
     id: TransactionId,
     book: Book,

@@ -1,9 +1,9 @@
 //! Caches: values loaded from the database, kept in memory on every node and replaced whole.
 //!
 //! Each cache has a row in `versions`, inserted by its migration. A transaction that changes the source tables calls
-//! [`bump_version`], which also locks the row, so such transactions run one after the other. Readers use the value as it
-//! is ([`Cached::latest`]), or compare its version with the row first ([`Cached::current`]) and wait for the reload. Of
-//! many that wait, one loads.
+//! [`bump_version`], which also locks the row, so such transactions run one after the other. Readers use the value as
+//! it is ([`Cached::latest`]), or compare its version with the row first ([`Cached::current`]) and wait for the reload.
+//! Of many that wait, one loads.
 
 use std::sync::Arc;
 

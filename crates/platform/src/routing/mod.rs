@@ -1,4 +1,5 @@
-//! The data of authorization decisions, cached in memory on each node: where calls come from, where they go, their price.
+//! The data of authorization decisions, cached in memory on each node: where calls come from, where they go, their
+//! price.
 //!
 //! Each cache is loaded whole and replaced when its version in the database changes ([`cache`]). [`allow_lists`] maps
 //! source addresses to trunks, [`upstreams`] has gateways, signalling IPs and health, [`tariff`] the rates in force.

@@ -2,8 +2,8 @@
 //!
 //! Four passes over the tables, each along an index and page by page, so memory does not grow with the ledger: postings
 //! by transaction (each sums to zero), transactions by kind and reference (no duplicates, each with a posting and a
-//! balance), holds and daily sums without a balance, and customers (numbers, balances, holds, daily sums). Sums are taken
-//! in 128 bits. Run it with [`Db::snapshot`](db::Db::snapshot), so that all passes see the same state.
+//! balance), holds and daily sums without a balance, and customers (numbers, balances, holds, daily sums). Sums are
+//! taken in 128 bits. Run it with [`Db::snapshot`](db::Db::snapshot), so that all passes see the same state.
 
 mod customers;
 mod fault;

@@ -19,7 +19,8 @@ row! {
     }
 }
 
-/// Checks that every posting has a transaction and that the postings of each sum to zero. Returns the number of postings.
+/// Checks that every posting has a transaction and that the postings of each sum to zero. Returns the number of
+/// postings.
 pub(super) async fn check_postings(conn: &mut Conn) -> Result<u64, Stop> {
     let mut count = 0;
     let mut last = (TransactionId::new(Uuid::nil()), String::new());

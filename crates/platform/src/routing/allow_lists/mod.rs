@@ -1,7 +1,7 @@
 //! The allow-lists of all trunks: which trunk a source address belongs to.
 //!
-//! No two networks overlap, so an address belongs to one trunk at most, and a binary search finds it. Every node has the
-//! sorted networks in a [`Cached`](crate::routing::cache::Cached).
+//! No two networks overlap, so an address belongs to one trunk at most, and a binary search finds it. Every node has
+//! the sorted networks in a [`Cached`](crate::routing::cache::Cached).
 //!
 //! A transaction that adds or deletes networks calls [`bump_version`] first, which serializes such changes, and
 //! [`overlap`] before it adds one.

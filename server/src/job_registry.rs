@@ -30,7 +30,7 @@ fn registry() -> Registry<App> {
         sessions::FORGOT_PASSWORD => sessions::forgot_password_job,
         compliance::INTAKE_DECIDED => orders::decided_job,
 
-        ledger::MOVED => low_balance::moved_job,
+        ledger::BALANCE_CHANGED => low_balance::moved_job,
         low_balance::RECHECK => low_balance::recheck_job,
         auto_recharge::ATTEMPT => auto_recharge::attempt_job,
         payments::CHARGED => auto_recharge::attempt_job,
@@ -68,8 +68,8 @@ fn registry() -> Registry<App> {
         maintenance::LOG_AUDIT_HEAD => maintenance::log_audit_head_job,
         orphaned_files::DELETE => orphaned_files::delete_job,
     };
-    Registry::new(kinds).observed_by(|app: &App, run| {
-        app.metrics.job(run.kind, run.ending.as_str(), run.took);
+    Registry::new(kinds).with_observer(|app: &App, run| {
+        app.metrics.job(run.kind, run.outcome.as_str(), run.took);
         app.traces.record_job(run);
     })
 }

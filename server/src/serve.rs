@@ -22,7 +22,7 @@ use platform::app::{App, StartError};
 use platform::clock::Clock;
 use platform::config::Settings;
 use platform::jobs::Runner;
-use platform::routing::cache::{Snapshot, Versioned};
+use platform::routing::cache::{Cached, Versioned};
 use voice::calls;
 
 /// The operations port serves switches and a few other machines.
@@ -52,7 +52,7 @@ pub async fn start(mut settings: Settings) -> Result<Running, StartError> {
 
 /// Starts the service with other endpoints, for tests of the pipeline.
 pub async fn start_with(settings: &mut Settings, table: Vec<Endpoint>) -> Result<Running, StartError> {
-    let clock = Clock::chosen(settings.test_clock);
+    let clock = Clock::new(settings.test_clock);
     start_with_clock(settings, table, clock).await
 }
 
@@ -115,7 +115,7 @@ async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
 }
 
 /// Reloads a cache when another node changed its data, also when no request uses it.
-async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Snapshot<T>, mut stopping: watch::Receiver<bool>) {
+async fn refresh_cache<T: Versioned>(app: App, of: fn(&App) -> &Cached<T>, mut stopping: watch::Receiver<bool>) {
     loop {
         if let Err(error) = of(&app).current(&app.db).await {
             tracing::warn!(%error, name = T::NAME, "cache reload failed, retrying");

@@ -118,7 +118,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: 
             email,
             account_id: claims.acc,
             // A role that was revoked does not count, even if the token has it.
-            roles: claims.roles.both(roles),
+            roles: claims.roles.intersection(roles),
             session_id,
             jti: claims.jti,
             read_only: claims.scope == Some(Scope::ReadOnly),

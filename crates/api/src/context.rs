@@ -23,7 +23,7 @@ use super::problem::Problem;
 use db::{Conn, DbError, Reader};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
-use platform::limits::{self, Limit, Verdict};
+use platform::limits::{self, Limit, RateLimitStatus};
 use values::{AccountId, Roles, Time, UserId};
 
 /// Who requests what, from where and when.
@@ -45,7 +45,7 @@ pub struct Inner {
     claim: Mutex<Option<Claim>>,
     audit: Mutex<AuditDetails>,
     /// The rate limit that the handler found exceeded.
-    exceeded_limit: Mutex<Option<Verdict>>,
+    exceeded_limit: Mutex<Option<RateLimitStatus>>,
 }
 
 /// What handlers add to the audit row.
@@ -126,7 +126,7 @@ impl RequestCtx {
         }
     }
 
-    pub(super) fn exceeded_limit(&self) -> Option<Verdict> {
+    pub(super) fn exceeded_limit(&self) -> Option<RateLimitStatus> {
         *lock(&self.exceeded_limit)
     }
 

@@ -12,7 +12,7 @@ use hyper::header::{
 };
 
 use platform::entropy::Entropy;
-use platform::limits::Verdict;
+use platform::limits::RateLimitStatus;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LENGTH: usize = 64;
@@ -67,7 +67,7 @@ pub fn inline_source(content: &str) -> String {
 }
 
 /// `RateLimit-Policy` and `RateLimit` of the IETF draft.
-pub fn rate_limit(headers: &mut HeaderMap, verdict: &Verdict) {
+pub fn rate_limit(headers: &mut HeaderMap, verdict: &RateLimitStatus) {
     let name = verdict.limit.name();
     let policy = format!("\"{name}\";q={};w={}", verdict.quota.requests, verdict.quota.window.as_secs());
     let state = format!("\"{name}\";r={};t={}", verdict.remaining, verdict.reset_seconds);

@@ -26,7 +26,7 @@ use super::screen::{self, Form, Visit};
 use super::{conditional, headers};
 use platform::app::App;
 use platform::audit::{self, Outcome};
-use platform::limits::{Limit, Subject, Verdict};
+use platform::limits::{Limit, RateLimitStatus, Subject};
 use platform::request_stats::Count;
 use platform::traces::RequestEnd;
 use values::{AccountId, Time};
@@ -44,7 +44,7 @@ pub struct Service {
 #[derive(Default)]
 struct Observed {
     /// The state of the caller's rate limit.
-    rate_limit: Option<Verdict>,
+    rate_limit: Option<RateLimitStatus>,
     /// The account of a valid token.
     account: Option<AccountId>,
 }
@@ -203,7 +203,7 @@ impl Service {
         } else {
             let mut conn = match endpoint.changes() {
                 true => self.app.db.read().await?,
-                false => self.app.db.glance().await?,
+                false => self.app.db.read_consistent().await?,
             };
             let principal = authenticate(&mut conn, &self.app, &request.head.headers, now).await?;
             observed.account = Some(principal.account_id);

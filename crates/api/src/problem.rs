@@ -409,7 +409,7 @@ impl From<LedgerError> for Problem {
             LedgerError::Conflict { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge => {
                 Problem::state_conflict(format!("The ledger rejected this: {error}."))
             }
-            LedgerError::Unsound(_) => Problem::internal(error),
+            LedgerError::Invalid(_) => Problem::internal(error),
             LedgerError::Db(error) => error.into(),
         }
     }

@@ -48,7 +48,7 @@ const fn days(days: u64) -> Duration {
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
 const RULES: [Rule; 16] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::forget),
-    rule!("rate limit counters", limits::LONGEST_WINDOW, limits::forget),
+    rule!("rate limit counters", limits::MAX_WINDOW, limits::forget),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
     rule!("access tokens", days(1), sessions::purge_access_tokens),
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
@@ -67,7 +67,7 @@ const RULES: [Rule; 16] = [
 ];
 
 async fn purge_dead_mail(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    jobs::forget_dead(conn, letters::SEND, cutoff, batch).await
+    jobs::purge_dead(conn, letters::SEND, cutoff, batch).await
 }
 
 pub async fn purge_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {

@@ -120,7 +120,7 @@ async fn insert_callback(
 
 /// Fetches the order that a webhook named, and applies it.
 pub async fn fetch_order_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Hopeless("the payload has no order_id".into()))?;
+    let id = payload["order_id"].as_str().ok_or_else(|| JobError::Permanent("the payload has no order_id".into()))?;
     let order = context.app.payments.order(id).await.map_err(|error| JobError::Failed(error.to_string()))?;
     // The provider does not know this order, so there is nothing to apply.
     let Some(order) = order else { return Ok(()) };

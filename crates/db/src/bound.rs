@@ -1,11 +1,11 @@
-//! Parameters on their way into an engine.
+//! Encodes parameters for both engines.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use tokio_postgres::types::private::BytesMut;
 use tokio_postgres::types::{IsNull, ToSql, Type, WrongType};
 use values::{Kind, Value};
 
-/// A parameter as both engines' drivers take it.
+/// A parameter for the drivers of both engines.
 #[derive(Debug)]
 pub(crate) struct Bound<'a>(pub &'a Value<'a>);
 

@@ -1,7 +1,7 @@
-//! One connection of either engine, lent to a reader or to a transaction.
+//! One connection of either engine, used by a reader or a transaction.
 //!
-//! On SQLite every statement runs inline, so its future is ready at the first poll. What PostgreSQL's wait for the network
-//! remembers meanwhile is boxed: kept inline, it would make the future of whoever calls, and of theirs, a kilobyte larger.
+//! On SQLite every statement runs in-process, so its future is ready at the first poll. PostgreSQL's futures are boxed:
+//! inline, they would make the future of every caller a kilobyte larger.
 
 use std::sync::Arc;
 
@@ -16,48 +16,48 @@ use super::row::{FromRow, Row, TableRow};
 use super::sqlite;
 use crate::metrics::Metrics;
 
-/// Erases the type of a wait for the network, so that callers hold a pointer and the compiler has one type to check.
+/// Boxes a future, so that callers hold a pointer and the compiler checks one type.
 fn boxed<'a, T>(wait: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(wait)
 }
 
 pub struct Conn {
     engine: Engine,
-    purpose: Purpose,
-    /// A statement of this transaction failed. PostgreSQL refuses all that follow, so SQLite does too.
+    access: Access,
+    /// A statement of this transaction failed. PostgreSQL refuses all further ones, so SQLite does too.
     failed: bool,
-    /// A statement lost against another transaction, and the whole may be tried again.
-    lost_race: bool,
+    /// A statement conflicted with another transaction, so the whole transaction may be retried.
+    conflicted: bool,
     metrics: Arc<Metrics>,
-    /// What the transaction adds to counters if it stands.
+    /// What the transaction adds to counters if it commits.
     counted: Vec<(IntCounter, u64)>,
 }
 
 enum Engine {
     Sqlite(Box<Connection>),
     Postgres(Box<Session>),
-    /// The connection has gone back to where it came from.
+    /// The connection was returned to its pool.
     Gone,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Reading,
-    Transaction,
+pub(super) enum Access {
+    ReadOnly,
+    ReadWrite,
 }
 
 impl Conn {
-    pub(super) fn sqlite(connection: Connection, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
-        Conn::new(Engine::Sqlite(Box::new(connection)), purpose, metrics)
+    pub(super) fn sqlite(connection: Connection, access: Access, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Sqlite(Box::new(connection)), access, metrics)
     }
 
-    pub(super) fn postgres(session: Session, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
-        Conn::new(Engine::Postgres(Box::new(session)), purpose, metrics)
+    pub(super) fn postgres(session: Session, access: Access, metrics: &Arc<Metrics>) -> Conn {
+        Conn::new(Engine::Postgres(Box::new(session)), access, metrics)
     }
 
-    fn new(engine: Engine, purpose: Purpose, metrics: &Arc<Metrics>) -> Conn {
+    fn new(engine: Engine, access: Access, metrics: &Arc<Metrics>) -> Conn {
         let (metrics, counted) = (Arc::clone(metrics), Vec::new());
-        Conn { engine, purpose, failed: false, lost_race: false, metrics, counted }
+        Conn { engine, access, failed: false, conflicted: false, metrics, counted }
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -73,13 +73,13 @@ impl Conn {
         matches!(self.engine, Engine::Sqlite(_))
     }
 
-    /// Whether a statement runs where it is asked for: then many cost no more than one that does the same.
-    pub fn is_inline(&self) -> bool {
+    /// Whether statements run in-process (SQLite): then many small ones cost no more than a large one.
+    pub fn is_in_process(&self) -> bool {
         self.is_sqlite()
     }
 
-    /// Whether a statement's `WITH` may hold others that write, in the part that only PostgreSQL reads.
-    pub fn nests_writes(&self) -> bool {
+    /// Whether a CTE may insert, update or delete (PostgreSQL), as in [`pg_sql!`](crate::pg_sql).
+    pub fn supports_writable_cte(&self) -> bool {
         matches!(self.engine, Engine::Postgres(_))
     }
 
@@ -101,7 +101,7 @@ impl Conn {
         Ok(first)
     }
 
-    /// Every row. The statement must say how many that can be.
+    /// All rows. The statement must limit how many there can be.
     pub async fn all<T: FromRow + Send>(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<Vec<T>> {
         let mut rows = Vec::new();
         self.each(sql, params, |row| {
@@ -112,7 +112,7 @@ impl Conn {
         Ok(rows)
     }
 
-    /// Shows the rows one by one, however many there are, and answers how many. An error from `visit` ends it.
+    /// Calls `visit` with every row and returns how many there were. An error from `visit` ends it.
     pub async fn each<T: FromRow + Send>(
         &mut self,
         sql: &'static str,
@@ -128,7 +128,7 @@ impl Conn {
         Ok(count)
     }
 
-    /// The number of rows inserted, changed or deleted.
+    /// The number of rows inserted, updated or deleted.
     pub async fn exec(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<u64> {
         self.run(sql, params, |_| Ok(())).await
     }
@@ -144,11 +144,11 @@ impl Conn {
         Ok(self.exec(R::UPDATE, row.values().as_ref()).await? > 0)
     }
 
-    /// Statements that need nothing of each other's answers: PostgreSQL gets them in one round trip, in this order.
-    /// Answers the number of rows that each inserted, changed or deleted.
+    /// Runs statements that do not depend on each other's results, in this order; on PostgreSQL in one round trip.
+    /// Returns the number of rows that each inserted, updated or deleted.
     pub async fn exec_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         for (sql, _) in statements {
-            self.admit(sql)?;
+            self.check_allowed(sql)?;
         }
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => {
@@ -157,7 +157,7 @@ impl Conn {
             Engine::Postgres(session) => boxed(session.run_all(statements)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
     async fn run(
@@ -166,17 +166,17 @@ impl Conn {
         params: &[Value<'_>],
         visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
-        self.admit(sql)?;
+        self.check_allowed(sql)?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::run(connection, sql, params, visit),
             Engine::Postgres(session) => boxed(session.run(sql, params, visit)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
-    /// Many rows into one table: prepared inserts on SQLite, COPY on PostgreSQL.
-    /// `|row| row_values![row.id, row.name]` says what of a row goes into the columns.
+    /// Inserts many rows into one table: prepared inserts on SQLite, COPY on PostgreSQL.
+    /// `|row| row_values![row.id, row.name]` gives the columns of a row.
     pub async fn insert_many<R: Sync, const N: usize>(
         &mut self,
         table: &'static str,
@@ -184,93 +184,93 @@ impl Conn {
         rows: &[R],
         values: fn(&R) -> [Value<'_>; N],
     ) -> Result<u64> {
-        self.admit("INSERT")?;
+        self.check_allowed("INSERT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => sqlite::insert_many(connection, table, columns, rows, values),
             Engine::Postgres(session) => boxed(session.copy_in(table, columns, rows, values)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
-    /// Runs a text of several statements, as the engine at hand takes it.
+    /// Runs a text of several statements in the engine's own dialect.
     pub(super) async fn script(&mut self, text: &str) -> Result<()> {
-        self.admit("SCRIPT")?;
+        self.check_allowed("SCRIPT")?;
         let outcome = match &mut self.engine {
             Engine::Sqlite(connection) => connection.execute_batch(text).map_err(DbError::from),
             Engine::Postgres(session) => boxed(session.script(text)).await,
             Engine::Gone => Err(DbError::Aborted),
         };
-        self.note(outcome)
+        self.record_outcome(outcome)
     }
 
-    /// Whether a statement may run at all.
-    fn admit(&self, sql: &str) -> Result<()> {
-        match self.purpose {
-            Purpose::Transaction if self.failed => Err(DbError::Aborted),
-            Purpose::Reading if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
-                Err(DbError::other("a reader was asked to write"))
+    /// Refuses every statement after a failed one, and writes by a reader.
+    fn check_allowed(&self, sql: &str) -> Result<()> {
+        match self.access {
+            Access::ReadWrite if self.failed => Err(DbError::Aborted),
+            Access::ReadOnly if !sql.trim_start().starts_with("SELECT") && !sql.trim_start().starts_with("WITH") => {
+                Err(DbError::other("a read-only connection cannot write"))
             }
             _ => Ok(()),
         }
     }
 
-    fn note<T>(&mut self, outcome: Result<T>) -> Result<T> {
+    fn record_outcome<T>(&mut self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome {
             error.count(&self.metrics.database);
             self.failed = true;
-            self.lost_race |= matches!(error, DbError::Retry);
+            self.conflicted |= matches!(error, DbError::Retry);
         }
         outcome
     }
 
-    /// What a transaction's outcome is worth: `Ok` after a failed statement is not success, since PostgreSQL turns
-    /// such a COMMIT into a ROLLBACK without a word.
-    pub(super) fn judge<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
+    /// Turns `Ok` after a failed statement into an error, since PostgreSQL silently turns such a COMMIT into a
+    /// ROLLBACK.
+    pub(super) fn fail_if_aborted<T, E: From<DbError>>(&self, outcome: Result<T, E>) -> Result<T, E> {
         match outcome {
             Ok(_) if self.failed => Err(DbError::Aborted.into()),
             outcome => outcome,
         }
     }
 
-    pub(super) fn lost_race(&self) -> bool {
-        self.lost_race
+    pub(super) fn conflicted(&self) -> bool {
+        self.conflicted
     }
 
-    /// Gives up because another transaction was faster: all of this one is tried again and then sees what that one
-    /// did. The error is what the body must end with.
-    pub fn lose_race(&mut self) -> DbError {
+    /// Marks a conflict with another transaction: this one is rolled back and retried, and then sees what the other one
+    /// committed. The body must return the error.
+    pub fn retry_conflict(&mut self) -> DbError {
         self.failed = true;
-        self.lost_race = true;
+        self.conflicted = true;
         DbError::Retry
     }
 
-    /// From its next statement on, a SQLite reader sees what that statement saw.
-    pub(super) fn freeze(&mut self) -> Result<()> {
+    /// Makes all further statements of a SQLite reader see the same state. Does nothing on PostgreSQL.
+    pub(super) fn begin_read_snapshot(&mut self) -> Result<()> {
         self.as_sqlite().map_or(Ok(()), |connection| Ok(connection.prepare_cached("BEGIN")?.raw_execute().map(drop)?))
     }
 
-    /// Lets it see the present again.
-    pub(super) fn thaw(&mut self) {
-        if let Some(frozen) = self.as_sqlite().filter(|connection| !connection.is_autocommit()) {
-            // Nothing was written, so nothing is lost; should it fail, the next freezing says so.
-            let _ = frozen.prepare_cached("ROLLBACK").and_then(|mut end| end.raw_execute());
+    /// Ends the read snapshot of a SQLite reader, if there is one.
+    pub(super) fn end_read_snapshot(&mut self) {
+        if let Some(open) = self.as_sqlite().filter(|connection| !connection.is_autocommit()) {
+            // Nothing was written, so nothing is lost; if it fails, the next snapshot fails too.
+            let _ = open.prepare_cached("ROLLBACK").and_then(|mut end| end.raw_execute());
         }
     }
 
-    /// Makes a connection that is used again forget its last user.
+    /// Clears the state that the last user left.
     pub(super) fn reset(&mut self) {
         self.failed = false;
-        self.lost_race = false;
+        self.conflicted = false;
     }
 
-    /// Leaves a connection behind that can do nothing more.
-    pub(super) fn take(&mut self) -> Conn {
-        let gone = Conn { failed: true, ..Conn::new(Engine::Gone, self.purpose, &self.metrics) };
+    /// Takes the connection out; what is left refuses every statement.
+    pub(super) fn detach(&mut self) -> Conn {
+        let gone = Conn { failed: true, ..Conn::new(Engine::Gone, self.access, &self.metrics) };
         std::mem::replace(self, gone)
     }
 
-    /// What transactions have counted since they were last taken away.
+    /// What transactions have counted and not yet added to the counters.
     pub(super) fn counted(&mut self) -> &mut Vec<(IntCounter, u64)> {
         &mut self.counted
     }

@@ -1,9 +1,8 @@
-//! The one DDL text of both engines, as SQLite takes it.
+//! Translates the DDL of migrations for SQLite.
 //!
-//! Columns are BIGINT, BOOLEAN, TEXT, UUID, BYTEA or DOUBLE PRECISION; SQLite's names for them go in their place, and
-//! its tables become STRICT. Comments and quoted texts are left alone.
+//! Columns are BIGINT, BOOLEAN, TEXT, UUID, BYTEA or DOUBLE PRECISION; they get SQLite's type names, and tables become
+//! STRICT. Comments and quoted texts are left unchanged.
 
-/// Translates a migration.
 pub fn sqlite_ddl(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut statement = Vec::new();
@@ -69,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_do_not_count() {
+    fn comments_are_left_unchanged() {
         assert_eq!(
             sqlite_ddl("-- CREATE TABLE x (BIGINT);\nCREATE TABLE t (a BOOLEAN) /*pg PARTITION BY RANGE (a) */;"),
             "-- CREATE TABLE x (BIGINT);\nCREATE TABLE t (a INTEGER) /*pg PARTITION BY RANGE (a) */ STRICT;"

@@ -1,4 +1,4 @@
-//! What can go wrong, in the same words on both engines.
+//! Database errors, the same on both engines.
 //!
 //! Constraint names are PostgreSQL's: `users_email_key` for an unnamed UNIQUE, `users_pkey` for a primary key, the
 //! index's own name for a unique index. SQLite's messages are translated to them.
@@ -15,29 +15,29 @@ pub type Result<T, E = DbError> = std::result::Result<T, E>;
 
 #[derive(Debug)]
 pub enum DbError {
-    /// The unique constraint of this name refused a row.
+    /// Violates the unique constraint of this name.
     Unique(String),
     ForeignKey,
-    /// The CHECK of this name refused a row.
+    /// Violates the CHECK of this name.
     Check(String),
     /// This column must not be NULL.
     NotNull(String),
-    /// A serialization failure or deadlock; seen only when every attempt met one.
+    /// A serialization failure or deadlock. Callers see it only if every attempt failed with one.
     Retry,
-    /// Someone else held a needed lock for too long.
+    /// Another transaction held a lock for too long.
     LockTimeout,
     /// `Conn::one` found no row.
     NotFound,
     /// An earlier statement of the transaction failed, so all of it did.
     Aborted,
-    /// A column does not hold what the code reads from it.
+    /// A column cannot be read as the type the code expects.
     Column {
         name: String,
         reason: Cow<'static, str>,
     },
-    /// The schema is not the one this binary works with.
+    /// The schema does not match this binary.
     Schema(String),
-    /// The database cannot be reached, is full, or has more work than it can take: try later.
+    /// The database cannot be reached, is full or is overloaded: retry later.
     Unavailable(String),
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -51,7 +51,7 @@ impl DbError {
         DbError::Unavailable(cause.to_string())
     }
 
-    /// Counts what went wrong. A row that is not there is no fault, and what follows from an earlier one is none more.
+    /// Adds to the error counters. A missing row is not an error, and an aborted transaction was counted before.
     pub(super) fn count(&self, database: &Database) {
         let kind = match self {
             DbError::Unique(_) | DbError::ForeignKey | DbError::Check(_) | DbError::NotNull(_) => "constraint",
@@ -64,7 +64,7 @@ impl DbError {
         database.errors.of(kind).inc();
     }
 
-    /// Whether the unique constraint `name` refused a row.
+    /// Whether this is a violation of the unique constraint `name`.
     pub fn is_unique(&self, name: &str) -> bool {
         matches!(self, DbError::Unique(constraint) if constraint == name)
     }
@@ -77,8 +77,8 @@ impl fmt::Display for DbError {
             DbError::ForeignKey => f.write_str("foreign key violated"),
             DbError::Check(name) => write!(f, "check {name} violated"),
             DbError::NotNull(column) => write!(f, "column {column} must not be null"),
-            DbError::Retry => f.write_str("the transaction lost every race against others"),
-            DbError::LockTimeout => f.write_str("gave up waiting for a lock"),
+            DbError::Retry => f.write_str("the transaction conflicted with others in every attempt"),
+            DbError::LockTimeout => f.write_str("timed out waiting for a lock"),
             DbError::NotFound => f.write_str("no such row"),
             DbError::Aborted => f.write_str("an earlier statement of the transaction failed"),
             DbError::Column { name, reason } => write!(f, "column {name}: {reason}"),
@@ -91,7 +91,7 @@ impl fmt::Display for DbError {
 
 impl std::error::Error for DbError {}
 
-/// PostgreSQL's errors say "db error" and keep the reason in their source.
+/// tokio-postgres errors print as "db error" and have the reason in their source.
 fn with_causes(f: &mut fmt::Formatter<'_>, cause: &(dyn std::error::Error + 'static)) -> fmt::Result {
     write!(f, "{cause}")?;
     let mut next = cause.source();
@@ -151,7 +151,7 @@ impl From<tokio_postgres::Error> for DbError {
     }
 }
 
-/// An error the server did not report: the connection broke, or a value did not fit its parameter.
+/// An error that the server did not report: the connection broke, or a value did not fit its parameter.
 fn without_report(error: tokio_postgres::Error) -> DbError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
     while let Some(current) = cause {
@@ -160,7 +160,7 @@ fn without_report(error: tokio_postgres::Error) -> DbError {
         }
         cause = current.source();
     }
-    // "connection closed", "error connecting": only their text tells them from an encoding error.
+    // "connection closed", "error connecting": only the text tells them from an encoding error.
     if error.is_closed() || error.to_string().contains("connect") {
         return DbError::unavailable(error);
     }
@@ -170,7 +170,7 @@ fn without_report(error: tokio_postgres::Error) -> DbError {
 impl From<deadpool_postgres::PoolError> for DbError {
     fn from(error: deadpool_postgres::PoolError) -> Self {
         match error {
-            // Whatever the reason why there is no connection, it is not the fault of what was to be done with it.
+            // No connection, whatever the reason, is never the fault of the statement.
             deadpool_postgres::PoolError::Backend(error) => match DbError::from(error) {
                 away @ DbError::Unavailable(_) => away,
                 other => DbError::unavailable(other),

@@ -1,22 +1,21 @@
-//! The database, and the only place that knows there are two kinds of it.
+//! The database: one API for SQLite and PostgreSQL.
 //!
-//! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one that could lose what it has committed.
-//! [`Db::read`] and [`Db::glance`] lend a connection that reads, [`Db::tx`] runs a function in one transaction, and [`Db::report`] and
-//! [`Db::snapshot`] run a long read where it holds up nobody. All of them work on a [`Conn`]: `one`, `opt`, `all`, `each`, `exec` and
-//! `insert_many`, with one SQL text for both engines.
+//! [`Db::open`] opens a SQLite file or a PostgreSQL server and refuses one whose settings could lose a commit.
+//! [`Db::read`] and [`Db::read_consistent`] lend a read-only connection, [`Db::tx`] runs a function in one transaction,
+//! [`Db::report`] and [`Db::snapshot`] run a long read without blocking requests. All of them use a [`Conn`]: `one`,
+//! `opt`, `all`, `each`, `exec` and `insert_many`, with one SQL text for both engines.
 //!
-//! What holds on both: a transaction runs to its end even if its caller goes away; a failed statement fails the whole
-//! transaction, even when the code ignores it; errors have the same names; everything that waits, waits for a bounded
-//! time and then says `Unavailable`. What differs: SQLite writes one transaction at a time, PostgreSQL many at once
-//! (READ COMMITTED), so rules are kept by guarded updates and unique keys, never by reading first and writing after.
+//! On both engines a transaction runs to its end even if its caller goes away; a failed statement fails the whole
+//! transaction, even if the code ignores it; errors have the same names; every wait is bounded and ends in
+//! `Unavailable`. SQLite writes one transaction at a time, PostgreSQL many concurrently (READ COMMITTED), so guarded
+//! updates and unique keys keep the rules, never reading first and writing after.
 //!
-//! A transaction awaits nothing but its connection. Claim, commit, call the outside, finish.
+//! A transaction awaits nothing but its connection. For an external call: claim, commit, call, finish.
 
 mod bound;
 mod conn;
 mod ddl;
 mod error;
-mod job;
 pub mod metrics;
 mod migrate;
 mod options;
@@ -24,6 +23,7 @@ mod postgres;
 mod row;
 mod sqlite;
 pub mod statements;
+mod transaction;
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -41,23 +41,23 @@ pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 
 use crate::metrics::Metrics;
 use postgres::{Isolation, Postgres};
-use sqlite::{Home, Sqlite};
+use sqlite::{PoolSlot, Sqlite};
 
-/// A transaction: what it does with a connection and the input lent to each of its attempts.
+/// The body of a transaction or a long read. It may run more than once, with the same input.
 pub type Body<I, T, E> = for<'c> fn(&'c mut Conn, &'c I) -> BoxFuture<'c, Result<T, E>>;
 
-/// Which state of the database the statements of a report see.
+/// Which state of the database the statements of a long read see.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum View {
-    OfEachStatement,
-    OfOneMoment,
+enum Consistency {
+    PerStatement,
+    Snapshot,
 }
 
-/// What of a database is in use, and what waits for it.
+/// How busy the database is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     pub connections_in_use: usize,
-    /// Transactions and reads whose turn has not come.
+    /// Transactions and reads that wait for a connection or for the writer.
     pub waiting: usize,
 }
 
@@ -76,7 +76,7 @@ enum Engine {
 }
 
 impl Db {
-    /// Opens the database and checks that it keeps what it commits. It does not migrate.
+    /// Opens the database and checks that its commits are durable. Does not migrate it.
     pub async fn open(options: &DbOptions) -> Result<Db> {
         let metrics = Arc::new(Metrics::new().map_err(DbError::other)?);
         let engine = match &options.location {
@@ -86,12 +86,11 @@ impl Db {
         Ok(Db { engine, metrics })
     }
 
-    /// What is counted here and everywhere else.
+    /// The metrics of this node.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
-    /// How busy it is at the moment.
     pub fn load(&self) -> Load {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.load(),
@@ -99,7 +98,7 @@ impl Db {
         }
     }
 
-    /// Whether other nodes may write to it.
+    /// Whether other nodes may use it (PostgreSQL).
     pub fn is_shared(&self) -> bool {
         matches!(self.engine, Engine::Postgres(_))
     }
@@ -109,24 +108,24 @@ impl Db {
         Ok(())
     }
 
-    /// A connection for reading; each statement stands alone. Give it back before waiting for anything else.
+    /// A read-only connection; each statement sees the state of its own time. Drop it before waiting for anything else.
     pub async fn read(&self) -> Result<Reader> {
         match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.readers.lend().await,
-            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, home: None }),
+            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, slot: None }),
         }
     }
 
-    /// The same for a few statements in a row: on SQLite they see the database as it was at the first of them, which
-    /// also spares the others their locks.
-    pub async fn glance(&self) -> Result<Reader> {
+    /// A read-only connection for a few statements in a row. On SQLite they all see the state of the first one, and
+    /// only that one has to lock the database.
+    pub async fn read_consistent(&self) -> Result<Reader> {
         let mut reader = self.read().await?;
-        reader.freeze()?;
+        reader.begin_read_snapshot()?;
         Ok(reader)
     }
 
-    /// Runs `body` in one transaction, to its end even if the caller goes away, and again with the same input when it
-    /// loses against another.
+    /// Runs `body` in one transaction, to its end even if the caller goes away. It is retried with the same input if it
+    /// conflicts with another transaction.
     pub async fn tx<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
@@ -136,7 +135,7 @@ impl Db {
         self.run(Isolation::ReadCommitted, input, body).await
     }
 
-    /// The same, as if no other transaction ran at the time.
+    /// The same with SERIALIZABLE isolation.
     pub async fn tx_serializable<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
@@ -152,39 +151,39 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        let (job, outcome) = job::job(input, body);
+        let (transaction, outcome) = transaction::erase(input, body);
         match &self.engine {
             Engine::Sqlite(sqlite) => {
-                sqlite.writer.take(job).await.inspect_err(|error| error.count(&self.metrics.database))?
+                sqlite.writer.enqueue(transaction).await.inspect_err(|error| error.count(&self.metrics.database))?
             }
-            Engine::Postgres(postgres) => postgres.take(isolation, job),
+            Engine::Postgres(postgres) => postgres.spawn(isolation, transaction),
         }
         outcome.wait().await
     }
 
-    /// Runs a long read where it holds up no request. Unlike a transaction it may wait for other things, such as the
-    /// receiver of what it reads.
+    /// Runs a long read without blocking requests. Unlike a transaction it may await other things, such as the client
+    /// that it streams to.
     pub async fn report<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.long_read(View::OfEachStatement, input, body).await
+        self.long_read(Consistency::PerStatement, input, body).await
     }
 
-    /// A report whose statements all see the database as it was at the first of them. SQLite cannot shorten its log
-    /// meanwhile, so this is for what must be seen at one moment to make sense.
+    /// A long read whose statements all see the state of the first one. SQLite cannot truncate its WAL meanwhile, so
+    /// use it only where the rows must be consistent.
     pub async fn snapshot<I, T, E>(&self, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        self.long_read(View::OfOneMoment, input, body).await
+        self.long_read(Consistency::Snapshot, input, body).await
     }
 
-    async fn long_read<I, T, E>(&self, view: View, input: I, body: Body<I, T, E>) -> Result<T, E>
+    async fn long_read<I, T, E>(&self, consistency: Consistency, input: I, body: Body<I, T, E>) -> Result<T, E>
     where
         I: Send + Sync + 'static,
         T: Send + 'static,
@@ -193,15 +192,17 @@ impl Db {
         match &self.engine {
             Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reporters.lend().await?;
-                if view == View::OfOneMoment {
-                    reader.freeze()?;
+                if consistency == Consistency::Snapshot {
+                    reader.begin_read_snapshot()?;
                 }
                 let runtime = tokio::runtime::Handle::current();
                 let report = move || runtime.block_on(body(&mut reader, &input));
                 let reported = tokio::task::spawn_blocking(report).await;
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
-            Engine::Postgres(postgres) if view == View::OfOneMoment => Box::pin(postgres.snapshot(&input, body)).await,
+            Engine::Postgres(postgres) if consistency == Consistency::Snapshot => {
+                Box::pin(postgres.snapshot(&input, body)).await
+            }
             Engine::Postgres(postgres) => {
                 let mut conn = Box::pin(postgres.read()).await?;
                 body(&mut conn, &input).await
@@ -210,11 +211,11 @@ impl Db {
     }
 }
 
-/// A connection that only reads, on loan until it is dropped.
+/// A read-only connection, returned to its pool when dropped.
 pub struct Reader {
     conn: Conn,
-    /// Where a SQLite connection goes back to; PostgreSQL's pool sees to its own.
-    home: Option<Home>,
+    /// The pool of a SQLite connection; PostgreSQL's pool returns its own.
+    slot: Option<PoolSlot>,
 }
 
 impl Deref for Reader {
@@ -233,9 +234,9 @@ impl DerefMut for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(home) = &self.home {
-            self.conn.thaw();
-            home.take_back(self.conn.take());
+        if let Some(slot) = &self.slot {
+            self.conn.end_read_snapshot();
+            slot.return_to_pool(self.conn.detach());
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Migrations: numbered texts in `migrations/`, built into the binary, applied once and in order.
+//! Migrations: numbered SQL files in `migrations/`, built into the binary, applied once and in order.
 //!
-//! Each runs in one transaction with the row that remembers it. Nodes that start together on PostgreSQL take turns
-//! under an advisory lock. A database that is newer than the binary, or whose past differs from it, is refused.
+//! Each runs in one transaction with its row in `schema_migrations`. Nodes that start together on PostgreSQL wait for
+//! each other on an advisory lock. A database that is newer than the binary, or has other migrations, is refused.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
@@ -14,19 +14,19 @@ use super::{Db, Engine};
 use crate::{params, row, sql};
 
 pub struct Migration {
-    /// The file's name without its ending: `0001_init`.
+    /// The file name without its extension: `0001_init`.
     pub name: &'static str,
     text: &'static str,
-    /// What only PostgreSQL runs, after the text.
+    /// SQL for PostgreSQL only, run after the text.
     postgres: &'static str,
-    /// What only SQLite runs, after the text and as it stands.
+    /// SQL for SQLite only, run after the text and not translated.
     sqlite: &'static str,
 }
 
 macro_rules! migrations {
     ($($name:literal $(+ $engine:ident)*),* $(,)?) => {
         &[$({
-            #[allow(unused_mut, reason = "most migrations are one text for both")]
+            #[allow(unused_mut, reason = "most migrations are one text for both engines")]
             let mut migration = Migration {
                 name: $name,
                 text: include_str!(concat!("../../../migrations/", $name, ".sql")),
@@ -80,7 +80,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0037_waitlist_positions",
 ];
 
-/// Any number that no other program on the same server is likely to lock.
+/// An arbitrary number that no other program on the same server is likely to lock.
 const ADVISORY_LOCK: &str = "SELECT pg_advisory_xact_lock(7310589421)";
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -91,12 +91,12 @@ row! {
 }
 
 impl Migration {
-    /// Tells this migration from any other text.
+    /// SHA-256 of its texts, to detect a migration that was changed after it ran.
     pub fn checksum(&self) -> String {
         HEXLOWER.encode(digest(&SHA256, [self.text, self.postgres, self.sqlite].concat().as_bytes()).as_ref())
     }
 
-    /// The files in `migrations/` that it consists of.
+    /// Its files in `migrations/`.
     pub fn files(&self) -> Vec<String> {
         let parts = [("sql", self.text), ("postgres.sql", self.postgres), ("sqlite.sql", self.sqlite)];
         let present = parts.iter().filter(|(_, text)| !text.is_empty());
@@ -120,15 +120,15 @@ impl Migration {
 }
 
 impl Db {
-    /// Brings the schema up to this binary's.
+    /// Applies all pending migrations.
     pub async fn migrate(&self) -> Result<()> {
         while let Some(name) = self.tx((), |conn, ()| Box::pin(migrate_next(conn))).await? {
-            tracing::info!(migration = name, "migrated the database");
+            tracing::info!(migration = name, "migration applied");
         }
         Ok(())
     }
 
-    /// The migrations this database still lacks. A database this binary cannot work with is an error.
+    /// The pending migrations. A database that this binary cannot work with is an error.
     pub async fn pending_migrations(&self) -> Result<&'static [Migration]> {
         let mut conn = self.read().await?;
         let known = match &self.engine {
@@ -139,30 +139,30 @@ impl Db {
         if tables == 0 { Ok(MIGRATIONS) } else { pending(&mut conn).await }
     }
 
-    /// Whether it has every migration of this binary; it may have later ones, while a release is being rolled out.
+    /// Whether every migration of this binary was applied. There may be later ones, during the rollout of a release.
     pub async fn is_migrated(&self) -> Result<bool> {
         let (applied,): (i64,) = self.read().await?.one(sql!("SELECT COUNT(*) FROM schema_migrations"), &[]).await?;
         Ok(usize::try_from(applied).is_ok_and(|applied| applied >= MIGRATIONS.len()))
     }
 
-    /// Refuses a database that is not exactly at this binary's schema, and says what to do.
+    /// Refuses a database that does not have exactly the schema of this binary.
     pub async fn check_version(&self) -> Result<()> {
         match self.pending_migrations().await? {
             [] => Ok(()),
-            lacking => {
-                let names: Vec<&str> = lacking.iter().map(|migration| migration.name).collect();
+            pending => {
+                let names: Vec<&str> = pending.iter().map(|migration| migration.name).collect();
                 Err(DbError::Schema(format!("migrations are pending: {}", names.join(", "))))
             }
         }
     }
 }
 
-/// Applies the first pending migration and answers its name.
+/// Applies the first pending migration and returns its name.
 async fn migrate_next(conn: &mut Conn) -> Result<Option<&'static str>> {
     if conn.is_sqlite() {
         conn.script(&sqlite_ddl(TABLE)).await?;
     } else {
-        // A migration may take as long as it takes, and so may waiting for another node's.
+        // Neither a migration nor the wait for another node's may time out.
         conn.script(&["SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0", ADVISORY_LOCK, TABLE].join(";"))
             .await?;
     }
@@ -184,7 +184,7 @@ async fn pending(conn: &mut Conn) -> Result<&'static [Migration]> {
         };
         if row.checksum != known.checksum() {
             return Err(DbError::Schema(format!(
-                "migration {} was changed after it ran here; undo the change and add a new migration",
+                "migration {} was changed after it was applied; revert the change and add a new migration",
                 known.name
             )));
         }

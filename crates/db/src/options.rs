@@ -1,4 +1,4 @@
-//! Where the database is and how much it may use.
+//! The location of the database and its limits.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use super::error::DbError;
 
-/// What `Db::open` needs. Parsed from `sqlite://path/to/file.db` or `postgres://user:password@host/name`.
+/// The options of `Db::open`. Parsed from `sqlite://path/to/file.db` or `postgres://user:password@host/name`.
 #[derive(Clone)]
 pub struct DbOptions {
     pub location: Location,
-    /// Connections that read for requests (SQLite).
+    /// Maximum read-only connections of requests (SQLite).
     pub readers: usize,
-    /// Connections that read for reports, apart from the others so that no report starves a request (SQLite).
+    /// Maximum read-only connections of long reads, separate so that they cannot starve requests (SQLite).
     pub reporters: usize,
-    /// Transactions that may wait for the writer (SQLite).
+    /// Maximum transactions in the writer's queue (SQLite).
     pub queue: usize,
-    /// Transactions that may share one commit (SQLite).
+    /// Maximum transactions that share one commit (SQLite).
     pub group: usize,
-    /// Connections of this node (PostgreSQL).
+    /// Maximum connections of this node (PostgreSQL).
     pub connections: usize,
-    /// How long to wait for a connection or a place in the queue.
+    /// How long to wait for a connection, or for room in the queue.
     pub wait: Duration,
     /// How long a statement waits for a lock.
     pub lock_timeout: Duration,
@@ -45,7 +45,7 @@ impl FromStr for DbOptions {
         } else if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             Location::Postgres(url.to_owned())
         } else {
-            return Err(DbError::other("a database URL begins with sqlite:// or postgres://"));
+            return Err(DbError::other("the database URL must begin with sqlite:// or postgres://"));
         };
         Ok(DbOptions {
             location,
@@ -62,7 +62,7 @@ impl FromStr for DbOptions {
 }
 
 impl DbOptions {
-    /// Whether there is something to open. Only a server can tell of its own.
+    /// Whether the database may exist. For PostgreSQL only the server knows.
     pub fn may_exist(&self) -> bool {
         match &self.location {
             Location::Sqlite(path) => path.exists(),

@@ -1,7 +1,7 @@
-//! PostgreSQL: the pool, and one session of it.
+//! PostgreSQL: the connection pool and its sessions.
 //!
-//! A session's transaction begins together with its first statement, in one round trip. A session dropped in the
-//! middle of a transaction is closed, never pooled again.
+//! BEGIN is sent together with the first statement, in one round trip. A session that is dropped inside a transaction
+//! is closed and does not return to the pool.
 
 mod connect;
 
@@ -20,23 +20,23 @@ use tokio_postgres::types::Type;
 use values::Value;
 
 use super::bound::{Bound, postgres_type};
-use super::conn::{Conn, Purpose};
+use super::conn::{Access, Conn};
 use super::error::{DbError, Result};
-use super::job::Job;
 use super::options::DbOptions;
 use super::row::Row;
 use super::statements::postgres_text;
+use super::transaction::Transaction;
 use super::{Body, Load, PANICKED};
 use crate::metrics::Metrics;
 
-/// How often a transaction is tried before its caller hears that it lost every race.
-const ATTEMPTS: u32 = 20;
+/// How often a transaction is tried before its caller gets [`DbError::Retry`].
+const MAX_ATTEMPTS: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Isolation {
     ReadCommitted,
     Serializable,
-    /// One moment for all statements, none of which writes.
+    /// All statements see the same state, and none may write.
     Snapshot,
 }
 
@@ -62,7 +62,7 @@ impl Postgres {
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
             .max_size(options.connections)
-            // Whoever was busy last has its statements prepared and its caches warm.
+            // The connection used last has its statements prepared and its caches warm.
             .queue_mode(QueueMode::Lifo)
             .wait_timeout(Some(options.wait))
             .create_timeout(Some(options.wait))
@@ -75,7 +75,7 @@ impl Postgres {
         Ok(postgres)
     }
 
-    /// What was committed must still be there after a power failure.
+    /// Refuses a server that could lose a commit in a power failure.
     async fn require_durable(&self) -> Result<()> {
         let client = self.pool.get().await?;
         for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
@@ -92,7 +92,7 @@ impl Postgres {
         Load { connections_in_use: status.size.saturating_sub(status.available), waiting: status.waiting }
     }
 
-    /// A connection of the pool, as soon as there is one.
+    /// Waits for a connection of the pool.
     async fn client(&self, wait: &Histogram) -> Result<Object> {
         let asked = Instant::now();
         let client = self.pool.get().await.map_err(DbError::from);
@@ -100,36 +100,36 @@ impl Postgres {
         client.inspect_err(|error| error.count(&self.metrics.database))
     }
 
-    /// A connection whose statements stand alone.
+    /// A read-only connection without a transaction.
     pub(super) async fn read(&self) -> Result<Conn> {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        Ok(Conn::postgres(Session::new(client, State::None), Purpose::Reading, &self.metrics))
+        Ok(Conn::postgres(Session::new(client, State::None), Access::ReadOnly, &self.metrics))
     }
 
-    /// Runs `body` on a connection whose statements all see the same moment.
+    /// Runs `body` in a read-only transaction whose statements all see the same state.
     pub(super) async fn snapshot<I, T, E>(&self, input: &I, body: Body<I, T, E>) -> Result<T, E>
     where
         E: From<DbError>,
     {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        let session = Session::new(client, State::Asked(Isolation::Snapshot));
-        let mut conn = Conn::postgres(session, Purpose::Reading, &self.metrics);
+        let session = Session::new(client, State::BeginPending(Isolation::Snapshot));
+        let mut conn = Conn::postgres(session, Access::ReadOnly, &self.metrics);
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
-            // Should this fail, the session is closed, and nothing was written anyway.
+            // If this fails, the session is closed; nothing was written anyway.
             let _ = session.end("ROLLBACK").await;
         }
         outcome
     }
 
-    /// Runs a transaction in a task of its own, so that it ends even if the caller goes away.
-    pub(super) fn take(&self, isolation: Isolation, mut job: Box<dyn Job>) {
+    /// Runs a transaction in its own task, so that it ends even if the caller goes away.
+    pub(super) fn spawn(&self, isolation: Isolation, mut transaction: Box<dyn Transaction>) {
         let this = self.clone();
         tokio::spawn(async move {
             let mut attempt = 1;
             let outcome = loop {
-                match this.attempt(isolation, job.as_mut()).await {
-                    Attempt::LostRace if attempt < ATTEMPTS => {}
+                match this.attempt(isolation, transaction.as_mut()).await {
+                    Attempt::Conflict if attempt < MAX_ATTEMPTS => {}
                     outcome => break outcome,
                 }
                 this.metrics.database.retries.inc();
@@ -137,31 +137,31 @@ impl Postgres {
                 attempt += 1;
             };
             this.metrics.database.transactions.of(outcome.as_str()).inc();
-            job.answer();
+            transaction.reply();
         });
     }
 
-    async fn attempt(&self, isolation: Isolation, job: &mut dyn Job) -> Attempt {
+    async fn attempt(&self, isolation: Isolation, transaction: &mut dyn Transaction) -> Attempt {
         let client = match self.client(&self.metrics.database.transaction_wait).await {
             Ok(client) => client,
             Err(error) => {
-                job.fail(error);
+                transaction.fail(error);
                 return Attempt::Failed;
             }
         };
-        let session = Session::new(client, State::Asked(isolation));
-        let mut conn = Conn::postgres(session, Purpose::Transaction, &self.metrics);
-        let ran = AssertUnwindSafe(job.run(&mut conn)).catch_unwind().await;
-        let stays = ran.unwrap_or_else(|_| {
-            job.fail(DbError::other(PANICKED));
+        let session = Session::new(client, State::BeginPending(isolation));
+        let mut conn = Conn::postgres(session, Access::ReadWrite, &self.metrics);
+        let ran = AssertUnwindSafe(transaction.run(&mut conn)).catch_unwind().await;
+        let commits = ran.unwrap_or_else(|_| {
+            transaction.fail(DbError::other(PANICKED));
             false
         });
-        let (lost_race, counted) = (conn.lost_race(), std::mem::take(conn.counted()));
+        let (conflicted, counted) = (conn.conflicted(), std::mem::take(conn.counted()));
         let Some(session) = conn.into_session() else { return Attempt::Failed };
-        if !stays {
-            // Should this fail, the session is closed, which rolls back as well.
+        if !commits {
+            // If this fails, the session is closed, which rolls back as well.
             let _ = session.end("ROLLBACK").await;
-            return if lost_race { Attempt::LostRace } else { Attempt::RolledBack };
+            return if conflicted { Attempt::Conflict } else { Attempt::RolledBack };
         }
         match session.end("COMMIT").await {
             Ok(()) => {
@@ -170,19 +170,19 @@ impl Postgres {
             }
             Err(error) => {
                 error.count(&self.metrics.database);
-                let lost_race = matches!(error, DbError::Retry);
-                job.fail(error);
-                if lost_race { Attempt::LostRace } else { Attempt::Failed }
+                let conflicted = matches!(error, DbError::Retry);
+                transaction.fail(error);
+                if conflicted { Attempt::Conflict } else { Attempt::Failed }
             }
         }
     }
 }
 
-/// What became of a transaction, this time.
+/// How one attempt of a transaction ended.
 enum Attempt {
     Committed,
     RolledBack,
-    LostRace,
+    Conflict,
     Failed,
 }
 
@@ -191,7 +191,7 @@ impl Attempt {
         match self {
             Attempt::Committed => "committed",
             Attempt::RolledBack => "rolled_back",
-            Attempt::LostRace | Attempt::Failed => "failed",
+            Attempt::Conflict | Attempt::Failed => "failed",
         }
     }
 }
@@ -201,20 +201,20 @@ fn backoff(attempt: u32) -> Duration {
     Duration::from_millis(1 << (attempt - 1).min(6))
 }
 
-/// One connection of the pool and where its transaction stands.
+/// One connection of the pool and the state of its transaction.
 pub(super) struct Session {
     /// Absent only while being dropped.
     client: Option<Object>,
     transaction: State,
-    /// Whether a statement has been sent whose end was not seen.
+    /// Whether a statement was sent and has not ended.
     is_busy: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     None,
-    /// BEGIN travels with the first statement.
-    Asked(Isolation),
+    /// BEGIN is sent with the first statement.
+    BeginPending(Isolation),
     Open,
 }
 
@@ -230,12 +230,12 @@ impl Session {
         visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
         self.is_busy = true;
-        let outcome = self.run_through(sql, params, visit).await;
+        let outcome = self.run_statement(sql, params, visit).await;
         self.is_busy = false;
         outcome
     }
 
-    async fn run_through(
+    async fn run_statement(
         &mut self,
         sql: &str,
         params: &[Value<'_>],
@@ -244,7 +244,7 @@ impl Session {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let statement = prepare(client, sql, params).await?;
         let query = client.query_raw(&statement, params.iter().map(Bound));
-        let rows = if let State::Asked(isolation) = self.transaction {
+        let rows = if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             let (begun, rows) = future::join(client.batch_execute(isolation.begin()), query).await;
             begun?;
@@ -259,7 +259,7 @@ impl Session {
         Ok(rows.rows_affected().unwrap_or(0))
     }
 
-    /// All of them on their way before the first has answered.
+    /// Sends all statements before it waits for the first result.
     pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let mut executions = Vec::with_capacity(statements.len());
@@ -268,7 +268,7 @@ impl Session {
             executions.push(async move { client.execute_raw(&statement, params.iter().map(Bound)).await });
         }
         let executions = future::try_join_all(executions);
-        if let State::Asked(isolation) = self.transaction {
+        if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             let (begun, executed) = future::join(client.batch_execute(isolation.begin()), executions).await;
             begun?;
@@ -304,14 +304,14 @@ impl Session {
 
     async fn begin(&mut self) -> Result<&Object> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
-        if let State::Asked(isolation) = self.transaction {
+        if let State::BeginPending(isolation) = self.transaction {
             self.transaction = State::Open;
             client.batch_execute(isolation.begin()).await?;
         }
         Ok(client)
     }
 
-    /// Ends the transaction, if a statement ever began it.
+    /// Ends the transaction, if a statement began it.
     async fn end(mut self, how: &'static str) -> Result<()> {
         if let (Some(client), State::Open) = (&self.client, self.transaction) {
             client.batch_execute(how).await?;
@@ -334,8 +334,8 @@ impl Drop for Session {
         } else if self.is_busy
             && let Ok(runtime) = Handle::try_current()
         {
-            // The server goes on with a read that its caller gave up, and whoever had this connection next would wait
-            // for that. So it is not in the pool before the server answers again.
+            // The server still runs a read whose caller went away, and the next user of this connection would wait for
+            // it. So it returns to the pool once the server answers again.
             runtime.spawn(async move { client.batch_execute("").await });
         }
     }

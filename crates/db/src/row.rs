@@ -50,7 +50,7 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
     }
 
     let Some(column) = row.columns().get(index) else {
-        return Err(DbError::Column { name: index.to_string(), reason: "is not selected".into() });
+        return Err(DbError::Column { name: index.to_string(), reason: "is not in the select list".into() });
     };
     match *column.type_() {
         Type::INT8 => read(row, index, Cell::Int),
@@ -61,12 +61,12 @@ fn postgres_cell(row: &tokio_postgres::Row, index: usize) -> Result<Cell<'_>> {
         Type::UUID => read(row, index, Cell::Uuid),
         ref other => Err(DbError::Column {
             name: column.name().to_owned(),
-            reason: format!("has type {other}, which must be cast").into(),
+            reason: format!("has type {other}; cast it to a supported type").into(),
         }),
     }
 }
 
-/// What a result row is read into.
+/// A type that a result row is read into.
 pub trait FromRow: Sized {
     fn from_row(row: &Row<'_>) -> Result<Self>;
 }
@@ -104,11 +104,11 @@ macro_rules! row {
         impl $name {
             #[allow(dead_code)]
             pub const COLS: &'static str = concat!(stringify!($first) $(, ", ", stringify!($field))*);
-            /// How many columns it is read from.
+            /// The number of its columns.
             #[allow(dead_code)]
             pub const WIDTH: usize = [stringify!($first) $(, stringify!($field))*].len();
 
-            /// Reads the columns from this one on, for a row that holds several of these.
+            /// Reads the columns from `first` on, for a row that holds several of these.
             pub fn from_column(row: &$crate::Row<'_>, first: usize) -> $crate::Result<Self> {
                 let mut index = first..;
                 let mut next = || index.next().unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! SQLite: statements, the connections that read, and the one that writes.
+//! SQLite: a pool of read-only connections, the writer, and running statements.
 
 mod unique;
 mod writer;
@@ -16,7 +16,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use values::Value;
 
 use super::bound::Bound;
-use super::conn::{Conn, Purpose};
+use super::conn::{Access, Conn};
 use super::error::{DbError, Result};
 use super::options::DbOptions;
 use super::row::Row;
@@ -25,8 +25,8 @@ use crate::metrics::Metrics;
 
 pub(super) use writer::Writer;
 
-/// Distinct statements a connection keeps prepared.
-const PREPARED: usize = 256;
+/// Prepared statements cached by each connection.
+const MAX_PREPARED_STATEMENTS: usize = 256;
 
 pub(super) struct Sqlite {
     pub(super) readers: Arc<Readers>,
@@ -37,13 +37,13 @@ pub(super) struct Sqlite {
 impl Sqlite {
     pub(super) fn open(path: &Path, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Sqlite> {
         create(path)?;
-        let connection = connect(path, options.lock_timeout, Purpose::Transaction)?;
+        let connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
         require_durable(&connection)?;
         let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(Conn::sqlite(connection, Purpose::Transaction, metrics), options, metrics)?,
+            writer: Writer::start(Conn::sqlite(connection, Access::ReadWrite, metrics), options, metrics)?,
         })
     }
 
@@ -53,18 +53,18 @@ impl Sqlite {
     }
 }
 
-/// Makes the file if there is none, for its owner alone; the files that SQLite puts beside it take after it.
+/// Creates the file if there is none, readable by its owner only. SQLite gives its WAL files the same mode.
 fn create(path: &Path) -> Result<()> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop).map_err(DbError::other)
 }
 
-fn connect(path: &Path, lock_timeout: Duration, purpose: Purpose) -> Result<Connection> {
+fn connect(path: &Path, lock_timeout: Duration, access: Access) -> Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(lock_timeout)?;
-    // The writer keeps 8 MiB of pages, a reader 2 MiB; the rest is the system's page cache, seen through the map.
-    let (query_only, cache_kib) = match purpose {
-        Purpose::Transaction => ("OFF", 8192),
-        Purpose::Reading => ("ON", 2048),
+    // The writer caches 8 MiB of pages, a reader 2 MiB; the rest is the system's page cache, through mmap.
+    let (query_only, cache_kib) = match access {
+        Access::ReadWrite => ("OFF", 8192),
+        Access::ReadOnly => ("ON", 2048),
     };
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL;
@@ -76,13 +76,13 @@ fn connect(path: &Path, lock_timeout: Duration, purpose: Purpose) -> Result<Conn
          PRAGMA journal_size_limit = 67108864;
          PRAGMA query_only = {query_only};"
     ))?;
-    // Otherwise a prepared statement is planned anew, as if never prepared, each time its values change.
+    // Otherwise SQLite plans a prepared statement again each time its parameters change.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.set_prepared_statement_cache_capacity(PREPARED);
+    connection.set_prepared_statement_cache_capacity(MAX_PREPARED_STATEMENTS);
     Ok(connection)
 }
 
-/// Some file systems cannot have a WAL, and SQLite then quietly keeps another journal.
+/// Some file systems do not support a WAL, and SQLite then silently uses another journal mode.
 fn require_durable(connection: &Connection) -> Result<()> {
     let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0))?;
@@ -96,14 +96,14 @@ fn require_durable(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Connections that only read, opened when first needed and used again.
+/// A pool of read-only connections, opened on demand.
 pub(super) struct Readers {
     path: PathBuf,
     lock_timeout: Duration,
     wait: Duration,
     size: usize,
-    places: Semaphore,
-    /// With the thread that used it last, whose caches still know it.
+    slots: Semaphore,
+    /// Idle connections, each with the thread that used it last and has it in its CPU caches.
     idle: Mutex<Vec<(ThreadId, Conn)>>,
     metrics: Arc<Metrics>,
 }
@@ -115,65 +115,66 @@ impl Readers {
             lock_timeout: options.lock_timeout,
             wait: options.wait,
             size,
-            places: Semaphore::new(size),
+            slots: Semaphore::new(size),
             idle: Mutex::default(),
             metrics: Arc::clone(metrics),
         }
     }
 
     fn in_use(&self) -> usize {
-        self.size.saturating_sub(self.places.available_permits())
+        self.size.saturating_sub(self.slots.available_permits())
     }
 
     pub(super) async fn lend(self: &Arc<Self>) -> Result<Reader> {
-        let place = match self.places.try_acquire() {
-            Ok(place) => {
+        let permit = match self.slots.try_acquire() {
+            Ok(permit) => {
                 self.metrics.database.read_wait.observe(0.0);
-                place
+                permit
             }
-            Err(_) => self.wait_for_place().await.inspect_err(|error| error.count(&self.metrics.database))?,
+            Err(_) => self.wait_for_slot().await.inspect_err(|error| error.count(&self.metrics.database))?,
         };
-        place.forget();
-        let home = Home { readers: self.clone() };
-        let conn = match self.idle() {
+        // The slot gives the permit back when it is dropped.
+        permit.forget();
+        let slot = PoolSlot { readers: self.clone() };
+        let conn = match self.take_idle() {
             Some(conn) => conn,
             None => {
-                let connection = connect(&self.path, self.lock_timeout, Purpose::Reading)?;
-                Conn::sqlite(connection, Purpose::Reading, &self.metrics)
+                let connection = connect(&self.path, self.lock_timeout, Access::ReadOnly)?;
+                Conn::sqlite(connection, Access::ReadOnly, &self.metrics)
             }
         };
-        Ok(Reader { conn, home: Some(home) })
+        Ok(Reader { conn, slot: Some(slot) })
     }
 
-    fn idle(&self) -> Option<Conn> {
+    fn take_idle(&self) -> Option<Conn> {
         let this = std::thread::current().id();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = idle.iter().rposition(|(thread, _)| *thread == this);
-        let (_, conn) = known.map(|place| idle.remove(place)).or_else(|| idle.pop())?;
+        let warm = idle.iter().rposition(|(thread, _)| *thread == this);
+        let (_, conn) = warm.map(|index| idle.remove(index)).or_else(|| idle.pop())?;
         Some(conn)
     }
 
-    async fn wait_for_place(&self) -> Result<SemaphorePermit<'_>> {
+    async fn wait_for_slot(&self) -> Result<SemaphorePermit<'_>> {
         let asked = Instant::now();
-        let place = tokio::time::timeout(self.wait, self.places.acquire()).await;
+        let slot = tokio::time::timeout(self.wait, self.slots.acquire()).await;
         self.metrics.database.read_wait.observe(asked.elapsed().as_secs_f64());
-        place.map_err(|_| DbError::unavailable("all readers are busy"))?.map_err(DbError::other)
+        slot.map_err(|_| DbError::unavailable("all readers are busy"))?.map_err(DbError::other)
     }
 }
 
-/// Where a connection on loan came from, and its place there, which comes free with it.
-pub(super) struct Home {
+/// The permit of a borrowed connection, given back when dropped.
+pub(super) struct PoolSlot {
     readers: Arc<Readers>,
 }
 
-impl Drop for Home {
+impl Drop for PoolSlot {
     fn drop(&mut self) {
-        self.readers.places.add_permits(1);
+        self.readers.slots.add_permits(1);
     }
 }
 
-impl Home {
-    pub(super) fn take_back(&self, mut conn: Conn) {
+impl PoolSlot {
+    pub(super) fn return_to_pool(&self, mut conn: Conn) {
         conn.reset();
         let this = std::thread::current().id();
         self.readers.idle.lock().unwrap_or_else(PoisonError::into_inner).push((this, conn));
@@ -196,12 +197,12 @@ fn execute(
     mut visit: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<u64> {
     let mut statement = connection.prepare_cached(sql)?;
-    // SQLite numbers `$n` by first appearance; bind by the number that is written.
+    // SQLite numbers `$n` by first appearance, so parameters are bound by name.
     for position in 1..=statement.parameter_count() {
         let written = statement.parameter_name(position).and_then(|name| name.get(1..)?.parse::<usize>().ok());
         let value = written
             .and_then(|number| params.get(number.checked_sub(1)?))
-            .ok_or_else(|| DbError::other(format!("a parameter is missing or not written as $n: {sql}")))?;
+            .ok_or_else(|| DbError::other(format!("a parameter is missing or is not written as $n: {sql}")))?;
         statement.raw_bind_parameter(position, Bound(value))?;
     }
     if statement.column_count() == 0 {
@@ -223,8 +224,8 @@ pub(super) fn insert_many<R, const N: usize>(
     rows: &[R],
     values: fn(&R) -> [Value<'_>; N],
 ) -> Result<u64> {
-    let places: Vec<String> = (1..=N).map(|place| format!("?{place}")).collect();
-    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
+    let placeholders: Vec<String> = (1..=N).map(|number| format!("?{number}")).collect();
+    let sql = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), placeholders.join(", "));
     let insert = || -> Result<u64> {
         let mut statement = connection.prepare_cached(&sql)?;
         let mut count = 0;

@@ -1,12 +1,13 @@
-//! Statement texts.
+//! SQL texts.
 //!
-//! Every text stands in [`sql!`](crate::sql), where a test finds it in the source and prepares it on both engines.
+//! Every text is written inside [`sql!`](crate::sql), or inside [`pg_sql!`](crate::pg_sql) if only PostgreSQL can run
+//! it. A test finds these macros in the source and prepares each text on the engines that it is for.
 
 use std::borrow::Cow;
 
 use values::Value;
 
-/// A statement text for both engines, from literals and the `COLS` of rows declared in the same file.
+/// A statement for both engines, from literals and the `COLS` of rows declared in the same file.
 #[macro_export]
 macro_rules! sql {
     ($text:literal) => { $text };
@@ -19,6 +20,12 @@ macro_rules! sql {
         };
         TEXT
     }};
+}
+
+/// A statement for PostgreSQL alone, as for [`sql!`](crate::sql). Another statement does the same on SQLite.
+#[macro_export]
+macro_rules! pg_sql {
+    ($($text:tt)+) => { $crate::sql!($($text)+) };
 }
 
 #[doc(hidden)]
@@ -139,7 +146,7 @@ pub const fn update_text(table: &str, names: &[&str]) -> Text {
     text
 }
 
-/// The text as PostgreSQL takes it: `/*pg FOR UPDATE SKIP LOCKED */` is a comment on SQLite and SQL there.
+/// The text for PostgreSQL: `/*pg FOR UPDATE SKIP LOCKED */` is a comment on SQLite and SQL on PostgreSQL.
 pub fn postgres_text(text: &str) -> Cow<'_, str> {
     const OPEN: &str = "/*pg ";
     if !text.contains(OPEN) {
@@ -157,7 +164,7 @@ pub fn postgres_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text with its parameters, made in one place to be run in another.
+/// A text with its parameters, to be run later, such as together with others.
 pub struct Statement {
     pub text: &'static str,
     pub params: Vec<Value<'static>>,

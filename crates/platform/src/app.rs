@@ -27,7 +27,7 @@ use crate::outside::payments::{Payments, Provider};
 use crate::outside::vies::{Rest, VatChecks, Vies};
 use crate::request_stats::RequestStats;
 use crate::routing::allow_lists::Addresses;
-use crate::routing::cache::Snapshot;
+use crate::routing::cache::Cached;
 use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
@@ -59,11 +59,11 @@ pub struct Inner {
     /// Where exchange rates are downloaded from, if configured.
     pub fx: Option<Feed>,
     /// The tariff in force.
-    pub tariff: Snapshot<Tariff>,
+    pub tariff: Cached<Tariff>,
     /// The allow-lists of trunks.
-    pub addresses: Snapshot<Addresses>,
+    pub addresses: Cached<Addresses>,
     /// The upstreams with their gateways and health.
-    pub gateways: Snapshot<Gateways>,
+    pub gateways: Cached<Gateways>,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
@@ -99,7 +99,7 @@ pub type StartError = Box<dyn std::error::Error + Send + Sync>;
 impl App {
     /// Opens everything the service needs, and runs pending migrations.
     pub async fn open(settings: Settings) -> Result<App, StartError> {
-        let clock = Clock::chosen(settings.test_clock);
+        let clock = Clock::new(settings.test_clock);
         App::open_with(settings, clock).await
     }
 
@@ -144,9 +144,9 @@ impl App {
             links: Links::new(keys.clone()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,
-            tariff: Snapshot::default(),
-            addresses: Snapshot::default(),
-            gateways: Snapshot::default(),
+            tariff: Cached::default(),
+            addresses: Cached::default(),
+            gateways: Cached::default(),
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, entropy, &db),
             request_stats: RequestStats::default(),

@@ -1,7 +1,7 @@
-//! The one place that asks the system for the time.
+//! The clock: the only place that reads the system time.
 //!
-//! A test clock stands beside the system's: it runs on from where it was moved to, and only forward. It may begin in the
-//! past, so that a history can be lived through in a minute.
+//! A test clock can be moved forward and then runs on from there. It may start in the past, so that the demo can play
+//! months of history in a minute.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,57 +9,57 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use values::Time;
 
-/// The time as the whole service sees it.
+/// The clock of the service.
 #[derive(Clone)]
 pub struct Clock {
-    /// How far the time lies from the system's, in milliseconds; absent on a clock that cannot be moved.
-    moved_ms: Option<Arc<AtomicI64>>,
+    /// Offset from the system time; absent on a clock that cannot be moved.
+    offset_ms: Option<Arc<AtomicI64>>,
 }
 
 impl Clock {
-    /// The system's clock.
+    /// The system clock.
     pub fn system() -> Self {
-        Clock { moved_ms: None }
+        Clock { offset_ms: None }
     }
 
-    /// The clock that settings ask for.
-    pub fn chosen(is_movable: bool) -> Self {
+    /// A test clock if `is_movable`, otherwise the system clock.
+    pub fn new(is_movable: bool) -> Self {
         if is_movable { Clock::movable() } else { Clock::system() }
     }
 
-    /// A clock that runs with the system's and can be moved forward.
+    /// A test clock that starts at the system time.
     pub fn movable() -> Self {
-        Clock { moved_ms: Some(Arc::default()) }
+        Clock { offset_ms: Some(Arc::default()) }
     }
 
-    /// The same, but it begins so long ago.
-    pub fn begun_ago(span: Duration) -> Self {
-        let behind_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX / 2);
-        Clock { moved_ms: Some(Arc::new(AtomicI64::new(-behind_ms))) }
+    /// A test clock that starts `span` before the system time.
+    pub fn starting_ago(span: Duration) -> Self {
+        let lag_ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX / 2);
+        Clock { offset_ms: Some(Arc::new(AtomicI64::new(-lag_ms))) }
     }
 
-    /// How far the time lies behind the system's.
-    pub fn behind(&self) -> Duration {
-        let moved_ms = self.moved_ms.as_ref().map_or(0, |moved| moved.load(Ordering::Acquire));
-        Duration::from_millis(moved_ms.min(0).unsigned_abs())
+    /// How far the clock is behind the system time.
+    pub fn lag(&self) -> Duration {
+        let offset_ms = self.offset_ms.as_ref().map_or(0, |offset| offset.load(Ordering::Acquire));
+        Duration::from_millis(offset_ms.min(0).unsigned_abs())
     }
 
     pub fn now(&self) -> Time {
-        let moved_ms = self.moved_ms.as_ref().map_or(0, |moved| moved.load(Ordering::Acquire));
-        Time::from_millis(system_millis().saturating_add(moved_ms))
+        let offset_ms = self.offset_ms.as_ref().map_or(0, |offset| offset.load(Ordering::Acquire));
+        Time::from_millis(system_millis().saturating_add(offset_ms))
     }
 
-    /// Moves the time forward and answers whether this clock can be moved at all.
+    /// Moves the clock forward. Returns false if it cannot be moved.
     pub fn advance(&self, by: Duration) -> bool {
-        let Some(moved) = &self.moved_ms else { return false };
-        moved.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX / 2), Ordering::AcqRel);
+        let Some(offset) = &self.offset_ms else { return false };
+        offset.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX / 2), Ordering::AcqRel);
         true
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 fn system_millis() -> i64 {
-    // A system set to before 1970 reads as 1970: tokens and leases then look old, never valid for ever.
+    // A system time before 1970 becomes 1970: tokens and leases then look expired, not valid forever.
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX)
 }
@@ -69,12 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_begins_in_the_past_catches_up_with_the_system() {
+    fn a_clock_that_starts_in_the_past_can_catch_up() {
         let span = Duration::from_secs(90 * 24 * 3600);
-        let clock = Clock::begun_ago(span);
-        assert_eq!(clock.behind(), span);
+        let clock = Clock::starting_ago(span);
+        assert_eq!(clock.lag(), span);
         assert!(clock.now().plus(span) >= Clock::system().now().minus(Duration::from_secs(60)));
         assert!(clock.advance(span));
-        assert_eq!(clock.behind(), Duration::ZERO);
+        assert_eq!(clock.lag(), Duration::ZERO);
     }
 }

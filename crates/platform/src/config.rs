@@ -22,7 +22,8 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use crate::crypto::passwords::Cost;
-use crate::limits::{LONGEST_WINDOW, Limit, Quota};
+use crate::crypto::secrets::ConfiguredSecrets;
+use crate::limits::{Limit, MAX_WINDOW, Quota};
 use crate::outside::did_supplier::HttpDidSupplierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
@@ -84,25 +85,9 @@ pub struct Settings {
     pub max_concurrent_requests: usize,
     /// How long a due job may wait before the node reports that it is not ready.
     pub max_job_lag: Duration,
-    pub secrets: GivenSecrets,
+    pub secrets: ConfiguredSecrets,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
-}
-
-/// Secrets from the settings; the others are generated and stored in the data folder.
-#[derive(Clone, Default)]
-pub struct GivenSecrets {
-    pub master: Option<String>,
-    pub jwt: Option<String>,
-    pub jwt_previous: Option<String>,
-    pub switch: Option<String>,
-    pub bootstrap: Option<String>,
-}
-
-impl std::fmt::Debug for GivenSecrets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("GivenSecrets(..)")
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +175,7 @@ impl Settings {
             max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
             max_job_lag: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
-            secrets: GivenSecrets {
+            secrets: ConfiguredSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),
                 jwt_previous: read.secret("TRUNKLINE_JWT_SECRET_PREVIOUS"),
@@ -273,7 +258,7 @@ impl SettingsReader {
             let numbers = text.split_once('/').and_then(|(requests, seconds)| {
                 Some((
                     requests.parse().ok().filter(|n| *n > 0)?,
-                    seconds.parse().ok().filter(|n| (1..=LONGEST_WINDOW.as_secs()).contains(n))?,
+                    seconds.parse().ok().filter(|n| (1..=MAX_WINDOW.as_secs()).contains(n))?,
                 ))
             });
             match numbers {

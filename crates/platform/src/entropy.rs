@@ -1,11 +1,11 @@
-//! The one place that asks the system for randomness.
+//! The only source of randomness.
 
 use data_encoding::BASE64URL_NOPAD;
 use uuid::Uuid;
 
 use values::Time;
 
-/// Where ids, tokens, salts and nonces come from.
+/// Generates ids, tokens, salts and nonces.
 #[derive(Clone, Copy)]
 pub struct Entropy;
 
@@ -22,13 +22,13 @@ impl Entropy {
         bytes
     }
 
-    /// A UUIDv7 of this moment: ids sort by the time they were made.
+    /// A UUIDv7 of this time: ids sort by age.
     pub fn uuid(&self, now: Time) -> Uuid {
         let millis = u64::try_from(now.millis()).unwrap_or(0);
         uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes()).into_uuid()
     }
 
-    /// 256 bits as text that fits a URL.
+    /// 256 random bits in base64url.
     pub fn token(&self) -> String {
         BASE64URL_NOPAD.encode(&self.bytes::<32>())
     }

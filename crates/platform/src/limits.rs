@@ -1,7 +1,7 @@
-//! Rate limits: how often one caller may do a thing in a window of time.
+//! Rate limits: how many requests a caller may make in a time window.
 //!
-//! On a database of our own the counts live in memory. On a shared one they live in the database, so that a limit
-//! holds across nodes; a node then leases a small block of a large quota at a time instead of asking for each request.
+//! With SQLite, on a single node, the counts are in memory. With PostgreSQL they are in the database, so that a limit
+//! holds across nodes; a node leases a small block of a quota at a time instead of counting each request there.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,10 +14,10 @@ use uuid::Uuid;
 use db::{Conn, Db, DbError, params, sql};
 use values::{AccountId, Email, Time, UserId};
 
-/// No window may be longer.
-pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
+/// Maximum length of a window.
+pub const MAX_WINDOW: Duration = Duration::from_secs(3600);
 
-/// What is counted. The numbers are defaults; settings may change them.
+/// A rate limit. Settings may change its default quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Limit {
     /// Sign-in, second factor, forgotten password and link redemption, per address.
@@ -26,20 +26,21 @@ pub enum Limit {
     SignInEmail,
     /// Signup, per address.
     Signup,
-    /// Refreshing tokens, per address.
+    /// Token refresh, per address.
     Refresh,
-    /// Reads of a signed-in user.
+    /// Reads, per signed-in user.
     Reads,
-    /// Writes of a signed-in user.
+    /// Writes, per signed-in user.
     Writes,
-    /// Callbacks of providers, per address.
-    Callbacks,
-    /// Files of calls that are asked for, per account.
+    /// Provider webhooks, per address.
+    Webhooks,
+    /// CDR exports, per account.
     Exports,
     /// Not limited.
     None,
 }
 
+/// Maximum number of requests in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     pub requests: u32,
@@ -54,7 +55,7 @@ impl Limit {
         Limit::Refresh,
         Limit::Reads,
         Limit::Writes,
-        Limit::Callbacks,
+        Limit::Webhooks,
         Limit::Exports,
     ];
 
@@ -66,7 +67,7 @@ impl Limit {
             Limit::Refresh => "refresh",
             Limit::Reads => "reads",
             Limit::Writes => "writes",
-            Limit::Callbacks => "callbacks",
+            Limit::Webhooks => "callbacks",
             Limit::Exports => "exports",
             Limit::None => "none",
         }
@@ -80,7 +81,7 @@ impl Limit {
             Limit::Refresh => (600, 60),
             Limit::Reads => (600, 60),
             Limit::Writes => (120, 60),
-            Limit::Callbacks => (1200, 60),
+            Limit::Webhooks => (1200, 60),
             Limit::Exports => (10, 3600),
             Limit::None => (u32::MAX, 60),
         };
@@ -88,11 +89,11 @@ impl Limit {
     }
 }
 
-/// Who is counted.
+/// Whose requests are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subject(u128);
 
-/// What counts as one address: an IPv6 customer owns a whole /64.
+/// The network that counts as one address: an IPv6 customer has a whole /64.
 pub fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
@@ -116,7 +117,7 @@ impl Subject {
         Subject(account.uuid().as_u128())
     }
 
-    /// The low bits of an IPv6 /64 are zero: the halves are folded.
+    /// Folds the halves, since the low bits of an IPv6 /64 are zero.
     fn shard(self) -> usize {
         (self.0 ^ (self.0 >> 64)) as usize % SHARDS
     }
@@ -129,14 +130,14 @@ impl Subject {
     }
 }
 
-/// How a request stands against its limit.
+/// The state of a rate limit after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct RateLimitStatus {
     pub allowed: bool,
     pub limit: Limit,
     pub quota: Quota,
     pub remaining: u32,
-    /// Until the window ends.
+    /// Seconds until the window ends.
     pub reset_seconds: u64,
 }
 
@@ -147,16 +148,16 @@ pub struct Limits {
 
 enum Counts {
     Off,
-    Here(Shards),
+    InMemory(Shards),
     Shared { db: Db, leases: Shards, leasing: Box<[tokio::sync::Mutex<()>; SHARDS]> },
 }
 
 impl Limits {
-    /// `quotas` replaces defaults; `on` is false only for load tests.
-    pub fn new(db: &Db, on: bool, quotas: &[(Limit, Quota)]) -> Limits {
-        let counts = match (on, db.is_shared()) {
+    /// `quotas` replaces defaults; `is_enabled` is false only for load tests.
+    pub fn new(db: &Db, is_enabled: bool, quotas: &[(Limit, Quota)]) -> Limits {
+        let counts = match (is_enabled, db.is_shared()) {
             (false, _) => Counts::Off,
-            (true, false) => Counts::Here(Shards::default()),
+            (true, false) => Counts::InMemory(Shards::default()),
             (true, true) => Counts::Shared { db: db.clone(), leases: Shards::default(), leasing: Box::default() },
         };
         let mut all: HashMap<Limit, Quota> = Limit::ALL.iter().map(|limit| (*limit, limit.default_quota())).collect();
@@ -164,21 +165,21 @@ impl Limits {
         Limits { quotas: all, counts }
     }
 
-    pub fn are_on(&self) -> bool {
+    pub fn is_enabled(&self) -> bool {
         !matches!(self.counts, Counts::Off)
     }
 
-    /// Counts one request. Nothing for what is not limited.
-    pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<Verdict>, DbError> {
+    /// Counts one request. `None` if it is not limited.
+    pub async fn take(&self, limit: Limit, subject: Subject, now: Time) -> Result<Option<RateLimitStatus>, DbError> {
         let Some(quota) = self.quotas.get(&limit).copied() else { return Ok(None) };
         let window = Window::of(quota, now);
         let used = match &self.counts {
             Counts::Off => return Ok(None),
-            Counts::Here(counts) => counts.add(limit, subject, window.start, quota.requests),
+            Counts::InMemory(counts) => counts.add(limit, subject, window.start, quota.requests),
             Counts::Shared { db, leases, leasing } => match leases.spend(limit, subject, window.start) {
                 Some(used) => Some(used),
                 None => {
-                    // One at a time, or a burst would lease a block for each of its requests and leave them unused.
+                    // One at a time: otherwise a burst would lease a block for each of its requests.
                     let _turn = leasing[subject.shard()].lock().await;
                     match leases.spend(limit, subject, window.start) {
                         Some(used) => Some(used),
@@ -187,7 +188,7 @@ impl Limits {
                 }
             },
         };
-        Ok(Some(Verdict {
+        Ok(Some(RateLimitStatus {
             allowed: used.is_some(),
             limit,
             quota,
@@ -197,7 +198,7 @@ impl Limits {
     }
 }
 
-/// Rounded up: whoever waits as long as told must not come too early.
+/// Rounded up, so that a client that waits this long does not retry too early.
 fn whole_seconds_until(end: Time, now: Time) -> u64 {
     u64::try_from(end.since(now).as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
@@ -215,7 +216,7 @@ impl Window {
     }
 }
 
-/// Takes a block of the shared quota. A node keeps at most a twentieth of a quota to itself.
+/// Leases a block of the shared quota: a twentieth, so that little is lost on nodes that do not use theirs.
 async fn lease(
     db: &Db,
     leases: &Shards,
@@ -235,7 +236,7 @@ async fn lease(
         })
         .await?;
     let Some(used) = used else { return Ok(None) };
-    // The last block may reach past the quota; only what is inside it may be spent.
+    // The last block may exceed the quota; only the part within it may be used.
     let granted = block.min(quota.requests.saturating_sub(used - block));
     leases.grant(limit, subject, start, used - block + 1, granted - 1);
     Ok(Some(used - block + 1))
@@ -263,8 +264,8 @@ async fn count(
     Ok(used.map(|(used,)| u32::try_from(used).unwrap_or(u32::MAX)))
 }
 
-/// Forgets the oldest windows that have ended.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes at most `batch` windows that began before `cutoff`, oldest first.
+pub async fn purge_windows(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM rate_windows WHERE (limit_name, subject, started_at) IN
@@ -277,16 +278,16 @@ pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, Db
 }
 
 const SHARDS: usize = 16;
-const SUBJECTS_PER_SHARD: usize = 16_384;
+const MAX_SUBJECTS_PER_SHARD: usize = 16_384;
 
-/// Counts in memory, in several maps so that callers rarely wait for each other.
+/// Counts in memory, in several maps to reduce lock contention.
 #[derive(Default)]
 struct Shards([Mutex<HashMap<(Limit, Subject), Count>>; SHARDS]);
 
 struct Count {
     start: Time,
     used: u32,
-    /// Of a lease: how much of it is left.
+    /// The unused rest of a lease.
     left: u32,
 }
 
@@ -299,10 +300,10 @@ impl Shards {
         work(&mut shard)
     }
 
-    /// Adds one to a count unless it is full.
+    /// Adds one to a count unless the quota is used up.
     fn add(&self, limit: Limit, subject: Subject, start: Time, requests: u32) -> Option<u32> {
         self.with(subject, |shard| {
-            make_room(shard, start);
+            evict(shard, start);
             let count = shard.entry((limit, subject)).or_insert(Count { start, used: 0, left: 0 });
             if count.start != start {
                 *count = Count { start, used: 0, left: 0 };
@@ -314,7 +315,7 @@ impl Shards {
         })
     }
 
-    /// Takes one from a lease of this window, if any is left.
+    /// Uses one request of a lease of this window, if any is left.
     fn spend(&self, limit: Limit, subject: Subject, start: Time) -> Option<u32> {
         self.with(subject, |shard| {
             let count = shard.get_mut(&(limit, subject)).filter(|count| count.start == start && count.left > 0)?;
@@ -326,18 +327,18 @@ impl Shards {
 
     fn grant(&self, limit: Limit, subject: Subject, start: Time, used: u32, left: u32) {
         self.with(subject, |shard| {
-            make_room(shard, start);
+            evict(shard, start);
             shard.insert((limit, subject), Count { start, used, left });
         });
     }
 }
 
-/// Keeps a map bounded: first the windows that ended go, then, under a flood of addresses, everything.
-fn make_room(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
-    if shard.len() >= SUBJECTS_PER_SHARD {
-        shard.retain(|_, count| count.start.plus(LONGEST_WINDOW) > now);
+/// Bounds a map: removes ended windows first and, under a flood of addresses, everything.
+fn evict(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
+    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
+        shard.retain(|_, count| count.start.plus(MAX_WINDOW) > now);
     }
-    if shard.len() >= SUBJECTS_PER_SHARD {
+    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
         shard.clear();
     }
 }

@@ -1,17 +1,17 @@
-//! What a PATCH says of one field.
+//! One field of a PATCH body.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer};
 
-/// A field of a PATCH body: left out, or given.
+/// A field of a PATCH body: absent, or set to a value.
 ///
-/// `null` clears a nullable field, `Change<Option<T>>`, and is refused for every other, as `T` refuses it.
-/// Serde must be told that the field may be left out:
+/// `null` clears a nullable field, `Change<Option<T>>`, and is refused for every other. The field needs
+/// `#[serde(default)]`:
 ///
 /// ```
-/// use trunkline::values::{Change, Text};
+/// use values::{Change, Text};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
 /// #[serde(deny_unknown_fields)]
@@ -34,7 +34,7 @@ impl<T> Change<T> {
         matches!(self, Change::Set(_))
     }
 
-    /// Writes what was given over `current`.
+    /// Overwrites `current` if the field was sent.
     pub fn apply(self, current: &mut T) {
         if let Change::Set(new) = self {
             *current = new;
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_null_and_given_are_three_things() {
+    fn absent_null_and_set_are_told_apart() {
         let nl: Locale = "nl".parse().unwrap();
         assert_eq!(patch(json!({})), Ok(Patch { locale: Change::Absent, spare: Change::Absent }));
         assert_eq!(patch(json!({ "spare": null })).unwrap().spare, Change::Set(None));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_given_is_applied() {
+    fn only_a_field_that_was_sent_is_applied() {
         let mut limit = 5;
         Change::Absent.apply(&mut limit);
         assert_eq!(limit, 5);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_is_that_of_the_field_and_requires_nothing() {
+    fn the_schema_is_that_of_the_field_and_the_field_is_optional() {
         let schema = schemars::schema_for!(Patch);
         assert_eq!(schema.get("required"), None);
         assert_eq!(schema.pointer("/properties/locale/$ref"), Some(&json!("#/$defs/Locale")));

@@ -1,4 +1,4 @@
-//! Networks that calls may come from.
+//! IP networks, such as the entries of an allow-list.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -7,27 +7,27 @@ use std::str::FromStr;
 use ipnet::IpNet;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-/// An address or a network in its own form: no bits beyond the mask, and not the whole internet.
+/// An IP address or network in canonical form: no host bits set, and not the whole internet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Cidr(IpNet);
 
 impl Cidr {
-    /// The network, unless it has bits beyond its mask, is everything, or is IPv4 in the guise of IPv6.
+    /// `None` if the network has host bits set, is a /0, or is an IPv4-mapped IPv6 network.
     pub fn new(network: IpNet) -> Option<Cidr> {
         let is_mapped = matches!(network.addr(), IpAddr::V6(address) if address.to_ipv4_mapped().is_some());
         (network.trunc() == network && network.prefix_len() > 0 && !is_mapped).then_some(Cidr(network))
     }
 
-    /// Its lowest address, where all networks stand in one order: IPv4 among IPv6 as ::ffff:a.b.c.d.
+    /// Its lowest address as a sort key, see [`address_sort_key`].
     pub fn first(self) -> Ipv6Addr {
-        in_one_order(self.0.network())
+        address_sort_key(self.0.network())
     }
 
-    /// Its highest address in that order.
+    /// Its highest address as a sort key.
     pub fn last(self) -> Ipv6Addr {
-        in_one_order(self.0.broadcast())
+        address_sort_key(self.0.broadcast())
     }
 
     pub fn network(self) -> IpNet {
@@ -40,8 +40,9 @@ impl Cidr {
 }
 
 impl TextForm for Cidr {
+    const DESCRIPTION: &'static str = "IP address or network in CIDR notation, IPv4 or IPv6.";
     const FORMAT: &'static str = "cidr";
-    const REASON: &'static str = "must be an address or network such as 192.0.2.0/28, without bits beyond its mask";
+    const REASON: &'static str = "must be an IP address or network such as 192.0.2.0/28, without host bits";
     const PATTERN: &'static str = "^[0-9A-Fa-f.:]{2,45}(/[0-9]{1,3})?$";
     const EXAMPLE: &'static str = "192.0.2.0/28";
 }
@@ -55,8 +56,8 @@ impl FromStr for Cidr {
     }
 }
 
-/// An address as it stands in the one order of both families.
-pub fn in_one_order(address: IpAddr) -> Ipv6Addr {
+/// Sorts IPv4 and IPv6 addresses together: an IPv4 address becomes ::ffff:a.b.c.d.
+pub fn address_sort_key(address: IpAddr) -> Ipv6Addr {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
@@ -69,8 +70,8 @@ impl fmt::Display for Cidr {
     }
 }
 
-text_on_the_wire!(Cidr);
-text_in_a_column!(Cidr);
+impl_serde_as_text!(Cidr);
+impl_stored_as_text!(Cidr);
 
 #[cfg(test)]
 mod tests {
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_the_network_of_itself() {
+    fn an_address_is_read_as_a_single_address_network() {
         assert_eq!("192.0.2.7".parse::<Cidr>().unwrap().to_string(), "192.0.2.7/32");
         assert_eq!("2001:db8::/48".parse::<Cidr>().unwrap().to_string(), "2001:db8::/48");
         let network: Cidr = "192.0.2.0/28".parse().unwrap();
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_beyond_the_mask_and_the_whole_internet_are_refused() {
+    fn host_bits_and_the_whole_internet_are_refused() {
         for text in
             ["", "192.0.2.1/28", "0.0.0.0/0", "::/0", "192.0.2.0/33", "192.0.2", "::ffff:192.0.2.1", "a.example"]
         {

@@ -1,7 +1,6 @@
-//! Parameters and columns: six storage types, the same on both engines.
+//! Statement parameters and result columns: six storage types, the same on SQLite and PostgreSQL.
 //!
-//! A parameter is lent to a statement as a [`Value`], a column is read from a [`Cell`]. Domain types say how they are
-//! stored by implementing `Stored` and are then columns like any other.
+//! A parameter is passed as a [`Value`], a column is read from a [`Cell`]. A type that implements `Stored` can be both.
 
 use std::borrow::Cow;
 
@@ -58,7 +57,7 @@ impl Value<'_> {
     }
 }
 
-/// What may stand in [`params!`](crate::params).
+/// A type that [`params!`](crate::params) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter",
     note = "parameters are borrowed by `params!`: write `*x` where `x` is a reference"
@@ -69,7 +68,7 @@ pub trait Param {
     fn to_value(&self) -> Value<'_>;
 }
 
-/// One field of a result row, as the engine holds it. SQLite keeps booleans as integers and UUIDs as bytes.
+/// One field of a result row as the engine returns it. SQLite stores booleans as integers and UUIDs as bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'r> {
     Null,
@@ -83,7 +82,7 @@ pub enum Cell<'r> {
 
 /// A type that is stored in one column.
 pub trait Column: Param + Sized {
-    /// What the cell means, or why it cannot mean that.
+    /// The value of the cell, or why it cannot be read as this type.
     fn from_cell(cell: Cell<'_>) -> Result<Self, Cow<'static, str>>;
 }
 
@@ -103,7 +102,7 @@ macro_rules! column {
                 match cell {
                     $($cell => $read,)+
                     Cell::Null => Err("is NULL".into()),
-                    _ => Err(concat!("is no ", stringify!($type)).into()),
+                    _ => Err(concat!("is not of type ", stringify!($type)).into()),
                 }
             }
         }
@@ -117,7 +116,7 @@ column!(String, Text, |this| this.into(), { Cell::Text(value) => Ok(value.to_own
 column!(Vec<u8>, Bytes, |this| this.into(), { Cell::Bytes(value) => Ok(value.to_vec()) });
 column!(Uuid, Uuid, |this| *this, {
     Cell::Uuid(value) => Ok(value),
-    Cell::Bytes(value) => Uuid::from_slice(value).map_err(|_| "is no UUID".into())
+    Cell::Bytes(value) => Uuid::from_slice(value).map_err(|_| "is not a UUID".into())
 });
 
 macro_rules! borrowed {
@@ -151,7 +150,7 @@ impl<T: Column> Column for Option<T> {
     }
 }
 
-/// The storage types a `Stored` value may choose from.
+/// The types that `Stored::Raw` may be.
 pub trait Raw: Column {
     fn into_value(self) -> Value<'static>;
 }

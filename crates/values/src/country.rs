@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::text_form::{TextForm, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text};
 use super::{Invalid, Stored};
 
 /// Common names of the countries whose ISO 3166-1 short name does not belong in an address, such as "Netherlands (Kingdom
@@ -38,12 +38,12 @@ const COMMON_NAMES: [(&str, &str); 27] = [
     ("VN", "Vietnam"),
 ];
 
-/// A country by its two letters.
+/// A country, by its two-letter code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Country(&'static str);
 
 impl Country {
-    /// Not known yet. We may say so of somebody; nobody may say so to us.
+    /// The country is not known yet. Responses may contain it, requests may not.
     pub const UNKNOWN: Country = Country("ZZ");
 
     pub const fn code(self) -> &'static str {
@@ -58,6 +58,8 @@ impl Country {
 }
 
 impl TextForm for Country {
+    const DESCRIPTION: &'static str =
+        "ISO 3166-1 alpha-2 country code; ZZ in a response if the country is not known yet.";
     const FORMAT: &'static str = "country";
     const REASON: &'static str = "must be an ISO 3166-1 country code such as NL";
     const PATTERN: &'static str = "^[A-Z]{2}$";
@@ -78,7 +80,7 @@ impl fmt::Display for Country {
     }
 }
 
-text_on_the_wire!(Country);
+impl_serde_as_text!(Country);
 
 impl Stored for Country {
     type Raw = String;
@@ -98,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_country_survives_the_wire_and_the_column() {
+    fn every_country_round_trips_through_json_and_its_column() {
         assert_eq!(rust_iso3166::ALL_ALPHA2.len(), 249);
         for code in rust_iso3166::ALL_ALPHA2 {
             let country: Country = code.parse().unwrap();
@@ -132,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_country_is_refused() {
+    fn an_unknown_country_code_is_refused() {
         for text in ["", "nl", "Nl", "N", "NLD", " NL", "NL\0", "AA", "XX", "UK", "EU", "ZZ"] {
             assert_eq!(text.parse::<Country>(), Err(Country::invalid()), "{text}");
         }
     }
 
     #[test]
-    fn the_unknown_country_is_kept_and_sent_but_never_taken() {
+    fn the_unknown_country_is_stored_and_sent_but_not_accepted() {
         assert_eq!(Country::from_raw(Country::UNKNOWN.to_raw()), Ok(Country::UNKNOWN));
         let sent = serde_json::to_value(Country::UNKNOWN).unwrap();
         assert_eq!(sent, "ZZ");

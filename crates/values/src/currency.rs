@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-/// A currency that amounts can be in: it has minor units, or is whole like the yen. Gold has neither.
+/// A currency with a defined number of decimals. Codes without one, such as XAU (gold), are refused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Currency(iso_currency::Currency);
 
@@ -17,13 +17,14 @@ impl Currency {
         self.0.code()
     }
 
-    /// How many decimals the minor unit has: 2 for EUR, 0 for JPY, 3 for KWD.
+    /// The number of decimals of the minor unit: 2 for EUR, 0 for JPY, 3 for KWD.
     pub fn exponent(self) -> u32 {
         self.0.exponent().map_or(0, u32::from)
     }
 }
 
 impl TextForm for Currency {
+    const DESCRIPTION: &'static str = "ISO 4217 currency code.";
     const FORMAT: &'static str = "currency";
     const REASON: &'static str = "must be an ISO 4217 currency code such as EUR";
     const PATTERN: &'static str = "^[A-Z]{3}$";
@@ -53,8 +54,8 @@ impl fmt::Debug for Currency {
     }
 }
 
-text_on_the_wire!(Currency);
-text_in_a_column!(Currency);
+impl_serde_as_text!(Currency);
+impl_stored_as_text!(Currency);
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -74,7 +75,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_currency_survives_the_wire_and_the_column() {
+    fn every_currency_round_trips_through_json_and_its_column() {
         assert!(currencies().len() > 150);
         for currency in currencies() {
             assert_eq!(currency.to_string().parse(), Ok(currency));
@@ -92,7 +93,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_no_currency_is_refused() {
+    fn an_unknown_currency_code_is_refused() {
         for text in ["", "eur", "Eur", "EU", "EURO", " EUR", "EUR\0", "AAA", "XAU", "XTS", "978"] {
             assert_eq!(text.parse::<Currency>(), Err(Currency::invalid()), "{text}");
         }

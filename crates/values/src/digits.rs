@@ -1,15 +1,15 @@
-//! The first digits of telephone numbers, or all of them.
+//! Leading digits of phone numbers.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text};
 
-const MOST: usize = 15;
+const MAX_DIGITS: usize = 15;
 
-/// 1 to 15 digits, country code first. They may be sent with a plus, which in a query is a space unless it is escaped, or
-/// with 00.
+/// 1 to 15 digits, country code first. A leading `+` or `00` is dropped. So is a leading space, which is what an
+/// unescaped `+` in a query becomes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Digits(String);
 
@@ -20,6 +20,8 @@ impl Digits {
 }
 
 impl TextForm for Digits {
+    const DESCRIPTION: &'static str =
+        "Phone number or its leading digits, country code first, with or without + or 00.";
     const FORMAT: &'static str = "digits";
     const REASON: &'static str = "must be 1 to 15 digits, country code first, such as +31201234567";
     const PATTERN: &'static str = "^([+ ]|00)?[0-9]{1,15}$";
@@ -32,7 +34,7 @@ impl FromStr for Digits {
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let dialled = text.strip_prefix("00").filter(|rest| !rest.is_empty());
         let digits = dialled.or_else(|| text.strip_prefix(['+', ' '])).unwrap_or(text);
-        let is_sound = (1..=MOST).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_sound = (1..=MAX_DIGITS).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
         if is_sound { Ok(Digits(digits.to_owned())) } else { Err(Self::invalid()) }
     }
 }
@@ -43,14 +45,14 @@ impl fmt::Display for Digits {
     }
 }
 
-text_on_the_wire!(Digits);
+impl_serde_as_text!(Digits);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_plus_or_00_may_be_sent_or_not_and_nothing_else() {
+    fn a_leading_plus_space_or_00_is_dropped() {
         for text in ["31201234567", "+31201234567", " 31201234567", "0031201234567"] {
             assert_eq!(text.parse(), Ok(Digits("31201234567".to_owned())), "{text}");
         }

@@ -1,19 +1,20 @@
-//! What a document is handed in as.
+//! Document kinds.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const MOST_LETTERS: usize = 50;
+const MAX_CHARS: usize = 50;
 
-/// A kind of document, such as `proof_of_address`. Which kinds are asked for differs by purpose and country.
+/// The kind of an uploaded document, such as `proof_of_address`. The kinds that are required depend on purpose and
+/// country.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DocKind(String);
 
 impl DocKind {
-    /// What the service itself gives a name.
+    /// A kind that is named in the code.
     pub fn named(name: &'static str) -> DocKind {
         DocKind(name.to_owned())
     }
@@ -24,6 +25,7 @@ impl DocKind {
 }
 
 impl TextForm for DocKind {
+    const DESCRIPTION: &'static str = "Kind of an uploaded document.";
     const FORMAT: &'static str = "doc-kind";
     const REASON: &'static str = "must be a kind of document such as proof_of_address";
     const PATTERN: &'static str = "^[a-z][a-z0-9_]{0,49}$";
@@ -35,7 +37,7 @@ impl FromStr for DocKind {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-        let holds = plain && text.len() <= MOST_LETTERS && text.starts_with(|c: char| c.is_ascii_lowercase());
+        let holds = plain && text.len() <= MAX_CHARS && text.starts_with(|c: char| c.is_ascii_lowercase());
         if holds { Ok(DocKind(text.to_owned())) } else { Err(Self::invalid()) }
     }
 }
@@ -46,8 +48,8 @@ impl fmt::Display for DocKind {
     }
 }
 
-text_on_the_wire!(DocKind);
-text_in_a_column!(DocKind);
+impl_serde_as_text!(DocKind);
+impl_stored_as_text!(DocKind);
 
 #[cfg(test)]
 mod tests {
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_a_short_word_of_small_letters() {
+    fn a_kind_is_a_short_lower_case_word() {
         for good in ["other", "proof_of_address", "id2", &"a".repeat(50)] {
             assert_eq!(good.parse::<DocKind>().unwrap().as_str(), good);
         }

@@ -1,13 +1,13 @@
-//! Telephone numbers as the whole world dials them.
+//! E.164 phone numbers.
 
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-/// A number of 7 to 15 digits, country code first, with its plus.
+/// A phone number of 7 to 15 digits, country code first, with a leading plus.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct E164(String);
 
@@ -16,13 +16,14 @@ impl E164 {
         &self.0
     }
 
-    /// The number without its plus, as prefixes of rates are written.
+    /// The number without its plus, as the prefixes of rates are written.
     pub fn digits(&self) -> &str {
         self.0.trim_start_matches('+')
     }
 }
 
 impl TextForm for E164 {
+    const DESCRIPTION: &'static str = "Phone number in E.164 format.";
     const FORMAT: &'static str = "e164";
     const REASON: &'static str = "must be an E.164 number such as +31201234567";
     const PATTERN: &'static str = r"^\+[1-9][0-9]{6,14}$";
@@ -56,8 +57,8 @@ impl fmt::Display for E164 {
     }
 }
 
-text_on_the_wire!(E164);
-text_in_a_column!(E164);
+impl_serde_as_text!(E164);
+impl_stored_as_text!(E164);
 
 #[cfg(test)]
 mod tests {
@@ -69,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_survives_the_wire_and_the_column(text in r"\+[1-9][0-9]{6,14}") {
+        fn a_number_round_trips_through_json_and_its_column(text in r"\+[1-9][0-9]{6,14}") {
             let number: E164 = text.parse().unwrap();
             prop_assert_eq!(number.as_str(), &text);
             prop_assert_eq!(number.digits(), &text[1..]);
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_dial_is_refused() {
+    fn a_malformed_number_is_refused() {
         for text in [
             "",
             "+",

@@ -10,14 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Invalid;
 use super::scalar;
-use super::text_form::{self, TextForm, text_in_a_column};
+use super::text_form::{self, TextForm, impl_stored_as_text};
 
 const MAX_CHARS: usize = 200;
 
-/// A bare address (no display name) at a domain with a dot, trimmed and in lower case.
+/// An address without a display name, at a domain with a dot, trimmed and in lower case.
 ///
-/// Case is given up on purpose: nobody means another person by `Ann@` than by `ann@`, and one account per
-/// address must not be got around by a capital.
+/// Lower case, so that `Ann@` and `ann@` cannot open two accounts.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Email(String);
 
@@ -28,6 +27,7 @@ impl Email {
 }
 
 impl TextForm for Email {
+    const DESCRIPTION: &'static str = "Email address; stored in lower case.";
     const FORMAT: &'static str = "email";
     const REASON: &'static str = "must be an email address such as ann@example.com, of at most 200 characters";
     const PATTERN: &'static str = r"^[^\u0000-\u001F\u007F-\u009F]+$";
@@ -86,7 +86,7 @@ impl JsonSchema for Email {
     }
 }
 
-text_in_a_column!(Email);
+impl_stored_as_text!(Email);
 
 #[cfg(test)]
 mod tests {
@@ -98,7 +98,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_survives_the_wire_and_the_column(
+        fn an_address_round_trips_through_json_and_its_column(
             text in r"[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}(\.[a-z0-9]{1,9})?@[a-zA-Z0-9]{1,20}(-[a-z0-9]{1,9})?\.[a-z]{2,9}"
         ) {
             let email: Email = text.parse().unwrap();
@@ -109,7 +109,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_taken_is_taken_again_unchanged(text in r#"\PC{1,12}@\PC{1,8}\.\PC{2,5}"#) {
+        fn a_parsed_address_parses_to_itself(text in r#"\PC{1,12}@\PC{1,8}\.\PC{2,5}"#) {
             if let Ok(email) = text.parse::<Email>() {
                 prop_assert_eq!(email.as_str().parse(), Ok(email.clone()));
             }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mail_cannot_reach_is_refused() {
+    fn an_address_that_mail_cannot_reach_is_refused() {
         let long = format!("a@{}.com", ["x"; 99].join("."));
         for text in [
             "",

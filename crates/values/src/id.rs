@@ -1,8 +1,7 @@
-//! Typed ids: a user's id cannot be mistaken for an account's.
+//! Typed ids: the compiler tells a user's id from an account's.
 //!
-//! Inside and in the database an id is a UUID (version 7, so that ids sort by age). On the wire some
-//! kinds carry a prefix, `usr_` and 32 hex digits, and the others are plain hyphenated UUIDs. Whoever
-//! sends an id may use either form.
+//! In memory and in the database an id is a UUID (version 7, so that ids sort by age). In JSON some types have a
+//! prefix, such as `usr_` and 32 hex digits; the others are hyphenated UUIDs. Requests may use either form.
 
 use uuid::Uuid;
 
@@ -17,7 +16,7 @@ pub(super) const PREFIXED_REASON: &str = "must be an id of the right kind, or it
 #[doc(hidden)]
 pub const HEX_PATTERN: &str = "([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})";
 
-/// Reads a hyphenated or a simple UUID, and none of the braced and URN forms.
+/// Parses a hyphenated or simple UUID; the braced and URN forms are refused.
 pub fn parse_uuid(text: &str) -> Option<Uuid> {
     matches!(text.len(), 32 | 36).then(|| Uuid::try_parse(text).ok()).flatten()
 }
@@ -26,12 +25,12 @@ pub(super) fn is_uuid(text: &str) -> bool {
     parse_uuid(text).is_some()
 }
 
-/// Whether this is an id with some prefix or none: which prefix, the pattern of the schema says.
+/// Whether this is an id with any prefix or none; the pattern of the schema checks the prefix.
 pub(super) fn is_prefixed(text: &str) -> bool {
     is_uuid(text.split_once('_').map_or(text, |(_, hex)| hex))
 }
 
-/// What every id does behind the macro's thin methods.
+/// Parses an id for the types that [`id!`](crate::id!) makes.
 #[doc(hidden)]
 pub fn parse(prefix: &'static str, text: &str) -> Result<Uuid, Invalid> {
     let hex = text.strip_prefix(prefix).unwrap_or(text);
@@ -46,7 +45,7 @@ pub fn invalid(prefix: &'static str) -> Invalid {
     }
 }
 
-/// What we send has one form; what we take has any.
+/// Responses use one form; requests may use any.
 #[doc(hidden)]
 pub fn schema(prefix: &'static str, generator: &schemars::SchemaGenerator) -> schemars::Schema {
     let example = "0198c0de7a3b7c4d8e5f001122334455";
@@ -69,11 +68,11 @@ pub fn schema(prefix: &'static str, generator: &schemars::SchemaGenerator) -> sc
 /// A typed id. Its doc comment is its description in the API.
 ///
 /// ```
-/// trunkline::values::id! {
+/// values::id! {
 ///     /// Id of an uploaded document.
 ///     pub struct DocumentId = "kybd_";
 /// }
-/// trunkline::values::id! {
+/// values::id! {
 ///     /// Id of a trunk.
 ///     pub struct TrunkId;
 /// }
@@ -147,7 +146,7 @@ macro_rules! id {
                 struct Documented;
 
                 let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
-                $crate::described($crate::id::schema($prefix, generator), &documented)
+                $crate::with_description($crate::id::schema($prefix, generator), &documented)
             }
         }
 
@@ -241,7 +240,7 @@ id! {
 }
 
 impl CallId {
-    /// When the call began, which its id tells; nothing if it was never an id of a call.
+    /// When the call began, from the timestamp of its id; `None` if the UUID has none.
     pub fn started_at(self) -> Option<Time> {
         let millis = i64::try_from(self.0.as_u128() >> 80).ok()?;
         (self.0.get_version_num() == 7).then_some(Time::from_millis(millis))
@@ -259,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_id_survives_the_wire_and_the_column(bits: u128) {
+        fn an_id_round_trips_through_json_and_its_column(bits: u128) {
             let user = UserId::new(Uuid::from_u128(bits));
             prop_assert_eq!(user.to_string().parse(), Ok(user));
             prop_assert_eq!(serde_json::from_value::<UserId>(json!(user)).unwrap(), user);
@@ -269,7 +268,7 @@ mod tests {
         }
 
         #[test]
-        fn every_form_and_case_of_an_id_is_the_same_id(bits: u128) {
+        fn every_form_and_case_of_an_id_parses_to_the_same_id(bits: u128) {
             let user = UserId::new(Uuid::from_u128(bits));
             let (simple, hyphenated) = (user.uuid().simple().to_string(), user.uuid().hyphenated().to_string());
             for hex in [simple.to_uppercase(), hyphenated.to_uppercase(), simple, hyphenated] {

@@ -1,15 +1,13 @@
-//! What the domain speaks of: parsed once, trusted after.
+//! Value types of the domain: parsed once, valid from then on.
 //!
-//! A value of one of these types cannot be wrong: a [`Currency`] is a real currency, an [`E164`] a
-//! dialable number, a [`Text`] short enough and free of control characters. What is not such a value
-//! is refused at the door with an [`Invalid`], whose text is fit for the person who sent it.
+//! A [`Currency`] is always an ISO 4217 currency, an [`E164`] a dialable number, a [`Text`] within its length and free
+//! of control characters. Parsing anything else fails with an [`Invalid`], whose text is written for the API's caller.
 //!
-//! Each type knows its three forms: the one inside, the one on the wire (serde and a JSON schema that
-//! says the same), and the one in a database column ([`Stored`]). Where a JSON schema cannot say all of
-//! a rule it names a `format`; [`formats`] has the check behind each name and [`reason`] its sentence.
-//! A schema with a `pattern` always has a `format` too, so the sentence fits a failure of either.
+//! Each type has three forms: the Rust value, JSON (serde and a matching JSON schema) and a database column
+//! ([`Stored`]). A rule that a JSON schema cannot express has a named `format`: [`formats`] maps the name to its check
+//! and [`reason`] to the error text. A schema with a `pattern` always has a `format` too, so the text fits both.
 //!
-//! Nothing here asks for the time, for randomness or for anything else outside.
+//! This crate does no I/O and reads neither the clock nor randomness.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -47,7 +45,7 @@ mod web_url;
 mod words;
 
 pub use change::Change;
-pub use cidr::{Cidr, in_one_order};
+pub use cidr::{Cidr, address_sort_key};
 pub use column::{Cell, Column, Kind, Param, Raw, Value};
 pub use country::Country;
 pub use cron::Cron;
@@ -78,8 +76,8 @@ pub use words::Words;
 
 use text_form::TextForm;
 
-/// Why a text, number or object is no such value, as one sentence for a person, without the field's name:
-/// "must be an E.164 number such as +31201234567".
+/// Why a value was refused, as the API's caller reads it after the field's name: "must be an E.164 number such as
+/// +31201234567".
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Invalid(pub Cow<'static, str>);
 
@@ -97,19 +95,19 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// A schema with the description of another, which is how the doc comment of a macro's type comes into the API.
+/// Copies the description of `documented`: the doc comment of a type made by a macro becomes its API description.
 #[doc(hidden)]
-pub fn described(mut schema: schemars::Schema, documented: &schemars::Schema) -> schemars::Schema {
+pub fn with_description(mut schema: schemars::Schema, documented: &schemars::Schema) -> schemars::Schema {
     if let Some(description) = documented.get("description") {
         schema.insert("description".to_owned(), description.clone());
     }
     schema
 }
 
-/// The name of a `format` and its check.
+/// The name of a JSON schema `format` and its check.
 pub type Format = (&'static str, fn(&str) -> bool);
 
-/// The check behind every `format` that the schemas of this module name.
+/// The check of every `format` that the schemas of this crate name.
 pub fn formats() -> &'static [Format] {
     &[
         (Cidr::FORMAT, parses::<Cidr>),
@@ -133,7 +131,7 @@ pub fn formats() -> &'static [Format] {
     ]
 }
 
-/// What to tell a person whose text is not in this `format`.
+/// The error text for a value that is not in this `format`.
 pub fn reason(format: &str) -> &'static str {
     match format {
         Cidr::FORMAT => Cidr::REASON,
@@ -154,7 +152,7 @@ pub fn reason(format: &str) -> &'static str {
         id::PREFIXED_FORMAT => id::PREFIXED_REASON,
         text::TEXT_FORMAT => text::TEXT_REASON,
         text::SECRET_FORMAT => text::SECRET_REASON,
-        _ => "is not in the expected form",
+        _ => "is not in the expected format",
     }
 }
 

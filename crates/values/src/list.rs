@@ -1,10 +1,11 @@
-//! A short list in one column, as JSON.
+//! A short list in one column, as a JSON array.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Invalid, Stored};
 
+/// A list that is stored as a JSON array in one text column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List<T>(pub Vec<T>);
 

@@ -1,10 +1,10 @@
-//! The language, and perhaps the region, somebody reads.
+//! Locales.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
 /// A locale such as `nl` or `nl-BE`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -23,6 +23,7 @@ impl Default for Locale {
 }
 
 impl TextForm for Locale {
+    const DESCRIPTION: &'static str = "Language, with an optional region.";
     const FORMAT: &'static str = "locale";
     const REASON: &'static str = "must be a locale such as en or nl-BE";
     const PATTERN: &'static str = "^[a-z]{2}(-[A-Z]{2})?$";
@@ -48,8 +49,8 @@ impl fmt::Display for Locale {
     }
 }
 
-text_on_the_wire!(Locale);
-text_in_a_column!(Locale);
+impl_serde_as_text!(Locale);
+impl_stored_as_text!(Locale);
 
 #[cfg(test)]
 mod tests {
@@ -61,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_locale_survives_the_wire_and_the_column(text in "[a-z]{2}(-[A-Z]{2})?") {
+        fn a_locale_round_trips_through_json_and_its_column(text in "[a-z]{2}(-[A-Z]{2})?") {
             let locale: Locale = text.parse().unwrap();
             prop_assert_eq!(locale.to_string(), text);
             prop_assert_eq!(serde_json::from_value::<Locale>(serde_json::json!(locale)).unwrap(), locale.clone());

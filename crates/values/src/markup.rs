@@ -1,4 +1,4 @@
-//! Surcharges in percent.
+//! Markups in percent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,24 +11,24 @@ use super::{Invalid, Stored};
 
 const REASON: &str = "must be a number from 0 to 1000 with at most 4 decimals";
 
-/// What is added to a cost: 0 to 1000 percent with up to four decimals, exactly, as parts per million.
+/// The percentage added to a cost: 0 to 1000 with up to four decimals, stored exactly as parts per million.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Markup(i64);
 
 impl Markup {
     const PPM_PER_PERCENT: f64 = 10_000.0;
-    const MOST: i64 = 10_000_000;
+    const MAX_PPM: i64 = 10_000_000;
 
-    /// Parts per million of what it is added to.
+    /// In parts per million.
     pub const fn ppm(self) -> i64 {
         self.0
     }
 
     fn from_percent(percent: f64) -> Option<Markup> {
         let ppm = (percent * Self::PPM_PER_PERCENT).round();
-        // A fraction such as 0.1 is not exact in binary: what counts is which four decimals it stands for.
+        // A fraction such as 0.1 is not exact in binary; the four decimals that it stands for count.
         let is_exact = (percent * Self::PPM_PER_PERCENT - ppm).abs() < 1e-6;
-        let is_within = (0.0..=Self::MOST as f64).contains(&ppm);
+        let is_within = (0.0..=Self::MAX_PPM as f64).contains(&ppm);
         (is_exact && is_within).then_some(Markup(ppm as i64))
     }
 }
@@ -41,7 +41,7 @@ impl Stored for Markup {
     }
 
     fn from_raw(raw: i64) -> Result<Self, Invalid> {
-        (0..=Self::MOST).contains(&raw).then_some(Markup(raw)).ok_or(Invalid::because(REASON))
+        (0..=Self::MAX_PPM).contains(&raw).then_some(Markup(raw)).ok_or(Invalid::because(REASON))
     }
 }
 
@@ -90,7 +90,7 @@ impl JsonSchema for Markup {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "number", "minimum": 0, "maximum": 1000,
-            "description": "In percent, with at most 4 decimals.", "examples": [12.5],
+            "description": "Markup on the cost, in percent with at most 4 decimals.", "examples": [12.5],
         })
     }
 }
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_markup_survives_the_wire(ppm in 0i64..=10_000_000) {
+        fn every_markup_round_trips_through_json(ppm in 0i64..=10_000_000) {
             let markup = Markup::from_raw(ppm).unwrap();
             let text = serde_json::to_string(&markup).unwrap();
             prop_assert_eq!(serde_json::from_str::<Markup>(&text).unwrap(), markup);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_markup_is_exact_to_four_decimals_and_no_finer() {
+    fn a_markup_has_at_most_four_exact_decimals() {
         assert_eq!(from_value::<Markup>(json!(12.5)).unwrap().ppm(), 125_000);
         assert_eq!(from_value::<Markup>(json!(0.0001)).unwrap().ppm(), 1);
         assert_eq!(json!(from_value::<Markup>(json!(20)).unwrap()), json!(20));

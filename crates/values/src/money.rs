@@ -1,8 +1,8 @@
 //! Amounts of money, exact to a billionth.
 //!
-//! A minute of voice costs fractions of a cent, so an amount counts nano-units of the major unit
-//! (0.000000001 EUR) in an integer. Nothing is rounded inside; [`Money::minor`] rounds at the edge.
-//! Arithmetic is checked: it fails on overflow and on mixed currencies instead of being wrong.
+//! A minute of voice costs fractions of a cent, so an amount is an integer of nano-units of the major unit
+//! (0.000000001 EUR). Arithmetic does not round; only [`Money::minor`] and [`Money::rounded_up`] do. It is checked:
+//! overflow and mixed currencies are errors.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Money {
     currency: Currency,
 }
 
-/// Why two amounts have no sum.
+/// Why an operation on amounts failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MoneyError {
     Overflow,
@@ -39,13 +39,13 @@ impl Money {
         Money { nanos: 0, currency }
     }
 
-    /// So many cents, or whatever the currency's minor unit is.
+    /// An amount in minor units of the currency, such as cents.
     pub fn from_minor(minor: i64, currency: Currency) -> Result<Money, MoneyError> {
         let nanos = minor.checked_mul(nanos_per_minor(currency)).ok_or(MoneyError::Overflow)?;
         Ok(Money { nanos, currency })
     }
 
-    /// Reads what [`amount`](Money::amount) writes: `-12.5`, `0.0045`.
+    /// Parses the format of [`amount`](Money::amount): `-12.5`, `0.0045`.
     pub fn from_decimal_str(text: &str, currency: Currency) -> Result<Money, Invalid> {
         let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -53,7 +53,7 @@ impl Money {
         if leading_zero || !is_digits(whole) || !is_digits(fraction) || fraction.len() > NANO_DIGITS as usize {
             return Err(Invalid::because(DECIMAL_REASON));
         }
-        // Summed with its sign, so that the most negative amount can be read back.
+        // Summed with its sign, so that the smallest i64 can be read back.
         let sign = if negative { -1 } else { 1 };
         whole
             .bytes()
@@ -91,7 +91,7 @@ impl Money {
         }
     }
 
-    /// In whole minor units, never less than it is.
+    /// Rounded up to whole minor units.
     pub fn rounded_up(self) -> Money {
         let unit = nanos_per_minor(self.currency);
         let over = self.nanos.rem_euclid(unit);
@@ -127,7 +127,7 @@ impl Money {
         self.nanos.checked_mul(factor).map(|nanos| Money { nanos, ..self }).ok_or(MoneyError::Overflow)
     }
 
-    /// Which is more; amounts in different currencies have no order.
+    /// Compares two amounts; amounts in different currencies have no order.
     pub fn compare(self, other: Money) -> Result<Ordering, MoneyError> {
         self.same_currency(other).map(|()| self.nanos.cmp(&other.nanos))
     }
@@ -151,7 +151,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether some currency could have this amount: they differ in nothing that matters here.
+/// Whether this is a decimal amount. The rule is the same for every currency.
 pub(super) fn is_decimal(text: &str) -> bool {
     Money::from_decimal_str(text, Currency::EUR).is_ok()
 }
@@ -205,7 +205,7 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn an_amount_is_read_back_to_the_last_nano(money in any_money()) {
+        fn a_decimal_amount_round_trips_exactly(money in any_money()) {
             prop_assert_eq!(Money::from_decimal_str(&money.amount(), money.currency()), Ok(money));
         }
 
@@ -218,7 +218,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn rounding_up_is_to_whole_units_and_by_less_than_one(nanos in -LARGE..LARGE, currency in any_currency()) {
+        fn rounding_up_gives_the_next_whole_minor_unit(nanos in -LARGE..LARGE, currency in any_currency()) {
             let (money, unit) = (Money::from_nanos(nanos, currency), nanos_per_minor(currency));
             let up = money.rounded_up();
             prop_assert_eq!(Money::from_minor(up.minor(), currency), Ok(up));
@@ -231,7 +231,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn sums_are_those_of_wide_integers_or_refused(left: i64, right: i64) {
+        fn arithmetic_is_exact_or_an_overflow(left: i64, right: i64) {
             let wide = |sum: i128| i64::try_from(sum).map(eur).map_err(|_| MoneyError::Overflow);
             prop_assert_eq!(eur(left).add(eur(right)), wide(i128::from(left) + i128::from(right)));
             prop_assert_eq!(eur(left).sub(eur(right)), wide(i128::from(left) - i128::from(right)));
@@ -241,13 +241,13 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn no_text_upsets_the_reader(text in r"-?[0-9.\-]{0,30}|\PC*") {
+        fn no_text_makes_the_parser_panic(text in r"-?[0-9.\-]{0,30}|\PC*") {
             let _ = is_decimal(&text);
         }
     }
 
     #[test]
-    fn an_amount_shows_the_minor_unit_and_only_the_digits_that_count() {
+    fn an_amount_has_the_minor_unit_and_only_significant_digits() {
         let amount = |nanos, code: &str| Money::from_nanos(nanos, code.parse().unwrap()).amount();
         assert_eq!(amount(4_500_000, "EUR"), "0.0045");
         assert_eq!(amount(12_500_000_000, "EUR"), "12.50");
@@ -260,14 +260,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn halves_go_away_from_zero() {
+    fn halves_round_away_from_zero() {
         for (nanos, minor) in [(5_000_000, 1), (4_999_999, 0), (-5_000_000, -1), (-4_999_999, 0), (15_000_000, 2)] {
             assert_eq!(eur(nanos).minor(), minor, "{nanos}");
         }
     }
 
     #[test]
-    fn what_is_no_decimal_amount_is_refused() {
+    fn a_malformed_decimal_amount_is_refused() {
         for text in [
             "",
             "-",

@@ -1,8 +1,8 @@
-//! Money on the wire.
+//! Money in JSON.
 //!
-//! [`Money`] is sent as `{amount_minor, currency}`, rounded to the minor unit. [`ExactMoney`], for rates
-//! and whatever is a sum of them, also has the exact `amount`. Both are read alike: by `amount_minor`, by
-//! `amount`, or by both when the one is the other rounded.
+//! [`Money`] is sent as `{amount_minor, currency}`, rounded to the minor unit. [`ExactMoney`], for rates and sums of
+//! them, also has the exact `amount`. Both accept `amount_minor`, `amount`, or both if `amount_minor` is `amount`
+//! rounded.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -15,10 +15,10 @@ use super::{Change, Currency, Invalid, Money, scalar};
 
 pub(super) const DECIMAL_FORMAT: &str = "decimal";
 
-/// What fits in every currency, so that no promise of the schema depends on which one is sent.
+/// Fits every currency, so that the bounds of the schema do not depend on the currency.
 const MAX_MINOR: i64 = 9_000_000_000;
 
-/// Money sent with its exact amount.
+/// Money that is sent with its exact amount.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ExactMoney(pub Money);
 
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Minor {
     }
 }
 
-/// A decimal that waits for its currency.
+/// A decimal amount, parsed once its currency is known.
 struct Decimal(String);
 
 impl FromStr for Decimal {
@@ -114,18 +114,19 @@ impl<'de> Deserialize<'de> for ExactMoney {
     }
 }
 
-/// What we take. The two amounts have bounds that hold for every currency.
+/// The schema of money in a request. The bounds of the amounts hold for every currency.
 fn received_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
             "amount_minor": {
                 "type": "integer", "format": "int64", "minimum": -MAX_MINOR, "maximum": MAX_MINOR,
-                "description": "In minor units, such as cents.", "examples": [1250],
+                "description": "Amount in minor units of the currency, such as cents.", "examples": [1250],
             },
             "amount": decimal_schema(r"^-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$"),
             "currency": generator.subschema_for::<Currency>(),
         },
+        "description": "Amount of money: give amount_minor, amount, or both if they agree after rounding.",
         "required": ["currency"],
         "anyOf": [{ "required": ["amount_minor"] }, { "required": ["amount"] }],
         "additionalProperties": false,
@@ -138,10 +139,12 @@ fn sent_schema(generator: &mut SchemaGenerator) -> Schema {
         "properties": {
             "amount_minor": {
                 "type": "integer", "format": "int64",
-                "description": "In minor units, such as cents, rounded half away from zero.", "examples": [1250],
+                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.",
+                "examples": [1250],
             },
             "currency": generator.subschema_for::<Currency>(),
         },
+        "description": "Amount of money in minor units.",
         "required": ["amount_minor", "currency"],
         "additionalProperties": false,
     })
@@ -153,11 +156,13 @@ fn exactly_sent_schema(generator: &mut SchemaGenerator) -> Schema {
         "properties": {
             "amount_minor": {
                 "type": "integer", "format": "int64",
-                "description": "In minor units, such as cents, rounded half away from zero.", "examples": [0],
+                "description": "Amount in minor units of the currency, such as cents, rounded half away from zero.",
+                "examples": [0],
             },
             "amount": decimal_schema(r"^-?(0|[1-9][0-9]{0,9})(\.[0-9]{1,9})?$"),
             "currency": generator.subschema_for::<Currency>(),
         },
+        "description": "Amount of money, exact and in minor units.",
         "required": ["amount_minor", "amount", "currency"],
         "additionalProperties": false,
     })
@@ -166,12 +171,12 @@ fn exactly_sent_schema(generator: &mut SchemaGenerator) -> Schema {
 fn decimal_schema(pattern: &str) -> Schema {
     json_schema!({
         "type": "string", "format": DECIMAL_FORMAT, "pattern": pattern,
-        "description": "Exactly, in major units.", "examples": ["0.0045"],
+        "description": "Exact amount in major units of the currency, as a decimal.", "examples": ["0.0045"],
     })
 }
 
-/// The schemas of money, each under its own name. What is sent and what is taken differ, so neither can be what a
-/// generator calls `Money` for both: [`Money`] and [`ExactMoney`] stand for whichever fits.
+/// The schemas of money, each under its own name. Requests and responses differ, so [`Money`] and [`ExactMoney`] refer
+/// to the one that fits.
 macro_rules! money_schemas {
     ($($form:ident = $name:literal, $schema:ident;)*) => {$(
         struct $form;
@@ -246,13 +251,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_money_survives_the_wire(money in any_money()) {
+        fn exact_money_round_trips_through_json(money in any_money()) {
             let sent = json!(ExactMoney(money));
             prop_assert_eq!(serde_json::from_value::<ExactMoney>(sent).unwrap(), ExactMoney(money));
         }
 
         #[test]
-        fn rounded_money_survives_the_wire_in_minor_units(minor in -MAX_MINOR..=MAX_MINOR, currency in any_currency()) {
+        fn rounded_money_round_trips_in_minor_units(minor in -MAX_MINOR..=MAX_MINOR, currency in any_currency()) {
             let money = Money::from_minor(minor, currency).unwrap();
             prop_assert_eq!(json!(money), json!({ "amount_minor": minor, "currency": currency }));
             prop_assert_eq!(read(json!(money)), Ok(money));
@@ -268,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_money_is_refused_with_the_reason() {
+    fn invalid_money_is_refused_with_the_reason() {
         for (body, reason) in [
             (json!({ "currency": "EUR" }), "must have amount_minor or amount"),
             (json!({ "amount": "0.005", "amount_minor": 0, "currency": "EUR" }), "has an amount_minor that is not"),

@@ -1,10 +1,10 @@
-//! Addresses that belong to somebody on the public internet.
+//! Public IP addresses.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether somebody on the public internet can have this address, by IANA's registries of special addresses.
+/// Whether an address can be in use on the public internet, by IANA's special-purpose address registries.
 ///
-/// What is special is so for a whole /24 or /48, or for more: the answer holds for every network no wider than that.
+/// Every special block is at least a /24 or a /48, so the result holds for all of such a network.
 pub fn is_public_ip(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -16,16 +16,16 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     match address.octets() {
         // This network, private, loopback.
         [0 | 10 | 127, ..] | [172, 16..=31, ..] | [192, 168, ..] => false,
-        // Carriers' own, link-local, protocol assignments, relays, benchmarks.
+        // Carrier-grade NAT, link-local, protocol assignments, 6to4 relays, benchmarks.
         [100, 64..=127, ..] | [169, 254, ..] | [192, 0, 0, _] | [192, 88, 99, _] | [198, 18 | 19, ..] => false,
-        // Documents.
+        // Documentation.
         [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => false,
-        // Multicast, and what was never given out.
+        // Multicast and reserved.
         [first, ..] => first < 224,
     }
 }
 
-/// Only 2000::/3 is given out, and of that neither protocol assignments, nor documents, nor wrapped IPv4 addresses.
+/// Public is 2000::/3, except protocol assignments, documentation and 6to4.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, 0..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x2002, ..] | [0x3fff, 0..=0x0fff, ..] => false,
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_to_somebody_is_public() {
+    fn assigned_addresses_are_public() {
         for text in
             ["1.1.1.1", "100.63.255.255", "172.32.0.1", "192.0.1.1", "223.255.255.255", "2001:200::1", "2a00::1"]
         {
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn special_addresses_are_not() {
+    fn special_purpose_addresses_are_not_public() {
         for text in [
             "0.0.0.0",
             "10.1.2.3",

@@ -1,4 +1,4 @@
-//! What a user may be.
+//! User roles.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::{Invalid, Stored, text_enum};
 
 text_enum! {
+    /// Role of a user: `customer` uses its own account; `admin` and `support` belong to the operator's team.
     pub enum Role {
-        /// Sees its own account.
+        /// Uses its own account.
         Customer = "customer",
         /// May do everything.
         Admin = "admin",
-        /// Reads what admins read, answers tickets, writes notes.
+        /// Reads what admins read, answers tickets and writes notes.
         Support = "support",
     }
 }
 
-/// A user's roles, each once, in a fixed order: one bit for each.
+/// The roles of a user, as a bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Role>", into = "Vec<Role>")]
 pub struct Roles(u8);
@@ -26,16 +27,16 @@ impl Roles {
         self.0 & bit(role) != 0
     }
 
-    fn each(self) -> impl Iterator<Item = Role> {
+    fn iter(self) -> impl Iterator<Item = Role> {
         Role::ALL.iter().copied().filter(move |role| self.has(*role))
     }
 
-    /// The roles that are in both.
-    pub fn both(self, other: Roles) -> Roles {
+    /// The roles that both sets have.
+    pub fn intersection(self, other: Roles) -> Roles {
         Roles(self.0 & other.0)
     }
 
-    /// Whether the user belongs to the carrier's team.
+    /// Whether the user is a team member.
     pub fn is_team(self) -> bool {
         self.has(Role::Admin) || self.has(Role::Support)
     }
@@ -53,7 +54,7 @@ impl From<Vec<Role>> for Roles {
 
 impl From<Roles> for Vec<Role> {
     fn from(roles: Roles) -> Self {
-        roles.each().collect()
+        roles.iter().collect()
     }
 }
 
@@ -75,7 +76,7 @@ impl Stored for Roles {
     type Raw = String;
 
     fn to_raw(&self) -> String {
-        self.each().map(Role::as_str).collect::<Vec<_>>().join(" ")
+        self.iter().map(Role::as_str).collect::<Vec<_>>().join(" ")
     }
 
     fn from_raw(raw: String) -> Result<Self, Invalid> {
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_are_stored_once_each_and_read_back() {
+    fn roles_are_stored_without_duplicates_and_read_back() {
         let roles = Roles::from(vec![Role::Support, Role::Customer, Role::Support]);
         assert_eq!(roles.to_raw(), "customer support");
         assert_eq!(Roles::from_raw(roles.to_raw()).unwrap(), roles);

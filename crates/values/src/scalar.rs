@@ -1,7 +1,7 @@
-//! Reads one text or number from the wire, and tells whoever sent anything else what belongs there.
+//! Deserializes one string or number with an error text for the API's caller.
 //!
-//! Serde's own complaint, "invalid type: integer `5`, expected a string", helps no customer and would
-//! quote a password. Only that a field is missing is left for serde to say: it knows the name.
+//! Serde's own text, "invalid type: integer `5`, expected a string", does not help a caller and could quote a password.
+//! Only missing fields are left to serde, since it knows their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,7 +20,7 @@ struct NumberVisitor {
     wrong: fn() -> Invalid,
 }
 
-/// A text, parsed; `wrong` is said of everything that is no text.
+/// Parses a string; `wrong` is the error for any other JSON type.
 pub fn text<'de, T: FromStr<Err = Invalid>, D: Deserializer<'de>>(
     deserializer: D,
     wrong: fn() -> Invalid,
@@ -28,7 +28,7 @@ pub fn text<'de, T: FromStr<Err = Invalid>, D: Deserializer<'de>>(
     deserializer.deserialize_any(TextVisitor { wrong, read: str::parse })
 }
 
-/// A whole number; `wrong` is said of everything else.
+/// Reads a whole number; `wrong` is the error for anything else.
 pub fn number<'de, D: Deserializer<'de>>(deserializer: D, wrong: fn() -> Invalid) -> Result<i64, D::Error> {
     deserializer.deserialize_any(NumberVisitor { wrong })
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_a_text_is_answered_with_what_belongs_there() {
+    fn a_value_that_is_not_a_string_is_refused_with_the_reason() {
         for sent in ["5", "-5", "5.5", "true", "null", "[]", "[1]", "{}", r#"{"a":1}"#] {
             let error = error(&format!(r#"{{"locale":{sent},"seen_at":1}}"#));
             assert!(error.starts_with("must be a locale such as en or nl-BE"), "{sent}: {error}");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_a_whole_number_is_answered_with_what_belongs_there() {
+    fn a_value_that_is_not_a_whole_number_is_refused_with_the_reason() {
         for sent in [r#""5""#, "5.5", "true", "null", "[]", "{}", "18446744073709551615"] {
             let error = error(&format!(r#"{{"locale":"nl","seen_at":{sent}}}"#));
             assert!(error.starts_with("must be a whole number"), "{sent}: {error}");

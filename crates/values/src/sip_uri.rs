@@ -1,16 +1,16 @@
-//! Where calls are sent.
+//! SIP URIs.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const LONGEST: usize = 255;
+const MAX_BYTES: usize = 255;
 
-/// A SIP address of a gateway: scheme, maybe a user, a host, maybe a port and parameters, and nothing that a switch's
-/// configuration could take for something else.
+/// The SIP URI of a gateway: scheme, optional user, host, optional port and parameters. Characters with a meaning in a
+/// switch's configuration are refused.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SipUri(String);
 
@@ -21,6 +21,7 @@ impl SipUri {
 }
 
 impl TextForm for SipUri {
+    const DESCRIPTION: &'static str = "SIP URI of a gateway, with an optional port and parameters.";
     const FORMAT: &'static str = "sip-uri";
     const REASON: &'static str = "must be a SIP URI such as sip:gw1.carrier.example:5060;transport=udp";
     const PATTERN: &'static str = r"^[Ss][Ii][Pp][Ss]?:[!-~]{1,250}$";
@@ -31,11 +32,11 @@ impl FromStr for SipUri {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        read(text).map(SipUri).filter(|uri| uri.0.len() <= LONGEST).ok_or_else(Self::invalid)
+        read(text).map(SipUri).filter(|uri| uri.0.len() <= MAX_BYTES).ok_or_else(Self::invalid)
     }
 }
 
-/// The address with its scheme and host in lower case.
+/// The URI with its scheme and host in lower case.
 fn read(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let scheme = scheme.to_ascii_lowercase();
@@ -95,8 +96,8 @@ impl fmt::Display for SipUri {
     }
 }
 
-text_on_the_wire!(SipUri);
-text_in_a_column!(SipUri);
+impl_serde_as_text!(SipUri);
+impl_stored_as_text!(SipUri);
 
 #[cfg(test)]
 mod tests {
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gateways_address_is_read_and_written_in_one_form() {
+    fn a_sip_uri_is_normalized() {
         for (text, written) in [
             ("sip:gw1.carrier.example", "sip:gw1.carrier.example"),
             ("SIP:GW1.Carrier.example:5060;transport=udp", "sip:gw1.carrier.example:5060;transport=udp"),
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_gateway() {
+    fn a_malformed_sip_uri_is_refused() {
         for text in [
             "",
             "sip:",
@@ -142,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read_again(text in r"sips?:([a-z]{1,5}@)?[a-z0-9.\-]{1,12}(:[0-9]{1,6})?(;[a-z]{1,3}=[a-z]{1,3})?|\PC{0,30}") {
+        fn a_parsed_sip_uri_parses_to_itself(text in r"sips?:([a-z]{1,5}@)?[a-z0-9.\-]{1,12}(:[0-9]{1,6})?(;[a-z]{1,3}=[a-z]{1,3})?|\PC{0,30}") {
             if let Ok(uri) = text.parse::<SipUri>() {
                 prop_assert_eq!(uri.to_string().parse::<SipUri>(), Ok(uri));
             }

@@ -1,11 +1,11 @@
-//! How a value sits in one column of a table.
+//! Values that are stored in one column.
 
 use super::Invalid;
 
-/// A value kept in one column.
+/// A value that is stored in one column.
 ///
-/// `Raw` is what both database engines can hold: `i64`, `String`, `Uuid`, `bool` or `Vec<u8>`.
-/// Reading checks again, so a row that was changed by hand cannot smuggle in a wrong value.
+/// `Raw` is a type that both engines can store: `i64`, `String`, `Uuid`, `bool` or `Vec<u8>`.
+/// Reading validates again, since a row may have been changed by hand.
 pub trait Stored: Sized {
     type Raw;
 

@@ -1,4 +1,4 @@
-//! The schemas, asked through a validator as requests will be, agree with the types.
+//! The JSON schemas accept and refuse what the types do.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -25,30 +25,30 @@ fn validator(
     options.build(schema.as_value()).unwrap()
 }
 
-fn takes<T: JsonSchema>() -> jsonschema::Validator {
+fn request_schema<T: JsonSchema>() -> jsonschema::Validator {
     validator(SchemaSettings::draft2020_12(), |generator| generator.subschema_for::<T>())
 }
 
-fn sends<T: JsonSchema>() -> jsonschema::Validator {
+fn response_schema<T: JsonSchema>() -> jsonschema::Validator {
     validator(SchemaSettings::draft2020_12().for_serialize(), |generator| generator.subschema_for::<T>())
 }
 
-/// The schema and serde say the same of each of these.
-fn agree<T: JsonSchema + DeserializeOwned>(taken: &[Value], refused: &[Value]) {
-    let schema = takes::<T>();
-    for value in taken {
+/// The schema and serde both accept `accepted` and both refuse `refused`.
+fn agree<T: JsonSchema + DeserializeOwned>(accepted: &[Value], refused: &[Value]) {
+    let schema = request_schema::<T>();
+    for value in accepted {
         assert!(schema.is_valid(value), "the schema refuses {value}: {:?}", schema.validate(value));
         assert!(serde_json::from_value::<T>(value.clone()).is_ok(), "serde refuses {value}");
     }
     for value in refused {
-        assert!(!schema.is_valid(value), "the schema takes {value}");
-        assert!(serde_json::from_value::<T>(value.clone()).is_err(), "serde takes {value}");
+        assert!(!schema.is_valid(value), "the schema accepts {value}");
+        assert!(serde_json::from_value::<T>(value.clone()).is_err(), "serde accepts {value}");
     }
 }
 
-fn sent_as_promised<T: JsonSchema + Serialize>(value: T) {
+fn assert_sent_as_described<T: JsonSchema + Serialize>(value: T) {
     let sent = json!(value);
-    assert!(sends::<T>().is_valid(&sent), "{sent}");
+    assert!(response_schema::<T>().is_valid(&sent), "{sent}");
 }
 
 #[test]
@@ -59,19 +59,19 @@ fn every_format_has_its_own_reason() {
 }
 
 #[test]
-fn no_schema_of_a_text_lets_a_nul_through() {
+fn no_string_schema_accepts_a_nul() {
     for schema in [
-        takes::<E164>(),
-        takes::<Country>(),
-        takes::<Currency>(),
-        takes::<Locale>(),
-        takes::<Email>(),
-        takes::<Date>(),
-        takes::<Rfc3339>(),
-        takes::<UserId>(),
-        takes::<SessionId>(),
-        takes::<Text<0, 99>>(),
-        takes::<Secret<0, 99>>(),
+        request_schema::<E164>(),
+        request_schema::<Country>(),
+        request_schema::<Currency>(),
+        request_schema::<Locale>(),
+        request_schema::<Email>(),
+        request_schema::<Date>(),
+        request_schema::<Rfc3339>(),
+        request_schema::<UserId>(),
+        request_schema::<SessionId>(),
+        request_schema::<Text<0, 99>>(),
+        request_schema::<Secret<0, 99>>(),
     ] {
         for text in ["\0", "\0a", "+31201234567\0", "NL\0", "ann@example.com\0", "2026-01-31\0", "a\0b"] {
             assert!(!schema.is_valid(&json!(text)), "{text:?}");
@@ -137,15 +137,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn what_is_sent_keeps_the_promise_of_the_schema(millis: i64, bits: u128, money in money::tests::any_money()) {
+    fn serialized_values_match_their_schema(millis: i64, bits: u128, money in money::tests::any_money()) {
         let time = Time::from_millis(millis);
-        sent_as_promised(Rfc3339(time));
-        sent_as_promised(UnixSeconds(time));
-        sent_as_promised(UnixMillis(time));
-        sent_as_promised(Date::from(time));
-        sent_as_promised(money);
-        sent_as_promised(ExactMoney(money));
-        sent_as_promised(UserId::new(uuid::Uuid::from_u128(bits)));
-        sent_as_promised(SessionId::new(uuid::Uuid::from_u128(bits)));
+        assert_sent_as_described(Rfc3339(time));
+        assert_sent_as_described(UnixSeconds(time));
+        assert_sent_as_described(UnixMillis(time));
+        assert_sent_as_described(Date::from(time));
+        assert_sent_as_described(money);
+        assert_sent_as_described(ExactMoney(money));
+        assert_sent_as_described(UserId::new(uuid::Uuid::from_u128(bits)));
+        assert_sent_as_described(SessionId::new(uuid::Uuid::from_u128(bits)));
     }
 }

@@ -1,4 +1,4 @@
-//! Free text with a length, and secrets.
+//! Free text of limited length, and passwords.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub(super) const TEXT_REASON: &str = "must be text, not only spaces, and without
 pub(super) const SECRET_FORMAT: &str = "password";
 pub(super) const SECRET_REASON: &str = "must not contain the NUL character";
 
-/// The characters a text may have, as the inside of a class of a regular expression.
+/// The characters that a text may not have, as the inside of a character class of a regular expression.
 const FORBIDDEN: &str = r"\u0000-\u0008\u000B-\u001F\u007F-\u009F";
 
 /// A text of `MIN` to `MAX` characters, trimmed, whose only control characters are line feeds and tabs.
@@ -41,7 +41,7 @@ pub(super) fn has_no_nul(text: &str) -> bool {
 }
 
 fn fits<const MIN: usize, const MAX: usize>(text: &str) -> Result<(), Invalid> {
-    // One more than allowed is enough to know.
+    // Counting stops one past the limit, however long the text is.
     match text.chars().take(MAX + 1).count() {
         chars if (MIN..=MAX).contains(&chars) => Ok(()),
         _ if MIN == 0 => Err(Invalid(format!("must have at most {MAX} characters").into())),
@@ -103,7 +103,7 @@ impl<const MIN: usize, const MAX: usize> JsonSchema for Text<MIN, MAX> {
     }
 }
 
-/// Surrounding space does not count, so the shortest text reaches from one visible character to another.
+/// Surrounding space is trimmed, so the shortest text begins and ends with a visible character.
 fn text_pattern(min: usize) -> String {
     let (any, visible) = (format!("[^{FORBIDDEN}]"), format!(r"[^\s{FORBIDDEN}]"));
     match min {
@@ -125,7 +125,7 @@ impl<const MIN: usize, const MAX: usize> Stored for Text<MIN, MAX> {
     }
 }
 
-/// A password of `MIN` to `MAX` characters, taken as it is. It cannot be sent, stored or printed.
+/// A password of `MIN` to `MAX` characters, not trimmed. It cannot be serialized, stored or printed.
 #[derive(Clone)]
 pub struct Secret<const MIN: usize, const MAX: usize>(String);
 
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_survives_the_wire_and_the_column(text in r"[\PC\n\t]{0,40}") {
+        fn a_text_round_trips_through_json_and_its_column(text in r"[\PC\n\t]{0,40}") {
             if let Ok(text) = text.parse::<Text<1, 30>>() {
                 prop_assert_eq!(serde_json::from_value::<Text<1, 30>>(json!(text)).unwrap(), text.clone());
                 prop_assert_eq!(Text::from_raw(text.to_raw()), Ok(text));
@@ -193,13 +193,13 @@ mod tests {
         }
 
         #[test]
-        fn the_length_is_that_of_the_trimmed_characters(text in r"[ \t\n]{0,5}[^\pC\s]{0,12}[ \t\n]{0,5}") {
+        fn the_length_counts_characters_after_trimming(text in r"[ \t\n]{0,5}[^\pC\s]{0,12}[ \t\n]{0,5}") {
             let chars = text.trim().chars().count();
             prop_assert_eq!(text.parse::<Text<2, 8>>().is_ok(), (2..=8).contains(&chars));
         }
 
         #[test]
-        fn a_secret_is_taken_as_it_is(text in r"[^\x00]{0,40}") {
+        fn a_secret_is_not_trimmed_and_never_printed(text in r"[^\x00]{0,40}") {
             let taken = text.parse::<Secret<8, 30>>();
             prop_assert_eq!(taken.is_ok(), (8..=30).contains(&text.chars().count()));
             if let Ok(secret) = taken {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_secret_is_not_quoted() {
+    fn the_error_for_a_secret_does_not_quote_it() {
         for (body, reason) in [
             (json!("hunter2"), "must have 8 to 30 characters"),
             (json!("hunter2\0hunter2"), SECRET_REASON),

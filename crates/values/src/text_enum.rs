@@ -1,13 +1,13 @@
-//! Choices that are words on the wire and in the database.
+//! Enums that are strings in JSON and in the database.
 
-/// An enum whose variants are fixed words. Its doc comment is its description in the API.
+/// An enum whose variants are fixed strings. Its doc comment is its description in the API.
 ///
 /// ```
-/// trunkline::values::text_enum! {
-///     /// Who somebody is to us.
+/// values::text_enum! {
+///     /// Role of a user.
 ///     pub enum Role {
 ///         Customer = "customer",
-///         /// Sees everything, changes everything.
+///         /// May do everything.
 ///         Admin = "admin",
 ///     }
 /// }
@@ -26,7 +26,7 @@ macro_rules! text_enum {
         }
 
         impl $name {
-            /// Every choice, in the order of the declaration.
+            /// All variants, in the order of the declaration.
             #[allow(dead_code)]
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
@@ -36,7 +36,7 @@ macro_rules! text_enum {
                 }
             }
 
-            fn not_one() -> $crate::Invalid {
+            fn not_a_variant() -> $crate::Invalid {
                 $crate::Invalid(format!("must be one of: {}", [$($word),+].join(", ")).into())
             }
         }
@@ -47,7 +47,7 @@ macro_rules! text_enum {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($word => Ok($name::$variant),)+
-                    _ => Err(Self::not_one()),
+                    _ => Err(Self::not_a_variant()),
                 }
             }
         }
@@ -66,7 +66,7 @@ macro_rules! text_enum {
 
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::scalar::text(deserializer, Self::not_one)
+                $crate::scalar::text(deserializer, Self::not_a_variant)
             }
         }
 
@@ -83,7 +83,7 @@ macro_rules! text_enum {
 
                 let documented = <Documented as ::schemars::JsonSchema>::json_schema(generator);
                 let choices = ::schemars::json_schema!({ "type": "string", "enum": [$($word),+] });
-                $crate::described(choices, &documented)
+                $crate::with_description(choices, &documented)
             }
         }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_survives_text_json_and_column() {
+    fn every_variant_round_trips_through_text_json_and_its_column() {
         for &kind in Kind::ALL {
             assert_eq!(kind.to_string().parse(), Ok(kind));
             assert_eq!(serde_json::from_value::<Kind>(serde_json::to_value(kind).unwrap()).unwrap(), kind);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_with_the_allowed_words() {
+    fn any_other_value_is_refused_with_the_allowed_ones() {
         for other in [json!("Local"), json!("local "), json!(""), json!("mobile"), json!(1), json!(null)] {
             let error = serde_json::from_value::<Kind>(other).unwrap_err();
             assert_eq!(error.to_string(), "must be one of: local, tollfree");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_schema_lists_the_words_under_the_name_of_the_type() {
+    fn the_schema_lists_the_values_under_the_name_of_the_type() {
         let schema = schemars::schema_for!(Kind);
         assert_eq!(schema.get("title"), Some(&json!("Kind")));
         assert_eq!(schema.get("enum"), Some(&json!(["local", "tollfree"])));

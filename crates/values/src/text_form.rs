@@ -1,4 +1,4 @@
-//! What the values written as one text have in common.
+//! Values that are strings in JSON.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,13 +7,15 @@ use schemars::{Schema, json_schema};
 
 use super::Invalid;
 
-/// A value whose wire form is a text: `FromStr` reads it, `Display` writes it.
+/// A value that is a string in JSON: `FromStr` reads it, `Display` writes it.
 pub trait TextForm: FromStr<Err = Invalid> + Display {
-    /// The `format` its schema names.
+    /// Its description in the API.
+    const DESCRIPTION: &'static str;
+    /// The `format` of its schema.
     const FORMAT: &'static str;
-    /// The sentence for whoever sends something else.
+    /// The error text for any other string.
     const REASON: &'static str;
-    /// The shape as a regular expression: it may let more through than `FromStr`, never less.
+    /// A regular expression that accepts everything `FromStr` does, and maybe more.
     const PATTERN: &'static str;
     const EXAMPLE: &'static str;
 
@@ -23,11 +25,14 @@ pub trait TextForm: FromStr<Err = Invalid> + Display {
 }
 
 pub fn schema<T: TextForm>() -> Schema {
-    json_schema!({ "type": "string", "format": T::FORMAT, "pattern": T::PATTERN, "examples": [T::EXAMPLE] })
+    json_schema!({
+        "type": "string", "format": T::FORMAT, "pattern": T::PATTERN, "examples": [T::EXAMPLE],
+        "description": T::DESCRIPTION,
+    })
 }
 
 /// Serde and the JSON schema of a [`TextForm`].
-macro_rules! text_on_the_wire {
+macro_rules! impl_serde_as_text {
     ($value:ident) => {
         impl serde::Serialize for $value {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,8 +58,8 @@ macro_rules! text_on_the_wire {
     };
 }
 
-/// The column of a [`TextForm`] that is stored as it is written.
-macro_rules! text_in_a_column {
+/// [`Stored`](crate::Stored) for a [`TextForm`], as a text column.
+macro_rules! impl_stored_as_text {
     ($value:ident) => {
         impl $crate::Stored for $value {
             type Raw = String;
@@ -70,4 +75,4 @@ macro_rules! text_in_a_column {
     };
 }
 
-pub(super) use {text_in_a_column, text_on_the_wire};
+pub(super) use {impl_serde_as_text, impl_stored_as_text};

@@ -1,12 +1,12 @@
-//! The moment, as everything inside counts it.
+//! Time in Unix milliseconds.
 
 use std::time::Duration;
 
 use super::{Invalid, Stored};
 
-/// A moment, in Unix milliseconds.
+/// A point in time, in Unix milliseconds.
 ///
-/// It has no wire form of its own: the API tells time in three ways, and a type that is sent says which
+/// It cannot be serialized itself: the API has three formats for times, and each field chooses one
 /// ([`Rfc3339`](super::Rfc3339), [`UnixSeconds`](super::UnixSeconds), [`UnixMillis`](super::UnixMillis)).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Time(i64);
@@ -18,7 +18,7 @@ impl Time {
         Time(millis)
     }
 
-    /// Stops at the ends of what a [`Time`] can hold.
+    /// Saturates at the ends of the range.
     pub const fn from_seconds(seconds: i64) -> Time {
         Time(seconds.saturating_mul(1000))
     }
@@ -40,7 +40,7 @@ impl Time {
         Time(self.0.saturating_sub(whole_millis(span)))
     }
 
-    /// How long ago `earlier` was, as seen from here; nothing when it is yet to come.
+    /// The duration since `earlier`, or zero if it is later than this time.
     pub fn since(self, earlier: Time) -> Duration {
         if earlier >= self { Duration::ZERO } else { Duration::from_millis(self.0.abs_diff(earlier.0)) }
     }
@@ -70,7 +70,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn adding_and_taking_away_agree_with_since(millis in -1_000_000_000_000i64..4_000_000_000_000, span in 0u64..1 << 40) {
+        fn plus_and_minus_agree_with_since(millis in -1_000_000_000_000i64..4_000_000_000_000, span in 0u64..1 << 40) {
             let (time, span) = (Time::from_millis(millis), Duration::from_millis(span));
             prop_assert_eq!(time.plus(span).since(time), span);
             prop_assert_eq!(time.minus(span).plus(span), time);
@@ -78,13 +78,13 @@ mod tests {
         }
 
         #[test]
-        fn no_span_leads_out_of_range(millis: i64, seconds: u64) {
+        fn adding_and_subtracting_saturate(millis: i64, seconds: u64) {
             let (time, span) = (Time::from_millis(millis), Duration::from_secs(seconds));
             prop_assert!(time.plus(span) >= time && time.minus(span) <= time);
         }
 
         #[test]
-        fn a_time_survives_its_column(millis: i64) {
+        fn a_time_round_trips_through_its_column(millis: i64) {
             prop_assert_eq!(Time::from_raw(Time::from_millis(millis).to_raw()), Ok(Time::from_millis(millis)));
         }
     }

@@ -1,7 +1,7 @@
-//! The ways a moment is written on the wire, and the plain date.
+//! Times in JSON, in three formats, and dates.
 //!
-//! All of them reach from the year 0000 to the year 9999, so that each form can say what another said.
-//! A [`Time`] from beyond is sent as the nearest end.
+//! All of them range from the year 0000 to the year 9999, so that each format can express what another did.
+//! A [`Time`] outside that range is sent as its nearest end.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,30 +11,31 @@ use jiff::civil;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 use super::{Invalid, Time, scalar};
 
 const FIRST: Time = Time::from_millis(-62_167_219_200_000);
 const LAST: Time = Time::from_millis(253_402_300_799_999);
 const DAY_MS: i64 = 86_400_000;
 
-/// A moment as RFC 3339 text. Any offset is read; UTC is written, with milliseconds only if there are any.
+/// A time in RFC 3339 format. Any offset is accepted; UTC is written, with milliseconds only if they are not zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Rfc3339(pub Time);
 
-/// A moment as whole seconds since 1970.
+/// A time as whole seconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct UnixSeconds(pub Time);
 
-/// A moment as milliseconds since 1970.
+/// A time as milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct UnixMillis(pub Time);
 
-/// A day of the calendar, of the years 0000 to 9999, tied to no time zone.
+/// A calendar date in the years 0000 to 9999, without a time zone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Date(civil::Date);
 
 impl TextForm for Rfc3339 {
+    const DESCRIPTION: &'static str = "Date and time (RFC 3339); responses are in UTC.";
     const FORMAT: &'static str = "date-time";
     const REASON: &'static str = "must be a date and time such as 2026-01-31T12:00:00Z";
     const PATTERN: &'static str =
@@ -50,14 +51,14 @@ impl FromStr for Rfc3339 {
     }
 }
 
-/// Strictly the grammar of RFC 3339, section 5.6: libraries take more, such as a space for the T.
+/// Exactly the grammar of RFC 3339, section 5.6. Libraries accept more, such as a space in place of the T.
 fn read_moment(text: &str) -> Option<Time> {
     let (date, time) = text.split_once(['T', 't'])?;
     let date: Date = date.parse().ok()?;
     let (clock, offset) = time.split_at(time.find(['Z', 'z', '+', '-'])?);
     let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(clock, digits)| (clock, Some(digits)));
     let [hours, minutes, seconds] = fields(clock)?;
-    // A leap second, 60, is the first of the next minute: Unix time has no other name for it.
+    // A leap second, 60, becomes the first second of the next minute: Unix time has no other value for it.
     if hours > 23 || minutes > 59 || seconds > 60 {
         return None;
     }
@@ -99,7 +100,7 @@ fn digits<const N: usize>(text: &str) -> Option<i16> {
 
 impl fmt::Display for Rfc3339 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_day = on_the_wire(self.0).millis().rem_euclid(DAY_MS);
+        let of_day = clamp_to_range(self.0).millis().rem_euclid(DAY_MS);
         let (seconds, fraction) = (of_day / 1000, of_day % 1000);
         let mut text = *b"0000-00-00T00:00:00.000Z";
         put_date(&mut text, Date::from(self.0).0);
@@ -116,7 +117,7 @@ impl fmt::Display for Rfc3339 {
     }
 }
 
-// By hand rather than by `write!`: answers are full of moments, and `write!` is five times as slow.
+// Not with `write!`, which takes five times as long: responses contain many times.
 
 fn put_date(text: &mut [u8], date: civil::Date) {
     put_digits(&mut text[0..4], date.year().into());
@@ -124,9 +125,9 @@ fn put_date(text: &mut [u8], date: civil::Date) {
     put_digits(&mut text[8..10], date.day().into());
 }
 
-/// Fills the place with the last digits of a number.
-fn put_digits(place: &mut [u8], mut number: i64) {
-    for digit in place.iter_mut().rev() {
+/// Fills `out` with the last digits of a number.
+fn put_digits(out: &mut [u8], mut number: i64) {
+    for digit in out.iter_mut().rev() {
         *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
         number /= 10;
     }
@@ -136,11 +137,12 @@ fn write_ascii(f: &mut fmt::Formatter<'_>, text: &[u8]) -> fmt::Result {
     f.write_str(std::str::from_utf8(text).map_err(|_| fmt::Error)?)
 }
 
-fn on_the_wire(time: Time) -> Time {
+fn clamp_to_range(time: Time) -> Time {
     time.clamp(FIRST, LAST)
 }
 
 impl TextForm for Date {
+    const DESCRIPTION: &'static str = "Calendar date (YYYY-MM-DD).";
     const FORMAT: &'static str = "date";
     const REASON: &'static str = "must be a date such as 2026-01-31";
     const PATTERN: &'static str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$";
@@ -148,7 +150,7 @@ impl TextForm for Date {
 }
 
 impl Date {
-    /// None for a year before 0000, which four digits cannot write.
+    /// `None` for a year before 0000, which has no four-digit form.
     pub fn new(date: civil::Date) -> Option<Date> {
         (date.year() >= 0).then_some(Date(date))
     }
@@ -157,7 +159,7 @@ impl Date {
         self.0
     }
 
-    /// The first moment of the day, in UTC.
+    /// Midnight at the start of the day, in UTC.
     pub fn start(self) -> Time {
         let days = self.0.duration_since(civil::date(1970, 1, 1)).as_hours() / 24;
         Time::from_millis(days * DAY_MS)
@@ -167,7 +169,7 @@ impl Date {
 impl From<Time> for Date {
     /// The day in UTC.
     fn from(time: Time) -> Date {
-        let days = on_the_wire(time).millis().div_euclid(DAY_MS);
+        let days = clamp_to_range(time).millis().div_euclid(DAY_MS);
         Date(civil::date(1970, 1, 1).saturating_add(jiff::SignedDuration::from_hours(days * 24)))
     }
 }
@@ -195,16 +197,16 @@ impl fmt::Display for Date {
     }
 }
 
-text_on_the_wire!(Rfc3339);
-text_on_the_wire!(Date);
-text_in_a_column!(Date);
+impl_serde_as_text!(Rfc3339);
+impl_serde_as_text!(Date);
+impl_stored_as_text!(Date);
 
-/// A moment as a number, which stands for it in JSON.
-macro_rules! number_on_the_wire {
+/// Serde and the JSON schema of a time that is a number in JSON.
+macro_rules! impl_serde_as_number {
     ($form:ident, $to_number:path, $from_number:path, $reason:literal, $example:literal) => {
         impl Serialize for $form {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_i64($to_number(on_the_wire(self.0)))
+                serializer.serialize_i64($to_number(clamp_to_range(self.0)))
             }
         }
 
@@ -234,14 +236,14 @@ macro_rules! number_on_the_wire {
     };
 }
 
-number_on_the_wire!(
+impl_serde_as_number!(
     UnixSeconds,
     Time::seconds,
     Time::from_seconds,
     "must be a whole number of seconds since 1970 such as 1769860800",
     1_769_860_800
 );
-number_on_the_wire!(
+impl_serde_as_number!(
     UnixMillis,
     Time::millis,
     Time::from_millis,
@@ -278,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_moment_survives_each_wire_form(millis in FIRST.millis()..=LAST.millis()) {
+        fn a_time_round_trips_through_each_format(millis in FIRST.millis()..=LAST.millis()) {
             let time = Time::from_millis(millis);
             prop_assert_eq!(Rfc3339(time).to_string().parse(), Ok(Rfc3339(time)));
             prop_assert_eq!(serde_json::from_value::<UnixMillis>(json!(UnixMillis(time))).unwrap().0, time);
@@ -287,13 +289,13 @@ mod tests {
         }
 
         #[test]
-        fn jiff_reads_what_we_write(millis in FIRST.millis()..=253_402_207_200_000) {
+        fn jiff_parses_the_times_we_write(millis in FIRST.millis()..=253_402_207_200_000) {
             let written: jiff::Timestamp = Rfc3339(Time::from_millis(millis)).to_string().parse().unwrap();
             prop_assert_eq!(written.as_millisecond(), millis);
         }
 
         #[test]
-        fn a_date_survives_the_wire_and_the_column(day in FIRST.millis() / DAY_MS..=LAST.millis() / DAY_MS) {
+        fn a_date_round_trips_through_json_and_its_column(day in FIRST.millis() / DAY_MS..=LAST.millis() / DAY_MS) {
             let date = Date::from(Time::from_millis(day * DAY_MS));
             prop_assert_eq!(date.start().millis(), day * DAY_MS);
             prop_assert_eq!(date.to_string().parse(), Ok(date));
@@ -301,7 +303,7 @@ mod tests {
         }
 
         #[test]
-        fn no_time_is_too_far_to_be_sent(millis: i64) {
+        fn every_time_can_be_sent(millis: i64) {
             let time = Time::from_millis(millis);
             prop_assert!(Rfc3339(time).to_string().parse::<Rfc3339>().is_ok());
             prop_assert!(serde_json::from_value::<UnixSeconds>(json!(UnixSeconds(time))).is_ok());
@@ -309,13 +311,13 @@ mod tests {
         }
 
         #[test]
-        fn no_text_upsets_the_readers(text: String) {
+        fn no_text_makes_the_parsers_panic(text: String) {
             let _ = (text.parse::<Rfc3339>(), text.parse::<Date>());
         }
     }
 
     #[test]
-    fn milliseconds_are_written_only_when_there_are_any() {
+    fn milliseconds_are_written_only_if_not_zero() {
         assert_eq!(Rfc3339(Time::EPOCH).to_string(), "1970-01-01T00:00:00Z");
         assert_eq!(Rfc3339(Time::from_millis(-1)).to_string(), "1969-12-31T23:59:59.999Z");
         assert_eq!(Rfc3339(FIRST).to_string(), "0000-01-01T00:00:00Z");
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rfc_3339_is_refused() {
+    fn a_time_that_is_not_rfc_3339_is_refused() {
         for text in [
             "",
             "2026-01-31",
@@ -369,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_plain_date_is_refused() {
+    fn a_malformed_date_is_refused() {
         for text in
             ["", "2026-1-31", "2026-02-29", "20260131", "2026-01-31Z", "2026-01-31-", "-026-01-31", "2026-13-01"]
         {
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_no_moment_are_refused_with_the_reason() {
+    fn a_number_out_of_range_is_refused_with_the_reason() {
         for number in [json!(1.5), json!("1769860800"), json!(null), json!(i64::MAX), json!(u64::MAX), json!(i64::MIN)]
         {
             let error = serde_json::from_value::<UnixSeconds>(number.clone()).unwrap_err().to_string();

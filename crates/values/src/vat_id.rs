@@ -1,4 +1,4 @@
-//! VAT ids of the European Union: the form each member state gives them, and their check digits.
+//! VAT ids of the European Union: the format and the check digits of each member state.
 
 mod check_digits;
 
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use super::{Country, Invalid, Stored};
 
-/// A VAT id that some member state could have given: `NL123456782B90`. Whether it did, only VIES knows.
+/// A well-formed VAT id of a member state, such as `NL123456782B90`. Whether it was issued, only VIES knows.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VatId {
     prefix: &'static str,
@@ -16,12 +16,12 @@ pub struct VatId {
 }
 
 struct State {
-    /// What its ids begin with: the country, but for Greece.
+    /// The first two letters of its ids: the country code, except for Greece.
     prefix: &'static str,
     country: &'static str,
-    /// Each form as a text of the same length: `#` is a digit, `@` a letter, `*` either, `?` also + or *.
+    /// Its formats: `#` is a digit, `@` a letter, `*` either, `?` also + or *.
     forms: &'static [&'static str],
-    holds: fn(&str) -> bool,
+    has_valid_check_digits: fn(&str) -> bool,
 }
 
 macro_rules! states {
@@ -30,12 +30,12 @@ macro_rules! states {
             prefix: stringify!($prefix),
             country: stringify!($country),
             forms: &[$($form),+],
-            holds: check_digits::$check,
+            has_valid_check_digits: check_digits::$check,
         }),*]
     };
 }
 
-/// The member states. Northern Ireland's XI counts for goods only, and so not for us.
+/// The member states. Northern Ireland's XI is for goods only, so it does not apply to voice services.
 static STATES: &[State] = states! {
     AT AT austria ["U########"];
     BE BE belgium ["##########"];
@@ -66,27 +66,27 @@ static STATES: &[State] = states! {
     SK SK slovakia ["##########"];
 };
 
-const REASON: &str = "must be a VAT id of a member state of the EU such as NL123456782B90";
+const REASON: &str = "must be a VAT id of an EU member state such as NL123456782B90";
 
 impl VatId {
-    /// What the id begins with, and what VIES calls the member state: `EL` for Greece.
+    /// The prefix of the id, by which VIES knows the member state: `EL` for Greece.
     pub fn prefix(&self) -> &'static str {
         self.prefix
     }
 
-    /// What follows the prefix.
+    /// The id without its prefix.
     pub fn number(&self) -> &str {
         &self.number
     }
 
-    /// The member state that gave it.
+    /// The member state that issues it.
     pub fn country(&self) -> Country {
-        // Every country of the table is one, as a test sees to.
+        // Every country in the table parses; a test checks that.
         self.country.parse().unwrap_or(Country::UNKNOWN)
     }
 }
 
-/// Whether a country belongs to the Union as far as VAT goes. Monaco does, as a part of France.
+/// Whether a country belongs to the EU for VAT. Monaco does, as part of France.
 pub fn is_in_union(country: Country) -> bool {
     country.code() == "MC" || STATES.iter().any(|state| state.country == country.code())
 }
@@ -94,7 +94,7 @@ pub fn is_in_union(country: Country) -> bool {
 impl FromStr for VatId {
     type Err = Invalid;
 
-    /// Spaces, dots, hyphens and small letters are how people write it, and do not count.
+    /// Accepts spaces, dots, hyphens, slashes and lower case, as people write ids.
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let plain: String = text
             .chars()
@@ -104,12 +104,13 @@ impl FromStr for VatId {
         let read = || {
             let (prefix, number) = plain.split_at_checked(2)?;
             let state = STATES.iter().find(|state| state.prefix == prefix || state.country == prefix)?;
-            // Belgium's ids had nine digits until 2007; the zero before them is often left out.
+            // Belgian ids had nine digits until 2007; the leading zero is often left out.
             let number = match (state.prefix, number.len()) {
                 ("BE", 9) => format!("0{number}"),
                 _ => number.to_owned(),
             };
-            let fits = state.forms.iter().any(|form| has_form(&number, form)) && (state.holds)(&number);
+            let fits =
+                state.forms.iter().any(|form| has_form(&number, form)) && (state.has_valid_check_digits)(&number);
             fits.then_some(VatId { prefix: state.prefix, country: state.country, number })
         };
         read().ok_or(Invalid::because(REASON))
@@ -152,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    /// Ids that are published as examples or belong to well-known companies.
+    /// Ids published as examples or of well-known companies.
     const REAL: &[&str] = &[
         "ATU13585627",
         "BE0428759497",
@@ -192,7 +193,7 @@ mod tests {
     ];
 
     #[test]
-    fn ids_of_every_member_state_are_read_and_written_alike() {
+    fn ids_of_every_member_state_round_trip() {
         for text in REAL {
             let id: VatId = text.parse().unwrap_or_else(|_| panic!("{text}"));
             assert_eq!(id.to_string(), *text);
@@ -207,10 +208,10 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_digit_is_noticed_in_every_member_state() {
+    fn one_wrong_digit_is_refused_in_every_member_state() {
         for text in REAL {
             let last = text.rfind(|c: char| c.is_ascii_digit()).unwrap();
-            // The last two digits of Swedish and most Dutch ids check nothing.
+            // The last two digits of Swedish and most Dutch ids are not part of the check.
             let last = if text.starts_with("SE") || text.starts_with("NL") { 9 } else { last };
             let mut wrong = (*text).to_owned();
             let digit = if &text[last..=last] == "9" { "4" } else { "9" };
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn greece_is_el_whatever_it_is_called_and_spelling_does_not_count() {
+    fn greek_ids_begin_with_el_and_punctuation_is_ignored() {
         let greek: VatId = "gr 094.259.216".parse().unwrap();
         assert_eq!((greek.to_string().as_str(), greek.country().code()), ("EL094259216", "GR"));
         assert_eq!("BE 428.759.497".parse::<VatId>().unwrap().to_string(), "BE0428759497");
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_member_state_gives_is_refused() {
+    fn an_id_that_no_member_state_issues_is_refused() {
         for text in ["", "N", "NL", "123456782B90", "GB999999973", "XI123456789", "NL123456782A90", "DE12345678", "DEé"]
         {
             assert_eq!(text.parse::<VatId>(), Err(Invalid::because(REASON)), "{text}");
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_union_has_its_members_and_monaco() {
+    fn the_eu_has_its_member_states_and_monaco() {
         let is = |code: &str| is_in_union(code.parse().unwrap());
         assert!(is("NL") && is("GR") && is("MC"));
         assert!(!is("GB") && !is("CH") && !is("NO") && !is("US") && !is_in_union(Country::UNKNOWN));
@@ -244,7 +245,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_upsets_the_reader(text in "([A-Z]{2})?[0-9A-Z+*.é-]{0,14}|\\PC*") {
+        fn no_text_makes_the_parser_panic(text in "([A-Z]{2})?[0-9A-Z+*.é-]{0,14}|\\PC*") {
             if let Ok(id) = text.parse::<VatId>() {
                 prop_assert_eq!(id.to_string().parse(), Ok(id));
             }

@@ -1,4 +1,4 @@
-//! Addresses on the web.
+//! HTTP and HTTPS URLs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use url::Url;
 
 use super::Invalid;
-use super::text_form::{TextForm, text_in_a_column, text_on_the_wire};
+use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
 
-const LONGEST: usize = 2000;
+const MAX_BYTES: usize = 2000;
 
-/// Where something can be fetched: http or https, with a host and without a name or password in it.
+/// An http or https URL with a host and without credentials.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WebUrl(Url);
 
@@ -25,8 +25,10 @@ impl WebUrl {
 }
 
 impl TextForm for WebUrl {
+    const DESCRIPTION: &'static str = "URL with http or https, without credentials.";
     const FORMAT: &'static str = "uri";
-    const REASON: &'static str = "must be a web address such as https://carrier.example/rates.csv, without a password";
+    const REASON: &'static str =
+        "must be an http or https URL such as https://carrier.example/rates.csv, without credentials";
     const PATTERN: &'static str = r"^[Hh][Tt][Tt][Pp][Ss]?://\S{1,1990}$";
     const EXAMPLE: &'static str = "https://carrier.example/rates.csv";
 }
@@ -35,7 +37,7 @@ impl FromStr for WebUrl {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        let is_plain = text.len() <= LONGEST && !text.contains(|c: char| c.is_control() || c.is_whitespace());
+        let is_plain = text.len() <= MAX_BYTES && !text.contains(|c: char| c.is_control() || c.is_whitespace());
         let url = Url::parse(text).ok().filter(|_| is_plain).ok_or_else(Self::invalid)?;
         let is_open = url.username().is_empty() && url.password().is_none();
         let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -49,8 +51,8 @@ impl fmt::Display for WebUrl {
     }
 }
 
-text_on_the_wire!(WebUrl);
-text_in_a_column!(WebUrl);
+impl_serde_as_text!(WebUrl);
+impl_stored_as_text!(WebUrl);
 
 #[cfg(test)]
 mod tests {
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_web_addresses_are_taken() {
+    fn only_http_urls_without_credentials_are_accepted() {
         let url: WebUrl = "https://Carrier.example/rates.csv?key=1".parse().unwrap();
         assert_eq!(url.to_string(), "https://carrier.example/rates.csv?key=1");
         for text in [

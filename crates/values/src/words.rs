@@ -1,8 +1,8 @@
-//! A short list in one column.
+//! A short list of words in one column.
 
 use super::{Invalid, Stored};
 
-/// Words in one column, separated by spaces.
+/// A list that is stored in one text column, separated by spaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Words<T>(pub Vec<T>);
 

@@ -83,7 +83,7 @@ pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32))
     }
     progress(0);
     let calendar = Calendar::of_last(options.days, Clock::system().now());
-    let clock = Clock::begun_ago(calendar.end.since(calendar.begin));
+    let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
     let mut settings = isolated(settings)?;
     let service = serve::start_with_clock(&mut settings, routes::table(), clock).await?;
     let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;

@@ -63,7 +63,7 @@ impl Simulation {
     /// Moves the clock to the present.
     pub async fn advance_to_present(&self) -> Result<(), StartError> {
         let clock = &self.service.app.clock;
-        clock.advance(clock.behind());
+        clock.advance(clock.lag());
         self.settle().await
     }
 

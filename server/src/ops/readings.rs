@@ -36,7 +36,7 @@ fn in_memory(app: &App) -> Vec<Reading> {
         ),
     ];
     if let Some(tariff) = app.tariff.latest() {
-        let decks = || tariff.sellers().iter().filter_map(|seller| seller.deck.as_ref());
+        let decks = || tariff.upstreams().iter().filter_map(|seller| seller.deck.as_ref());
         let prefixes: usize = decks().map(|deck| deck.len()).sum();
         let bytes: usize = decks().map(|deck| deck.bytes()).sum();
         readings.extend([
@@ -50,8 +50,8 @@ fn in_memory(app: &App) -> Vec<Reading> {
 }
 
 async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
-    let mut conn = app.db.glance().await?;
-    let queue = jobs::standing(&mut conn, app.clock.now()).await?;
+    let mut conn = app.db.read_consistent().await?;
+    let queue = jobs::queue_stats(&mut conn, app.clock.now()).await?;
     let calls = calls::in_progress(&mut conn).await?;
     Ok([
         reading("trunkline_jobs_waiting", "Jobs that are due and not running.", queue.waiting as f64),

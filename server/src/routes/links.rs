@@ -20,6 +20,6 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Accepts a signed webhook of the payment provider; the order's state is then fetched from the \
                     provider. Repeated webhooks are accepted once, and a bad signature is a 401 with `ok: false`. No \
                     token needed.")
-            .who(Anyone).limit(Limit::Callbacks).audit("payment.callback").under(tags::WEBHOOKS),
+            .who(Anyone).limit(Limit::Webhooks).audit("payment.callback").under(tags::WEBHOOKS),
     ]
 }

@@ -169,7 +169,7 @@ both! {
         static ATTEMPTS: AtomicU64 = AtomicU64::new(0);
         let raced = db.tx((), |conn, ()| Box::pin(async move {
             count(conn).await?;
-            if ATTEMPTS.fetch_add(1, Ordering::SeqCst) == 0 { Err(conn.lose_race()) } else { Ok(()) }
+            if ATTEMPTS.fetch_add(1, Ordering::SeqCst) == 0 { Err(conn.retry_conflict()) } else { Ok(()) }
         }));
         raced.await.unwrap();
         assert_eq!((counted(retries) - before[4], counted(ours), counted(committed) - before[0]), (1.0, 20.0, 4.0));

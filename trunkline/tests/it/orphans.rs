@@ -107,7 +107,7 @@ impl Lock {
 }
 
 async fn customer(db: &TestDb) {
-    let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
     let insert = db.tx(hash, |conn, hash| {
         Box::pin(async move {
             let start = Time::from_millis(0);

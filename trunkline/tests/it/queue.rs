@@ -51,7 +51,7 @@ fn panic(_: JobContext<Seen>, _: Json) -> Running {
 }
 
 fn hopeless(_: JobContext<Seen>, _: Json) -> Running {
-    Box::pin(async { Err(JobError::Hopeless("no such customer".into())) })
+    Box::pin(async { Err(JobError::Permanent("no such customer".into())) })
 }
 
 fn hang(ctx: JobContext<Seen>, _: Json) -> Running {
@@ -121,7 +121,7 @@ async fn waiting(db: &Db) -> i64 {
 }
 
 async fn dead(db: &Db) -> Vec<jobs::DeadJob> {
-    jobs::dead(&mut db.read().await.unwrap(), None, 50).await.unwrap()
+    jobs::list_dead(&mut db.read().await.unwrap(), None, 50).await.unwrap()
 }
 
 both! {
@@ -227,7 +227,7 @@ both! {
         let mut reader = db.read().await.unwrap();
         let (mut paged, mut after) = (Vec::new(), None);
         loop {
-            let page = jobs::dead(&mut reader, after, 2).await.unwrap();
+            let page = jobs::list_dead(&mut reader, after, 2).await.unwrap();
             let Some(last) = page.last() else { break };
             after = Some((last.dead_at, last.id));
             paged.extend(page.iter().map(|job| job.id));

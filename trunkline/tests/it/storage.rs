@@ -320,7 +320,7 @@ both! {
         let outcome = db.tx((attempts.clone(), uuid()), |conn, (attempts, id)| Box::pin(async move {
             insert(conn, *id, "a@x.io", 1).await?;
             if attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0 {
-                return Err(conn.lose_race());
+                return Err(conn.retry_conflict());
             }
             Ok(())
         })).await;

@@ -115,7 +115,7 @@ pub async fn approve(
             let mail = SignupApproved { link, expires_at, note: note_of(request) };
             mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
             // Auto-recharge is possible from now on.
-            ledger::tell(tx, app.entropy, *id, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, app.entropy, *id, CURRENCY, now).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })

@@ -162,7 +162,7 @@ async fn set_status(
         notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
         mail::send(tx, &app, &to, &mail::AccountReinstated {}, now).await?;
         // The balance may have fallen meanwhile, and auto-recharge is possible again.
-        ledger::tell(tx, app.entropy, id, CURRENCY, now).await?;
+        ledger::enqueue_balance_check(tx, app.entropy, id, CURRENCY, now).await?;
     }
     Ok(())
 }

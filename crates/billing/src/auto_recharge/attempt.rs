@@ -29,8 +29,8 @@ pub async fn enqueue_attempt(conn: &mut Conn, app: &App, account: AccountId, at:
 }
 
 pub async fn attempt_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let account: AccountId =
-        serde_json::from_value(payload["account_id"].clone()).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let account: AccountId = serde_json::from_value(payload["account_id"].clone())
+        .map_err(|error| JobError::Permanent(error.to_string()))?;
     attempt(&context.app, &SavedCards, account).await
 }
 

@@ -165,6 +165,6 @@ async fn save(
     };
     store::save(tx, account, &settings, now).await?;
     dunning::clear(tx, account, dunning::Reason::FailedRecharge).await?;
-    ledger::tell(tx, entropy, account, CURRENCY, now).await?;
+    ledger::enqueue_balance_check(tx, entropy, account, CURRENCY, now).await?;
     Ok(Json(settings.into()))
 }

@@ -161,7 +161,7 @@ async fn credit_customer(
         return Ok(());
     }
     let entry = Entry::credit(invoice.account_id, kind, invoice.id.to_string(), &parts).map_err(ledger_problem)?;
-    let entry = entry.noting(format!("{}: {reason}", invoice.number)).by(ctx.principal()?.user_id);
+    let entry = entry.with_note(format!("{}: {reason}", invoice.number)).by(ctx.principal()?.user_id);
     ledger::credit(tx, ctx.app.entropy, &entry, now).await.map_err(ledger_problem)?;
     Ok(())
 }

@@ -71,7 +71,7 @@ async fn issue_in(conn: &mut Conn, request: &IssueRequest) -> Result<Option<Invo
     let invoice = build_invoice(conn, request, &draft).await?;
     if !store::insert(conn, &invoice).await? {
         // Another transaction inserted the same month; the retry will find its invoice.
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     announce(conn, request, &invoice, decision).await?;
     Ok(Some(invoice.id))
@@ -120,17 +120,17 @@ async fn post_vat(conn: &mut Conn, request: &IssueRequest, id: InvoiceId, vat: M
     let IssueRequest { account, currency, now, .. } = *request;
     if vat.is_zero() {
         // Lock the balance, so that payments from here on count as made after the issue.
-        return Ok(ledger::balance_held_still(conn, account, currency).await?.current);
+        return Ok(ledger::lock_balance(conn, account, currency).await?.current);
     }
     let entropy = request.app.entropy;
     let part = |amount| [(Book::Vat, amount)];
     let posted = if vat.is_positive() {
         let entry = Entry::charge(account, Kind::InvoiceVat, id.to_string(), &part(vat)).map_err(ledger_problem)?;
-        ledger::debit_unguarded(conn, entropy, &entry.noting(vat_note(request)), now).await
+        ledger::debit_unguarded(conn, entropy, &entry.with_note(vat_note(request)), now).await
     } else {
         let back = vat.neg().map_err(Problem::internal)?;
         let entry = Entry::credit(account, Kind::InvoiceVat, id.to_string(), &part(back)).map_err(ledger_problem)?;
-        ledger::credit(conn, entropy, &entry.noting(vat_note(request)), now).await
+        ledger::credit(conn, entropy, &entry.with_note(vat_note(request)), now).await
     };
     Ok(posted.map_err(ledger_problem)?.balance_after)
 }

@@ -168,7 +168,7 @@ fn read<T: serde::de::DeserializeOwned>(payload: Value) -> Result<T, JobError> {
 }
 
 fn permanent(reason: impl ToString) -> JobError {
-    JobError::Hopeless(reason.to_string())
+    JobError::Permanent(reason.to_string())
 }
 
 fn failed(problem: Problem) -> JobError {

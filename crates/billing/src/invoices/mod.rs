@@ -39,7 +39,7 @@ use values::Time;
 /// Keeps the customer in dunning while an invoice is unpaid. Called after every status change of an invoice.
 async fn update_dunning(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
     // This lock makes concurrent changes to invoices of one customer run one after the other.
-    ledger::balance_held_still(conn, moved.account_id, moved.currency).await?;
+    ledger::lock_balance(conn, moved.account_id, moved.currency).await?;
     if store::has_unpaid(conn, moved.account_id).await? {
         dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice, now).await
     } else {

@@ -12,7 +12,7 @@ use identity::balance::CURRENCY;
 use identity::notifications::{BalanceExhausted, BalanceLow, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
-use platform::ledger::{self, LedgerError, Moved};
+use platform::ledger::{self, BalanceChanged, LedgerError};
 use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
@@ -23,7 +23,8 @@ const BATCH: i64 = 200;
 const SPEND_DAYS: i64 = 30;
 
 pub async fn moved_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let moved: Moved = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let moved: BalanceChanged =
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     if moved.currency == CURRENCY { check_account(&context, moved.account_id).await } else { Ok(()) }
 }
 
@@ -50,7 +51,7 @@ async fn check_account(context: &JobContext<App>, account: AccountId) -> Result<
 
 /// The balance is locked meanwhile, so no charge passes the new mark unnoticed.
 async fn check_balance(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<(), LedgerError> {
-    let balance = ledger::balance_held_still(conn, account, CURRENCY).await?;
+    let balance = ledger::lock_balance(conn, account, CURRENCY).await?;
     let state = BalanceState {
         balance: balance.current.nanos(),
         minimum: balance.minimum.nanos(),

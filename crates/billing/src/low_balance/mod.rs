@@ -53,7 +53,7 @@ pub async fn update(
             tx.expect_version(&before)?;
             let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             store::set(tx, *account, request.enabled, request.threshold_pct, now).await?;
-            ledger::tell(tx, entropy, *account, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, entropy, *account, CURRENCY, now).await?;
             Ok(Json(request.clone()))
         })
     })

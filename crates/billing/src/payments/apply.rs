@@ -98,7 +98,7 @@ async fn complete(
     };
     let note = if payment.purpose == Purpose::Recharge { "Automatic top-up" } else { "Top-up" };
     let entry = Entry::credit(account, ledger::Kind::Topup, payment.id.to_string(), &[(Book::Clearing, amount)])?;
-    let posted = ledger::credit(conn, app.entropy, &entry.noting(note), now).await?;
+    let posted = ledger::credit(conn, app.entropy, &entry.with_note(note), now).await?;
     store::set_balance_after(conn, payment.id, posted.balance_after).await?;
     let notification =
         TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };

@@ -75,7 +75,7 @@ async fn set_status(
         return Err(Problem::state_conflict(detail));
     }
     if !accounts::move_vat_status(conn, account, &standing, status, now).await? {
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     match (status, standing.vat_id) {
         (VatStatus::Valid, Some(vat_id)) => notify(conn, app.entropy, account, &VatValid { vat_id }, now).await?,

@@ -85,7 +85,7 @@ async fn apply_result(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
     }
     let status = rules::after_verdict(standing.vat_status, &result.verdict);
     if !accounts::move_vat_status(conn, result.account, &standing, status, result.now).await? {
-        return Err(conn.lose_race());
+        return Err(conn.retry_conflict());
     }
     let failures = store::profile(conn, result.account).await?.failures;
     let next = rules::next_check(&result.verdict, failures, result.now);

@@ -46,7 +46,7 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
             let exempt = || Problem::state_conflict("The VAT status is exempt, so there is no VAT id to check.");
             let status = rules::after_request(standing.vat_status).ok_or_else(exempt)?;
             if !accounts::move_vat_status(tx, *account, &standing, status, now).await? {
-                return Err(tx.lose_race().into());
+                return Err(tx.retry_conflict().into());
             }
             store::request_check(tx, *account, now).await?;
             let job = NewJob { id: app.entropy.uuid(now), kind: CHECK, payload: serde_json::json!({}), run_at: now };
@@ -74,7 +74,7 @@ pub async fn upload_evidence(
             let status = rules::after_evidence(standing.vat_status);
             // Updated even if the status stays the same: the row lock makes uploads of one account run one by one.
             if !accounts::move_vat_status(tx, document.account_id, &standing, status, now).await? {
-                return Err(tx.lose_race().into());
+                return Err(tx.retry_conflict().into());
             }
             check_evidence_limit(tx, document.account_id).await?;
             store::insert_evidence(tx, document).await?;

@@ -1,28 +1,28 @@
-//! Counters that differ in one label.
+//! Counters with one label.
 
 use std::sync::OnceLock;
 
 use prometheus::{IntCounter, IntCounterVec};
 
-/// Values of a label that are counted apart; whatever comes on top is counted together.
-const VALUES_AT_MOST: usize = 32;
+/// Maximum values of a label that have their own counter; further ones share [`OTHERS`].
+const MAX_VALUES: usize = 32;
 const OTHERS: &str = "other";
 
-/// Its values are words of the code, never of a caller, and each is looked up without a lock.
+/// Counters by label value. The values come from the code, never from a caller, and are looked up without a lock.
 pub struct Counters {
     all: IntCounterVec,
-    known: [OnceLock<(&'static str, IntCounter)>; VALUES_AT_MOST],
+    known: [OnceLock<(&'static str, IntCounter)>; MAX_VALUES],
     others: OnceLock<IntCounter>,
 }
 
 impl Counters {
     pub(super) fn new(all: IntCounterVec) -> Counters {
-        Counters { all, known: [const { OnceLock::new() }; VALUES_AT_MOST], others: OnceLock::new() }
+        Counters { all, known: [const { OnceLock::new() }; MAX_VALUES], others: OnceLock::new() }
     }
 
     pub fn of(&self, value: &'static str) -> &IntCounter {
-        for place in &self.known {
-            let (known, counter) = place.get_or_init(|| (value, self.all.with_label_values(&[value])));
+        for entry in &self.known {
+            let (known, counter) = entry.get_or_init(|| (value, self.all.with_label_values(&[value])));
             if *known == value {
                 return counter;
             }
@@ -39,16 +39,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_value_has_a_counter_of_its_own_until_there_are_too_many() {
+    fn values_beyond_the_maximum_share_one_counter() {
         let counters = Counters::new(IntCounterVec::new(Opts::new("things", "Things."), &["kind"]).unwrap());
         let values: Vec<&'static str> =
-            (0..VALUES_AT_MOST + 2).map(|number| &*Box::leak(number.to_string().into_boxed_str())).collect();
+            (0..MAX_VALUES + 2).map(|number| &*Box::leak(number.to_string().into_boxed_str())).collect();
         for _ in 0..3 {
             for value in &values {
                 counters.of(value).inc();
             }
         }
-        assert!(values[..VALUES_AT_MOST].iter().all(|value| counters.of(value).get() == 3));
+        assert!(values[..MAX_VALUES].iter().all(|value| counters.of(value).get() == 3));
         assert_eq!(counters.all.with_label_values(&[OTHERS]).get(), 6);
     }
 }

@@ -1,9 +1,8 @@
-//! What the operations port tells Prometheus.
+//! The Prometheus metrics of a node, served by the operations port.
 //!
-//! Whoever does something adds to a counter here, which is an atomic and no more. What happens in a transaction is
-//! counted with [`Conn::count`](crate::Conn::count) and so once, when it is committed; that is why the database keeps
-//! the metrics, and everybody else has them from there. What is not counted but looked at, such as the length of a queue,
-//! is a [`Reading`], taken when somebody asks.
+//! A counter is one atomic. Use [`Conn::count`](crate::Conn::count) inside a transaction: it counts once, at the
+//! commit. That is why the metrics belong to the database crate. A gauge that is computed on request, such as the
+//! length of a queue, is a [`Reading`].
 
 mod counters;
 mod requests;
@@ -19,6 +18,7 @@ use prometheus::{
 pub use counters::Counters;
 pub use requests::{Requests, Successes, method_name};
 
+/// In seconds.
 const WAITS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0];
 const GROUPS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 const RUNS: [f64; 8] = [0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 300.0];
@@ -32,7 +32,7 @@ pub struct Metrics {
     pub ledger: Ledger,
     pub calls: Calls,
     pub decks: Decks,
-    /// Spans for the collector, by what became of them.
+    /// Trace spans for the collector, by outcome.
     pub spans: Counters,
 }
 
@@ -40,25 +40,25 @@ pub struct Database {
     pub transactions: Counters,
     pub retries: IntCounter,
     pub errors: Counters,
-    /// Waits for a connection that reads.
+    /// Time until a read-only connection was free.
     pub read_wait: Histogram,
-    /// Waits for a connection, or the writer's turn.
+    /// Time until a connection was free, or the writer began the transaction.
     pub transaction_wait: Histogram,
-    /// Transactions that shared a commit.
+    /// Transactions that shared one commit.
     pub group: Histogram,
 }
 
 pub struct Ledger {
     pub transactions: Counters,
-    /// Debits and holds for which too little was there.
+    /// Debits and holds refused because too little was available.
     pub refusals: Counters,
 }
 
 pub struct Calls {
     pub allowed: IntCounter,
-    pub refused: Counters,
+    pub denied: Counters,
     pub events: Counters,
-    pub records: Counters,
+    pub cdrs: Counters,
 }
 
 pub struct Decks {
@@ -67,7 +67,7 @@ pub struct Decks {
     pub lookups: Counters,
 }
 
-/// A value that is looked at when somebody asks.
+/// A gauge whose value is computed when the metrics are requested.
 pub struct Reading {
     pub name: &'static str,
     pub help: &'static str,
@@ -76,17 +76,30 @@ pub struct Reading {
 
 impl Metrics {
     pub fn new() -> prometheus::Result<Metrics> {
-        let making = Making(Registry::new());
+        let factory = MetricFactory(Registry::new());
         Ok(Metrics {
-            requests: Requests::new(&making)?,
-            database: Database::new(&making)?,
-            jobs: making.counter_vec("trunkline_jobs_total", "Jobs run, by kind and outcome.", &["kind", "outcome"])?,
-            job_seconds: making.histogram_vec("trunkline_job_seconds", "Time a job ran for.", &["kind"], &RUNS)?,
-            ledger: Ledger::new(&making)?,
-            calls: Calls::new(&making)?,
-            decks: Decks::new(&making)?,
-            spans: making.counters("trunkline_trace_spans_total", "Spans made for the collector.", "outcome")?,
-            registry: making.0,
+            requests: Requests::new(&factory)?,
+            database: Database::new(&factory)?,
+            jobs: factory.counter_vec(
+                "trunkline_jobs_total",
+                "Jobs run, by kind and outcome.",
+                &["kind", "outcome"],
+            )?,
+            job_seconds: factory.histogram_vec(
+                "trunkline_job_seconds",
+                "Run time of jobs, in seconds.",
+                &["kind"],
+                &RUNS,
+            )?,
+            ledger: Ledger::new(&factory)?,
+            calls: Calls::new(&factory)?,
+            decks: Decks::new(&factory)?,
+            spans: factory.counters(
+                "trunkline_trace_spans_total",
+                "Trace spans for the collector, by outcome.",
+                "outcome",
+            )?,
+            registry: factory.0,
         })
     }
 
@@ -95,7 +108,7 @@ impl Metrics {
         self.job_seconds.with_label_values(&[kind]).observe(took.as_secs_f64());
     }
 
-    /// Everything that was counted, and what was looked at just now.
+    /// All metrics and these readings in the Prometheus text format.
     pub fn text(&self, readings: &[Reading]) -> prometheus::Result<Vec<u8>> {
         let mut families = self.registry.gather();
         for reading in readings {
@@ -110,26 +123,30 @@ impl Metrics {
 }
 
 impl Database {
-    fn new(making: &Making) -> prometheus::Result<Database> {
-        let waits = making.histogram_vec(
+    fn new(factory: &MetricFactory) -> prometheus::Result<Database> {
+        let waits = factory.histogram_vec(
             "trunkline_db_wait_seconds",
-            "Time until there was a connection, or the writer came to the transaction.",
+            "Time until a connection was free, or the writer began the transaction, in seconds.",
             &["purpose"],
             &WAITS,
         )?;
         Ok(Database {
-            transactions: making.counters(
+            transactions: factory.counters(
                 "trunkline_db_transactions_total",
-                "Transactions that came to an end.",
+                "Transactions that ended, by outcome.",
                 "outcome",
             )?,
-            retries: making.counter("trunkline_db_retries_total", "Transactions begun again after a lost race.")?,
-            errors: making.counters("trunkline_db_errors_total", "Statements and connections that failed.", "kind")?,
+            retries: factory.counter("trunkline_db_retries_total", "Retries of transactions after a conflict.")?,
+            errors: factory.counters(
+                "trunkline_db_errors_total",
+                "Failed statements and connections, by kind.",
+                "kind",
+            )?,
             read_wait: waits.with_label_values(&["read"]),
             transaction_wait: waits.with_label_values(&["transaction"]),
-            group: making.histogram(
+            group: factory.histogram(
                 "trunkline_db_group_transactions",
-                "Transactions that shared one commit, where there is one writer.",
+                "Transactions that shared one commit (SQLite).",
                 &GROUPS,
             )?,
         })
@@ -137,16 +154,16 @@ impl Database {
 }
 
 impl Ledger {
-    fn new(making: &Making) -> prometheus::Result<Ledger> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Ledger> {
         Ok(Ledger {
-            transactions: making.counters(
+            transactions: factory.counters(
                 "trunkline_ledger_transactions_total",
-                "Transactions posted to the ledger.",
+                "Transactions posted to the ledger, by kind.",
                 "kind",
             )?,
-            refusals: making.counters(
+            refusals: factory.counters(
                 "trunkline_ledger_refusals_total",
-                "Debits and holds that the ledger refused because too little was available.",
+                "Debits and holds refused because too little was available, by kind.",
                 "kind",
             )?,
         })
@@ -154,49 +171,57 @@ impl Ledger {
 }
 
 impl Calls {
-    fn new(making: &Making) -> prometheus::Result<Calls> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Calls> {
         Ok(Calls {
-            allowed: making.counter("trunkline_calls_allowed_total", "Calls that a switch was told to let begin.")?,
-            refused: making.counters("trunkline_calls_refused_total", "Calls that may not begin.", "reason")?,
-            events: making.counters("trunkline_call_events_total", "Events that switches told.", "outcome")?,
-            records: making.counters("trunkline_cdrs_total", "Records of calls that were stored.", "source")?,
+            allowed: factory.counter("trunkline_calls_allowed_total", "Calls that were allowed.")?,
+            denied: factory.counters(
+                "trunkline_calls_refused_total",
+                "Calls that were denied, by deny reason.",
+                "reason",
+            )?,
+            events: factory.counters(
+                "trunkline_call_events_total",
+                "Call events received from switches, by outcome.",
+                "outcome",
+            )?,
+            cdrs: factory.counters("trunkline_cdrs_total", "CDRs stored, by source.", "source")?,
         })
     }
 }
 
 impl Decks {
-    fn new(making: &Making) -> prometheus::Result<Decks> {
+    fn new(factory: &MetricFactory) -> prometheus::Result<Decks> {
         Ok(Decks {
-            imports: making.counters(
+            imports: factory.counters(
                 "trunkline_deck_imports_total",
-                "Imports of rate decks that ended, dry runs apart.",
+                "Rate deck imports that ended, without dry runs, by outcome.",
                 "outcome",
             )?,
-            rows: making.counter("trunkline_deck_rows_total", "Rows that these imports read.")?,
-            lookups: making.counters(
+            rows: factory.counter("trunkline_deck_rows_total", "Rows read by rate deck imports.")?,
+            lookups: factory.counters(
                 "trunkline_rate_lookups_total",
-                "Numbers whose price was looked up for a call that wants to begin.",
+                "Rate lookups to authorize calls, by outcome.",
                 "outcome",
             )?,
         })
     }
 }
 
-/// Makes metrics that the registry knows.
-struct Making(Registry);
+/// Creates metrics and registers them.
+struct MetricFactory(Registry);
 
-impl Making {
-    fn known<C: Collector + Clone + 'static>(&self, metric: C) -> prometheus::Result<C> {
+impl MetricFactory {
+    fn register<C: Collector + Clone + 'static>(&self, metric: C) -> prometheus::Result<C> {
         self.0.register(Box::new(metric.clone()))?;
         Ok(metric)
     }
 
     fn counter(&self, name: &str, help: &str) -> prometheus::Result<IntCounter> {
-        self.known(IntCounter::new(name, help)?)
+        self.register(IntCounter::new(name, help)?)
     }
 
     fn counter_vec(&self, name: &str, help: &str, labels: &[&str]) -> prometheus::Result<IntCounterVec> {
-        self.known(IntCounterVec::new(Opts::new(name, help), labels)?)
+        self.register(IntCounterVec::new(Opts::new(name, help), labels)?)
     }
 
     fn counters(&self, name: &str, help: &str, label: &str) -> prometheus::Result<Counters> {
@@ -204,11 +229,11 @@ impl Making {
     }
 
     fn gauge(&self, name: &str, help: &str) -> prometheus::Result<IntGauge> {
-        self.known(IntGauge::new(name, help)?)
+        self.register(IntGauge::new(name, help)?)
     }
 
     fn histogram(&self, name: &str, help: &str, buckets: &[f64]) -> prometheus::Result<Histogram> {
-        self.known(Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets.to_vec()))?)
+        self.register(Histogram::with_opts(HistogramOpts::new(name, help).buckets(buckets.to_vec()))?)
     }
 
     fn histogram_vec(
@@ -218,6 +243,6 @@ impl Making {
         labels: &[&str],
         buckets: &[f64],
     ) -> prometheus::Result<HistogramVec> {
-        self.known(HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?)
+        self.register(HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets.to_vec()), labels)?)
     }
 }

@@ -1,11 +1,11 @@
-//! What is counted of requests.
+//! Metrics of HTTP requests.
 
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge};
 
-use super::Making;
+use super::MetricFactory;
 use super::counters::Counters;
 
 const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -13,43 +13,39 @@ const BUCKETS: [f64; 14] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 pub struct Requests {
     answered: IntCounterVec,
     latency: HistogramVec,
-    /// Refused because a limit was reached, by limit.
+    /// Requests refused by a rate limit, by limit.
     pub limited: Counters,
     /// Open connections of the public listener.
     pub connections: IntGauge,
 }
 
 impl Requests {
-    pub(super) fn new(making: &Making) -> prometheus::Result<Requests> {
+    pub(super) fn new(factory: &MetricFactory) -> prometheus::Result<Requests> {
         Ok(Requests {
-            answered: making.counter_vec(
+            answered: factory.counter_vec(
                 "trunkline_requests_total",
                 "Requests answered, by endpoint and status.",
                 &["method", "path", "status"],
             )?,
-            latency: making.histogram_vec(
+            latency: factory.histogram_vec(
                 "trunkline_request_seconds",
-                "Time from the request's head to its answer.",
+                "Time from the head of a request to its response, in seconds.",
                 &["method", "path"],
                 &BUCKETS,
             )?,
-            limited: making.counters(
-                "trunkline_rate_limited_total",
-                "Requests refused because a limit was reached.",
-                "limit",
-            )?,
-            connections: making.gauge("trunkline_connections", "Open connections of the public listener.")?,
+            limited: factory.counters("trunkline_rate_limited_total", "Requests refused by a rate limit.", "limit")?,
+            connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
         })
     }
 
-    /// `path` is the row of the table, never the path of the request: labels stay few.
+    /// `path` is the path pattern of the route, never the path of the request, which would make too many labels.
     pub fn answered(&self, method: &Method, path: &str, status: StatusCode, took: Duration) {
         let method = method_name(method);
         self.answered.with_label_values(&[method, path, status.as_str()]).inc();
         self.latency.with_label_values(&[method, path]).observe(took.as_secs_f64());
     }
 
-    /// What the successes of a row are counted with, found once: they are most of the requests.
+    /// The counters of a route's successful requests, looked up once, since most requests are these.
     pub fn successes(&self, method: &Method, path: &str, status: StatusCode) -> Successes {
         let method = method_name(method);
         Successes {
@@ -73,7 +69,7 @@ impl Successes {
     }
 }
 
-/// A caller may invent methods; what we tell others may not follow.
+/// The method as a label. Unknown methods, which a caller may invent, become `other`.
 pub fn method_name(method: &Method) -> &str {
     match method.as_str() {
         name @ ("GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH" | "DELETE") => name,

@@ -1,8 +1,8 @@
-//! How to reach PostgreSQL: the URL, its limits, and TLS.
+//! Connection settings of PostgreSQL: URL, timeouts and TLS.
 //!
-//! `sslmode` is `disable`, `prefer` (the default: TLS where the server offers it), `require` or `verify-full`. Where TLS
-//! is used, the server's certificate and name are always verified, against the system's roots or the PEM file named by
-//! `sslrootcert`; there is no mode that encrypts without knowing to whom.
+//! `sslmode` is `disable`, `prefer` (the default: TLS if the server offers it), `require` or `verify-full`. With TLS
+//! the server's certificate and name are always verified, against the system's roots or the PEM file in `sslrootcert`;
+//! no mode encrypts without verifying.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::error::{DbError, Result};
 use crate::options::DbOptions;
 
-/// How long a transaction may rest between two statements. One whose node lost its power or its network would hold its
-/// locks until then.
+/// How long a transaction may be idle between two statements. A node that lost power or its network holds its locks
+/// until then.
 const IDLE_IN_TRANSACTION: Duration = Duration::from_secs(60);
-/// How long the server may leave unanswered what the network alone should answer.
-const SILENCE: Duration = Duration::from_secs(15);
-const PROBES: u32 = 3;
+/// How long the server's TCP stack may take to acknowledge.
+const TCP_TIMEOUT: Duration = Duration::from_secs(15);
+const KEEPALIVE_PROBES: u32 = 3;
 
 pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
     let Tls { url, root_certificate } = split_tls(url)?;
-    let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL cannot be understood"))?;
+    let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL is malformed"))?;
     let limits = format!(
         "{} -c lock_timeout={} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
         config.get_options().unwrap_or_default(),
@@ -37,9 +37,9 @@ pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeR
         IDLE_IN_TRANSACTION.as_millis(),
     );
     config.options(limits.trim_start()).connect_timeout(options.wait);
-    // A server that vanished is noticed by whoever waits for it, whether or not it had taken the statement.
-    config.tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
-    config.keepalives_interval(SILENCE / PROBES).keepalives_retries(PROBES);
+    // Detects a server that disappeared, whether or not it had received the statement.
+    config.tcp_user_timeout(TCP_TIMEOUT).keepalives_idle(TCP_TIMEOUT);
+    config.keepalives_interval(TCP_TIMEOUT / KEEPALIVE_PROBES).keepalives_retries(KEEPALIVE_PROBES);
     if config.get_application_name().is_none() {
         config.application_name("trunkline");
     }
@@ -57,7 +57,7 @@ pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeR
 }
 
 struct Tls {
-    /// The URL without what tokio-postgres does not know.
+    /// The URL without the parameters that tokio-postgres does not know.
     url: String,
     root_certificate: Option<String>,
 }
@@ -74,7 +74,7 @@ fn split_tls(url: &str) -> Result<Tls> {
             ("sslmode", "verify-full") => drop(kept.append_pair("sslmode", "require")),
             ("sslmode", "disable" | "prefer" | "require") => drop(kept.append_pair(&name, &value)),
             ("sslmode", _) => {
-                return Err(DbError::other("sslmode is one of disable, prefer, require and verify-full"));
+                return Err(DbError::other("sslmode must be one of disable, prefer, require and verify-full"));
             }
             _ => drop(kept.append_pair(&name, &value)),
         }
@@ -95,7 +95,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore> {
         roots.add(certificate.map_err(|error| unreadable(&error))?).map_err(|error| unreadable(&error))?;
     }
     if roots.is_empty() {
-        return Err(unreadable(&"holds no certificate"));
+        return Err(unreadable(&"contains no certificate"));
     }
     Ok(roots)
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_we_understand_is_taken_out_of_the_url() {
+    fn parameters_unknown_to_tokio_postgres_are_removed_from_the_url() {
         let tls = split_tls("postgres://a:b@h/db?sslmode=verify-full&sslrootcert=/etc/ca%20x.pem&options=-c%20a%3Db")
             .unwrap();
         assert_eq!(tls.url, "postgres://a:b@h/db?sslmode=require&options=-c%20a%3Db");
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_mode_that_would_not_verify_is_refused() {
+    fn an_sslmode_that_does_not_verify_is_refused() {
         assert!(split_tls("postgres://h/db?sslmode=allow").is_err());
         assert!(split_tls("postgres://h/db?sslmode=verify-ca").is_err());
     }
 
     #[test]
-    fn the_limits_join_the_options_of_the_url() {
+    fn timeouts_are_added_to_the_options_of_the_url() {
         let options: DbOptions = "postgres://h/db".parse().unwrap();
         let (config, _) = configure("postgres://h/db?sslmode=disable&options=-c%20a%3Db", &options).unwrap();
         let limits = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000";

@@ -1,4 +1,4 @@
-//! The name PostgreSQL would give for a violated unique constraint.
+//! Names violated unique constraints as PostgreSQL does.
 //!
 //! SQLite says `users.email` for a constraint or plain index and `index 'users_email_live'` for an expression index.
 
@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::error::DbError;
 
-/// Puts the constraint's name in place of SQLite's description of it.
+/// Replaces SQLite's description of a constraint by its name.
 pub(super) fn name(connection: &Connection, error: DbError) -> DbError {
     let DbError::Unique(subject) = error else { return error };
     let named = subject.strip_prefix("index '").and_then(|rest| rest.strip_suffix('\''));
@@ -16,7 +16,7 @@ pub(super) fn name(connection: &Connection, error: DbError) -> DbError {
     })
 }
 
-/// `users.account_id, users.email` as the index or constraint over exactly these columns.
+/// The name of the index or constraint over exactly these columns, given as `users.account_id, users.email`.
 fn of_columns(connection: &Connection, subject: &str) -> Option<String> {
     let (table, _) = subject.split_once('.')?;
     let columns: Vec<&str> = subject.split(", ").filter_map(|part| Some(part.split_once('.')?.1)).collect();

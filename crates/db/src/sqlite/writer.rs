@@ -1,9 +1,9 @@
-//! The one writer of a SQLite database.
+//! The writer of a SQLite database: one thread that owns the only read-write connection.
 //!
-//! A thread owns the connection that writes. Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and
-//! so one sync to disk; each is a savepoint, so one that fails undoes itself only. Nobody hears of success before the
-//! COMMIT. A transaction's future is polled once: its statements finish inline, and whatever else it would wait for
-//! would hold up every writer, so waiting is an error.
+//! Transactions that wait together share one `BEGIN IMMEDIATE … COMMIT` and so one sync to disk. Each is a savepoint,
+//! so one that fails rolls back alone. Callers get their results after the COMMIT. A transaction's future is polled
+//! once: its statements run in-process, and awaiting anything else is an error, since it would block every other
+//! writer.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,56 +17,56 @@ use tokio::sync::mpsc;
 use crate::PANICKED;
 use crate::conn::Conn;
 use crate::error::{DbError, Result};
-use crate::job::Job;
 use crate::metrics::{Database, Metrics};
 use crate::options::DbOptions;
+use crate::transaction::Transaction;
 
-/// A group takes no more transactions after this long, so that its first need not wait for ever.
-const GROUP_TIME: Duration = Duration::from_millis(5);
+/// A group accepts no more transactions after this long, since its first one waits for the commit.
+const MAX_GROUP_TIME: Duration = Duration::from_millis(5);
 
 pub(crate) struct Writer {
     queue: mpsc::Sender<Queued>,
     wait: Duration,
 }
 
-/// A transaction in the queue, and since when.
+/// A transaction and when it was enqueued.
 struct Queued {
-    job: Box<dyn Job>,
+    transaction: Box<dyn Transaction>,
     since: Instant,
 }
 
 impl Writer {
     pub(super) fn start(conn: Conn, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Writer> {
-        let (queue, jobs) = mpsc::channel(options.queue);
+        let (queue, transactions) = mpsc::channel(options.queue);
         let (group, metrics) = (options.group, Arc::clone(metrics));
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(conn, jobs, group, &metrics.database))
+            .spawn(move || write(conn, transactions, group, &metrics.database))
             .map_err(DbError::other)?;
         Ok(Writer { queue, wait: options.wait })
     }
 
-    /// Puts a transaction into the queue. From there it runs to its end, whoever still listens.
-    pub(crate) async fn take(&self, job: Box<dyn Job>) -> Result<()> {
-        let queued = Queued { job, since: Instant::now() };
+    /// Enqueues a transaction. It then runs to its end, even if the caller goes away.
+    pub(crate) async fn enqueue(&self, transaction: Box<dyn Transaction>) -> Result<()> {
+        let queued = Queued { transaction, since: Instant::now() };
         self.queue.send_timeout(queued, self.wait).await.map_err(|error| match error {
             mpsc::error::SendTimeoutError::Timeout(_) => DbError::unavailable("too many transactions are waiting"),
-            mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer has ended"),
+            mpsc::error::SendTimeoutError::Closed(_) => DbError::unavailable("the writer thread has stopped"),
         })
     }
 
-    /// How many transactions are in the queue.
+    /// The length of the queue.
     pub(super) fn waiting(&self) -> usize {
         self.queue.max_capacity().saturating_sub(self.queue.capacity())
     }
 }
 
-/// Whether the transaction's changes may stay.
-fn run(conn: &mut Conn, job: &mut dyn Job) -> bool {
-    match catch_unwind(AssertUnwindSafe(|| poll_once(job.run(conn)))) {
-        Ok(Some(stays)) => return stays,
-        Ok(None) => job.fail(DbError::other("a transaction awaited something other than its connection")),
-        Err(_) => job.fail(DbError::other(PANICKED)),
+/// Runs the body and returns whether to commit.
+fn run(conn: &mut Conn, transaction: &mut dyn Transaction) -> bool {
+    match catch_unwind(AssertUnwindSafe(|| poll_once(transaction.run(conn)))) {
+        Ok(Some(commits)) => return commits,
+        Ok(None) => transaction.fail(DbError::other("a transaction awaited something other than its connection")),
+        Err(_) => transaction.fail(DbError::other(PANICKED)),
     }
     false
 }
@@ -78,83 +78,89 @@ fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     }
 }
 
-fn write(mut conn: Conn, mut jobs: mpsc::Receiver<Queued>, limit: usize, metrics: &Database) {
-    while let Some(first) = jobs.blocking_recv() {
-        let mut group = Group { jobs: Vec::new(), undone: 0, metrics };
-        let written = group.write(&mut conn, first, &mut jobs, limit);
+fn write(mut conn: Conn, mut transactions: mpsc::Receiver<Queued>, limit: usize, metrics: &Database) {
+    while let Some(first) = transactions.blocking_recv() {
+        let mut group = Group { transactions: Vec::new(), rolled_back: 0, metrics };
+        let written = group.write(&mut conn, first, &mut transactions, limit);
         let counted = conn.counted().drain(..);
-        let size = group.jobs.len() as u64;
+        let size = group.transactions.len() as u64;
         if let Err(failure) = &written {
-            tracing::error!(%failure, transactions = size, "a group of transactions was not written");
+            tracing::error!(%failure, transactions = size, "group commit failed");
             failure.count(metrics);
             metrics.transactions.of("failed").inc_by(size);
             drop(counted);
-            // Fails when SQLite has already undone the transaction by itself, which is as good.
+            // Fails if SQLite has already rolled back the transaction by itself.
             let _ = sql(&conn, "ROLLBACK");
         } else {
             counted.for_each(|(counter, more)| counter.inc_by(more));
-            metrics.transactions.of("committed").inc_by(size - group.undone);
-            metrics.transactions.of("rolled_back").inc_by(group.undone);
+            metrics.transactions.of("committed").inc_by(size - group.rolled_back);
+            metrics.transactions.of("rolled_back").inc_by(group.rolled_back);
             metrics.group.observe(size as f64);
         }
-        for mut job in group.jobs {
+        for mut transaction in group.transactions {
             if let Err(failure) = &written {
-                job.fail(again(failure));
+                transaction.fail(copy_error(failure));
             }
-            job.answer();
+            transaction.reply();
         }
     }
 }
 
-/// Transactions that are put on disk together.
+/// Transactions that share one commit.
 struct Group<'m> {
-    jobs: Vec<Box<dyn Job>>,
-    /// How many of them have undone themselves.
-    undone: u64,
+    transactions: Vec<Box<dyn Transaction>>,
+    /// How many of them rolled back.
+    rolled_back: u64,
     metrics: &'m Database,
 }
 
 impl Group<'_> {
-    /// Runs transactions until none waits or the group is full, and puts them on disk.
-    fn write(&mut self, conn: &mut Conn, first: Queued, jobs: &mut mpsc::Receiver<Queued>, limit: usize) -> Result<()> {
-        self.admit(first);
+    /// Runs transactions until the queue is empty or the group is full, and commits them.
+    fn write(
+        &mut self,
+        conn: &mut Conn,
+        first: Queued,
+        transactions: &mut mpsc::Receiver<Queued>,
+        limit: usize,
+    ) -> Result<()> {
+        self.add(first);
         sql(conn, "BEGIN IMMEDIATE")?;
         let begun = Instant::now();
-        while let Some(job) = self.jobs.last_mut() {
-            self.undone += u64::from(!write_one(conn, job.as_mut())?);
-            if self.jobs.len() >= limit || begun.elapsed() > GROUP_TIME {
+        while let Some(transaction) = self.transactions.last_mut() {
+            self.rolled_back += u64::from(!write_one(conn, transaction.as_mut())?);
+            if self.transactions.len() >= limit || begun.elapsed() > MAX_GROUP_TIME {
                 break;
             }
-            match jobs.try_recv() {
-                Ok(next) => self.admit(next),
+            match transactions.try_recv() {
+                Ok(next) => self.add(next),
                 Err(_) => break,
             }
         }
         sql(conn, "COMMIT")
     }
 
-    fn admit(&mut self, Queued { job, since }: Queued) {
+    fn add(&mut self, Queued { transaction, since }: Queued) {
         self.metrics.transaction_wait.observe(since.elapsed().as_secs_f64());
-        self.jobs.push(job);
+        self.transactions.push(transaction);
     }
 }
 
-/// Runs one transaction and answers whether its changes stay.
-fn write_one(conn: &mut Conn, job: &mut dyn Job) -> Result<bool> {
+/// Runs one transaction in a savepoint and returns whether it commits.
+fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool> {
     conn.reset();
     let counted_before = conn.counted().len();
     sql(conn, "SAVEPOINT one")?;
-    let stays = run(conn, job);
-    // On a full disk or an I/O error SQLite ends the whole transaction, and what follows would commit by itself.
+    let commits = run(conn, transaction);
+    // On a full disk or an I/O error SQLite ends the whole transaction; further statements would autocommit.
     if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
-        return Err(DbError::unavailable("SQLite rolled back"));
+        return Err(DbError::unavailable("SQLite rolled back the group"));
     }
-    if !stays {
+    if !commits {
         conn.counted().truncate(counted_before);
         sql(conn, "ROLLBACK TO one")?;
     }
     sql(conn, "RELEASE one")?;
-    Ok(stays)
+    Ok(commits)
 }
 
 fn sql(conn: &Conn, text: &str) -> Result<()> {
@@ -163,8 +169,8 @@ fn sql(conn: &Conn, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// A group's failure, told to each of its transactions.
-fn again(failure: &DbError) -> DbError {
+/// The error of a group, once for each of its transactions.
+fn copy_error(failure: &DbError) -> DbError {
     match failure {
         DbError::LockTimeout => DbError::LockTimeout,
         other => DbError::unavailable(other),

@@ -73,11 +73,11 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
     let kind = if amount.is_negative() {
         let taken = amount.neg().map_err(LedgerError::from)?;
         let entry = Entry::charge(*customer_id, Kind::Correction, &reference, &[(Book::Credits, taken)])?;
-        ledger::debit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await.map_err(insufficient)?;
+        ledger::debit(tx, entropy, &entry.with_note(reason.as_str()).by(actor), now).await.map_err(insufficient)?;
         Kind::Correction
     } else {
         let entry = Entry::credit(*customer_id, Kind::Credit, &reference, &[(Book::Credits, *amount)])?;
-        ledger::credit(tx, entropy, &entry.noting(reason.as_str()).by(actor), now).await?;
+        ledger::credit(tx, entropy, &entry.with_note(reason.as_str()).by(actor), now).await?;
         Kind::Credit
     };
     let line = ledger::find(tx, kind, &reference).await?;
@@ -129,7 +129,7 @@ pub async fn update_limits(
             let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             ledger::set_minimum(tx, *id, limits.minimum).await?;
             store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos(), now).await?;
-            ledger::tell(tx, entropy, *id, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, entropy, *id, CURRENCY, now).await?;
             Ok(Json(load_limits(tx, *id).await?))
         })
     })

@@ -55,7 +55,7 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
     }
     let stored = user.as_ref().and_then(|user| user.password_hash.clone());
     let is_correct = ctx.app.passwords.verify(request.password.expose(), stored).await?;
-    let limits_on = ctx.app.limits.are_on();
+    let limits_on = ctx.app.limits.is_enabled();
     let is_locked = limits_on && locked_until.is_some_and(|until| until > ctx.now);
     let user_id = user.as_ref().map(|user| user.id);
     match user.filter(|user| is_correct && user.is_active && !is_locked) {

@@ -21,7 +21,7 @@ const NEVER_CAME: &str = "the documents were not handed in within 30 days";
 /// The documents of an order were approved or rejected.
 pub async fn decided_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let decided: IntakeDecision =
-        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let now = context.clock.now();
     let moved = context.db.tx((context.clone(), decided, now), |conn, (context, decided, now)| {
         Box::pin(async move {

@@ -134,7 +134,7 @@ async fn order_from(
         updated_at: *now,
     };
     if !store::insert(conn, &order).await? {
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     charge(conn, app, &order, *now).await?;
     inventory::count(conn, group.id, -1).await?;
@@ -154,6 +154,6 @@ async fn charge(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Resu
     }
     let entry = Entry::charge(order.account_id, ledger::Kind::NumberOrder, order.id.to_string(), &parts)?;
     let note = format!("{}, setup and first month", order.e164);
-    ledger::debit(conn, app.entropy, &entry.noting(note), now).await?;
+    ledger::debit(conn, app.entropy, &entry.with_note(note), now).await?;
     Ok(())
 }

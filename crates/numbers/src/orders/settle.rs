@@ -104,7 +104,7 @@ async fn undo(conn: &mut Conn, app: &App, order: &mut OrderRow, fate: Fate, now:
     if charged.is_positive() {
         let (kind, name) = (ledger::Kind::NumberRefund, order.id.to_string());
         let entry = Entry::credit(order.account_id, kind, name, &[(Book::Refunds, charged)])?;
-        ledger::credit(conn, app.entropy, &entry.noting(format!("{}, not delivered", order.e164)), now).await?;
+        ledger::credit(conn, app.entropy, &entry.with_note(format!("{}, not delivered", order.e164)), now).await?;
     }
     match fate {
         Fate::Free => inventory::give_back(conn, order.stock_id, now).await?,

@@ -42,7 +42,7 @@ pub async fn hand_back(
 }
 
 pub async fn hand_back_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let wanted: Wanted = serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+    let wanted: Wanted = serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let told = context.app.did_supplier.deactivate(&wanted.e164, wanted.order_id).await;
     told.map_err(|error| JobError::Failed(error.to_string()))?;
     let back = context.db.tx((context.clone(), wanted.stock_id), |conn, (context, stock_id)| {

@@ -79,7 +79,7 @@ async fn charge(conn: &mut Conn, app: &App, number: &NumberRow, month: i64, now:
     }
     let (kind, name) = (ledger::Kind::NumberRenewal, format!("{}:{month}", number.id));
     let entry = Entry::charge(number.account_id, kind, name, &[(Book::NumberRental, monthly)])?;
-    ledger::debit(conn, app.entropy, &entry.noting(format!("{}, month {month}", number.e164)), now).await?;
+    ledger::debit(conn, app.entropy, &entry.with_note(format!("{}, month {month}", number.e164)), now).await?;
     Ok(())
 }
 

@@ -107,7 +107,7 @@ pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committe
                 return Err(Problem::resource_in_use(need));
             }
             let now = tx.ctx.now;
-            allow_lists::begin_change(tx, now).await?;
+            allow_lists::bump_version(tx, now).await?;
             allow_list::forget(tx, trunk.id).await?;
             store::remove(tx, trunk.id).await?;
             Ok(NoContent)

@@ -1,8 +1,8 @@
-//! The audit log: who did what, when, from where, and how it ended. Rows are added, never changed.
+//! The audit log: who did what, when, from where, and with what outcome. Rows are appended, never changed.
 //!
-//! Every row carries an HMAC over the row before it and its own content, so a row that is altered, inserted or removed
-//! breaks the chain; the head of the chain is kept apart, so cutting rows off the end shows too. A row commits with the
-//! action it tells of. The head is the last thing a transaction touches: transactions queue for it only while they commit.
+//! Every row has an HMAC over the HMAC of the row before it and its own content, so an altered, inserted or removed row
+//! breaks the chain. The head of the chain is a separate row, so truncation is found too. A row commits with its
+//! action. Append it last: the head is locked until the commit.
 
 mod verify;
 
@@ -19,28 +19,29 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Time, UserId, text_enum};
 
 text_enum! {
-    /// Who acted.
+    /// Who acted: a customer, a team member, the service itself or a provider webhook.
     pub enum Actor {
         Customer = "customer",
         Admin = "admin",
-        /// Schedules and automation.
+        /// Jobs and schedules.
         System = "system",
-        /// Callbacks of outside providers.
+        /// Provider webhooks.
         Webhook = "webhook",
     }
 }
 
 text_enum! {
+    /// Whether the action succeeded.
     pub enum Outcome {
         Success = "success",
         Failure = "failure",
     }
 }
 
-/// The longest text taken over from outside into a row.
-const TEXT_LIMIT: usize = 300;
+/// Maximum length of a text from a request.
+const MAX_TEXT_CHARS: usize = 300;
 
-/// A row to be.
+/// A row to be appended.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub action: &'static str,
@@ -51,12 +52,12 @@ pub struct Entry {
     pub user_agent: Option<String>,
     pub outcome: Outcome,
     pub reason: Option<String>,
-    /// Short values, never secrets.
+    /// Further details: short values, never secrets.
     pub meta: Map<String, Value>,
 }
 
 row! {
-    /// A row as it is stored, in the order of the chain.
+    /// A stored row.
     #[derive(Clone, Debug)]
     pub struct Row {
         pub seq: i64,
@@ -76,11 +77,11 @@ row! {
 }
 
 impl Row {
-    /// The row's link in the chain: its content, each part with its length, after the link before.
+    /// The HMAC of the row: over the previous HMAC and its content, each part with its length.
     fn link(&self, keys: &Keys, previous: &[u8]) -> [u8; 32] {
         let mut message = Vec::with_capacity(512);
         let mut part = |bytes: Option<&[u8]>| match bytes {
-            // An absent part must not look like an empty one.
+            // An absent part must differ from an empty one.
             None => message.push(0),
             Some(bytes) => {
                 message.push(1);
@@ -105,9 +106,9 @@ impl Row {
     }
 }
 
-/// Appends one row. The last step of a transaction.
+/// Appends one row. Must be the last step of a transaction.
 pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, entry: &Entry) -> Result<(), DbError> {
-    // The update locks the head until the commit: whoever comes next builds on this row.
+    // The update locks the head until the commit, so the next row builds on this one.
     let (seq, previous): (i64, Vec<u8>) =
         conn.one(sql!("UPDATE audit_head SET seq = seq + 1 WHERE id = 1 RETURNING seq, hash"), params![]).await?;
     let mut row = Row {
@@ -119,9 +120,9 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, e
         user_id: entry.user_id,
         actor: entry.actor,
         ip: entry.ip.map(|ip| ip.to_string()),
-        user_agent: entry.user_agent.as_deref().map(bounded),
+        user_agent: entry.user_agent.as_deref().map(truncate),
         outcome: entry.outcome,
-        reason: entry.reason.as_deref().map(bounded),
+        reason: entry.reason.as_deref().map(truncate),
         meta: (!entry.meta.is_empty()).then(|| Value::Object(entry.meta.clone()).to_string()),
         hash: Vec::new(),
     };
@@ -141,11 +142,11 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, e
     Ok(())
 }
 
-/// Where the chain stands; logged now and then, so that a log kept elsewhere can prove a truncation.
+/// The head of the chain. It is also logged once an hour, so that logs stored elsewhere can prove a truncation.
 pub async fn head(conn: &mut Conn) -> Result<(i64, Vec<u8>), DbError> {
     conn.one(sql!("SELECT seq, hash FROM audit_head WHERE id = 1"), params![]).await
 }
 
-fn bounded(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(TEXT_LIMIT).collect()
+fn truncate(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_TEXT_CHARS).collect()
 }

@@ -1,11 +1,11 @@
-//! Proof of the chain: every row is recomputed from the one before.
+//! Verifies the audit chain: recomputes every HMAC.
 
 use crate::crypto::keys::Keys;
 use db::{Conn, DbError, params, sql};
 
 use super::{Row, head};
 
-/// A chain that holds.
+/// What was verified.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Verified {
     pub rows: u64,
@@ -14,9 +14,9 @@ pub struct Verified {
 /// The first place where the chain breaks.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A row is missing before this one.
+    /// Rows are missing before this one.
     Gap { after: i64, found: i64 },
-    /// The row's content is not what was written, or the row before it was exchanged.
+    /// The row or the one before it was altered.
     Altered { seq: i64 },
     /// Rows are missing at the end.
     Truncated { last: i64, head: i64 },
@@ -37,10 +37,10 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Rows read by one statement.
+/// Rows read by a statement.
 const PAGE: u64 = 5000;
 
-/// Walks the whole log, row by row. Rows that arrive meanwhile are held to the chain like all others.
+/// Verifies the whole log. Rows that are appended meanwhile are verified too.
 pub async fn verify(conn: &mut Conn, keys: &Keys) -> Result<Result<Verified, Fault>, DbError> {
     let (head_seq, head_hash) = head(conn).await?;
     let mut last: (i64, Vec<u8>) = (0, Vec::new());
@@ -73,7 +73,7 @@ pub async fn verify(conn: &mut Conn, keys: &Keys) -> Result<Result<Verified, Fau
         match walked {
             Ok(PAGE) => {}
             Ok(_) => break,
-            // We never wrote what cannot be read.
+            // A row that cannot be read was not written by the service.
             Err(DbError::Column { .. }) => return Ok(Err(Fault::Altered { seq: last.0 + 1 })),
             Err(error) => return Err(error),
         }

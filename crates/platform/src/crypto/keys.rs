@@ -1,6 +1,6 @@
-//! Keys for what the service signs or seals for itself, all drawn from one master secret.
+//! The keys that the service signs and encrypts with, all derived from the master secret.
 //!
-//! Every purpose has keys of its own, so a cursor can never pass for a download link.
+//! Every purpose has its own keys, so a page cursor cannot be used as a download link.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Salt};
 use aws_lc_rs::hmac::{self, HMAC_SHA256};
 
+/// What a key is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Page cursors.
@@ -16,15 +17,15 @@ pub enum Purpose {
     Download,
     /// The hash chain of the audit log.
     Audit,
-    /// Seeds of one-time codes, at rest.
+    /// TOTP seeds, encrypted at rest.
     TotpSeed,
-    /// Responses kept for idempotent replay, at rest.
+    /// Stored responses of idempotency keys, encrypted at rest.
     StoredResponse,
-    /// Mail and addresses that wait in the queue.
+    /// Mails and addresses in the queue, encrypted at rest.
     Mail,
-    /// What the sandbox payment provider calls back with.
+    /// Webhooks of the sandbox payment provider.
     SandboxCallback,
-    /// Proof that all nodes of a database share one master secret.
+    /// The fingerprint that shows whether a node has the master secret of its database.
     Fingerprint,
 }
 
@@ -40,7 +41,7 @@ impl Purpose {
         Purpose::Fingerprint,
     ];
 
-    /// The label a key is derived under; changing one orphans everything made with it.
+    /// The HKDF label. Changing one invalidates everything signed or encrypted with its keys.
     fn label(self) -> &'static [u8] {
         match self {
             Purpose::Cursor => b"trunkline cursor",
@@ -71,7 +72,7 @@ impl KeyType for KeyBytes {
 }
 
 impl Keys {
-    /// Derives the keys of every purpose.
+    /// Derives the keys of all purposes.
     #[expect(clippy::expect_used, reason = "lengths are constants")]
     pub fn from_master(secret: &[u8]) -> Keys {
         let root = Salt::new(HKDF_SHA256, b"trunkline master").extract(secret);
@@ -112,7 +113,7 @@ impl Keys {
         [nonce.as_ref().as_slice(), &ciphertext].concat()
     }
 
-    /// What `seal` was given, unless a byte was altered or the purpose differs.
+    /// Decrypts what `seal` returned; `None` if it was altered or sealed for another purpose.
     pub fn open(&self, purpose: Purpose, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, ciphertext) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_sealed_opens_only_unaltered_and_for_its_purpose() {
+    fn sealed_data_opens_only_unaltered_and_for_its_purpose() {
         let keys = Keys::from_master(b"a master secret of thirty-two byt");
         let sealed = keys.seal(Purpose::TotpSeed, b"seed");
         assert_eq!(keys.open(Purpose::TotpSeed, &sealed).as_deref(), Some(&b"seed"[..]));
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_purpose_signs_with_a_key_of_its_own() {
+    fn every_purpose_signs_with_its_own_key() {
         let keys = Keys::from_master(b"a master secret of thirty-two byt");
         let tags: std::collections::BTreeSet<_> = Purpose::ALL.iter().map(|p| keys.mac(*p, b"message")).collect();
         assert_eq!(tags.len(), Purpose::ALL.len());

@@ -1,7 +1,7 @@
-//! Password hashing: argon2id, a few at a time, on threads of its own.
+//! Password hashing: argon2id on blocking threads, with limited concurrency.
 //!
-//! A hash costs tens of milliseconds and 19 MiB on purpose. So only a few run at once and a short queue may wait;
-//! who comes after that is told to come back, and the rest of the service stays quick.
+//! A hash deliberately costs tens of milliseconds and 19 MiB. So only a few run concurrently and a short queue may
+//! wait; further ones get [`PasswordError::Busy`], and the rest of the service stays fast.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,26 +13,26 @@ use tokio::sync::Semaphore;
 
 use crate::entropy::Entropy;
 
-const AT_ONCE: usize = 2;
-const WAITING_AT_MOST: usize = 64;
+const MAX_CONCURRENT: usize = 2;
+const MAX_QUEUED: usize = 64;
 const SALT_BYTES: usize = 16;
 
-/// What a hash costs whoever makes it.
+/// The cost of a hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cost {
-    /// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+    /// The OWASP recommendation for argon2id: 19 MiB, two passes, one lane.
     #[default]
     Full,
-    /// Next to nothing, for tests, most of whose time it would take.
-    Little,
+    /// The minimum, for tests, which would otherwise spend most of their time on hashes.
+    Minimal,
 }
 
-/// Why there is no answer about a password.
+/// Why a password could not be hashed or verified.
 #[derive(Debug)]
 pub enum PasswordError {
-    /// Too many hashes wait already.
+    /// The queue is full.
     Busy,
-    /// The hashing thread died or a stored hash is not one.
+    /// The hashing thread panicked or a stored hash is malformed.
     Broken(String),
 }
 
@@ -48,7 +48,7 @@ struct Inner {
 
 impl Passwords {
     pub fn new(entropy: Entropy, cost: Cost) -> Passwords {
-        let running = Arc::new(Semaphore::new(AT_ONCE));
+        let running = Arc::new(Semaphore::new(MAX_CONCURRENT));
         Passwords(Arc::new(Inner { entropy, cost, running, waiting: Arc::default() }))
     }
 
@@ -57,17 +57,17 @@ impl Passwords {
         let password = password.to_owned();
         let salt: [u8; SALT_BYTES] = self.0.entropy.bytes();
         let cost = self.0.cost;
-        self.on_a_thread(move || {
+        self.run_blocking(move || {
             let hash = cost.hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
             Ok(hash.to_string())
         })
         .await
     }
 
-    /// Whether the password belongs to the stored hash. Without one it takes the same time and is always no.
+    /// Whether the password matches the stored hash. Without a hash it takes the same time and returns false.
     pub async fn verify(&self, password: &str, stored: Option<String>) -> Result<bool, PasswordError> {
         let (password, cost) = (password.to_owned(), self.0.cost);
-        self.on_a_thread(move || match stored {
+        self.run_blocking(move || match stored {
             Some(stored) => {
                 let stored = PasswordHash::new(&stored).map_err(broken)?;
                 Ok(cost.hasher()?.verify_password(password.as_bytes(), &stored).is_ok())
@@ -80,35 +80,35 @@ impl Passwords {
         .await
     }
 
-    async fn on_a_thread<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, PasswordError> + Send + 'static,
     ) -> Result<T, PasswordError> {
-        let place = Place::take(Arc::clone(&self.0.waiting))?;
+        let slot = QueueSlot::take(Arc::clone(&self.0.waiting))?;
         let permit = Arc::clone(&self.0.running).acquire_owned().await.map_err(broken)?;
-        // A hash that has begun runs to its end, whether or not somebody still waits for it, and counts until then.
+        // A hash that has begun runs to its end, even if its caller goes away, and counts until then.
         let counted = move || {
-            let _held = (place, permit);
+            let _held = (slot, permit);
             work()
         };
         tokio::task::spawn_blocking(counted).await.map_err(broken)?
     }
 }
 
-/// A place in the queue, given back when dropped, also by a caller that went away.
-struct Place(Arc<AtomicUsize>);
+/// A slot in the queue, freed when dropped, also by a caller that goes away.
+struct QueueSlot(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(waiting: Arc<AtomicUsize>) -> Result<Place, PasswordError> {
-        let place = Place(waiting);
-        if place.0.fetch_add(1, Ordering::AcqRel) >= AT_ONCE + WAITING_AT_MOST {
+impl QueueSlot {
+    fn take(waiting: Arc<AtomicUsize>) -> Result<QueueSlot, PasswordError> {
+        let slot = QueueSlot(waiting);
+        if slot.0.fetch_add(1, Ordering::AcqRel) >= MAX_CONCURRENT + MAX_QUEUED {
             return Err(PasswordError::Busy);
         }
-        Ok(place)
+        Ok(slot)
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -118,7 +118,7 @@ impl Cost {
     fn hasher(self) -> Result<Argon2<'static>, PasswordError> {
         let (kibibytes, passes) = match self {
             Cost::Full => (19_456, 2),
-            Cost::Little => (Params::MIN_M_COST, 1),
+            Cost::Minimal => (Params::MIN_M_COST, 1),
         };
         let params = Params::new(kibibytes, passes, 1, None).map_err(broken)?;
         Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_fits_its_own_hash_only() {
+    async fn a_password_matches_its_own_hash_only() {
         let passwords = Passwords::new(Entropy, Cost::Full);
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
@@ -145,15 +145,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn beyond_the_queue_a_hash_is_refused_at_once() {
+    async fn a_hash_is_refused_if_the_queue_is_full() {
         let passwords = Passwords::new(Entropy, Cost::Full);
         let held = passwords.0.running.acquire_many(2).await.unwrap();
         let mut queue = tokio::task::JoinSet::new();
-        for _ in 0..AT_ONCE + WAITING_AT_MOST {
+        for _ in 0..MAX_CONCURRENT + MAX_QUEUED {
             let passwords = passwords.clone();
             queue.spawn(async move { passwords.verify("x", None).await });
         }
-        while passwords.0.waiting.load(Ordering::Acquire) < AT_ONCE + WAITING_AT_MOST {
+        while passwords.0.waiting.load(Ordering::Acquire) < MAX_CONCURRENT + MAX_QUEUED {
             tokio::task::yield_now().await;
         }
         assert!(matches!(passwords.verify("x", None).await, Err(PasswordError::Busy)));
@@ -162,9 +162,10 @@ mod tests {
         drop(held);
         assert!(passwords.verify("x", None).await.is_ok());
     }
+
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_hash_that_nobody_waits_for_any_more_counts_until_it_is_done() {
-        let passwords = Passwords::new(Entropy, Cost::Little);
+    async fn a_hash_whose_caller_went_away_counts_until_it_ends() {
+        let passwords = Passwords::new(Entropy, Cost::Minimal);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (finish, may_finish) = std::sync::mpsc::channel::<()>();
         let hashing = {
@@ -174,15 +175,15 @@ mod tests {
                     let _ = begun.send(());
                     may_finish.recv().map_err(broken)
                 };
-                passwords.on_a_thread(work).await
+                passwords.run_blocking(work).await
             })
         };
         has_begun.await.unwrap();
         hashing.abort();
         assert!(hashing.await.is_err());
-        assert_eq!(passwords.0.running.available_permits(), AT_ONCE - 1);
+        assert_eq!(passwords.0.running.available_permits(), MAX_CONCURRENT - 1);
         finish.send(()).unwrap();
-        while passwords.0.running.available_permits() < AT_ONCE {
+        while passwords.0.running.available_permits() < MAX_CONCURRENT {
             tokio::task::yield_now().await;
         }
         assert_eq!(passwords.0.waiting.load(Ordering::Acquire), 0);

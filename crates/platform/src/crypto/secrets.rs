@@ -1,44 +1,61 @@
-//! The secrets of an installation: given by settings, or made once and kept in the data folder, readable by its owner only.
+//! The secrets of an installation: from the settings, or generated at the first start and stored in the data folder,
+//! readable by their owner only.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use crate::config::GivenSecrets;
 use crate::entropy::Entropy;
 use crate::outside::durable::create_folder;
 
-/// Never printed whole; `bootstrap` is shown once, at the first start.
+/// Secrets from the settings. The ones that are absent are generated and stored in the data folder.
+#[derive(Clone, Default)]
+pub struct ConfiguredSecrets {
+    pub master: Option<String>,
+    pub jwt: Option<String>,
+    pub jwt_previous: Option<String>,
+    pub switch: Option<String>,
+    pub bootstrap: Option<String>,
+}
+
+impl fmt::Debug for ConfiguredSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConfiguredSecrets(..)")
+    }
+}
+
+/// The secrets in use. Only `bootstrap` is ever printed, once, at the first start.
 pub struct Secrets {
-    /// All keys for the service's own use come from it.
+    /// The service derives all its own keys from it.
     pub master: String,
     pub jwt: String,
     pub jwt_previous: Option<String>,
-    /// What a switch and the operations port's guarded paths are asked for.
+    /// The bearer token of switches and of the protected paths of the operations port.
     pub switch: String,
     pub bootstrap: String,
 }
 
 impl Secrets {
-    pub fn load(given: &GivenSecrets, data_dir: &Path, entropy: Entropy) -> std::io::Result<Secrets> {
+    pub fn load(configured: &ConfiguredSecrets, data_dir: &Path, entropy: Entropy) -> std::io::Result<Secrets> {
         let folder = data_dir.join("secrets");
-        let secret = |given: &Option<String>, name: &str| match given {
+        let secret = |configured: &Option<String>, name: &str| match configured {
             Some(secret) => Ok(secret.clone()),
-            None => kept(&folder, name, entropy),
+            None => load_or_create(&folder, name, entropy),
         };
         Ok(Secrets {
-            master: secret(&given.master, "master")?,
-            jwt: secret(&given.jwt, "jwt")?,
-            jwt_previous: given.jwt_previous.clone(),
-            switch: secret(&given.switch, "switch")?,
-            bootstrap: secret(&given.bootstrap, "bootstrap")?,
+            master: secret(&configured.master, "master")?,
+            jwt: secret(&configured.jwt, "jwt")?,
+            jwt_previous: configured.jwt_previous.clone(),
+            switch: secret(&configured.switch, "switch")?,
+            bootstrap: secret(&configured.bootstrap, "bootstrap")?,
         })
     }
 }
 
-/// The secret in this file, made now if there is none. Two processes that start at once agree on one.
-fn kept(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> {
+/// The secret in this file, generated now if there is none. Two processes that start at the same time use the same one.
+fn load_or_create(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> {
     create_folder(folder)?;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
     let path = folder.join(name);
@@ -46,7 +63,7 @@ fn kept(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> 
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     file.write_all(entropy.token().as_bytes())?;
     file.sync_all()?;
-    // A hard link never replaces: the first one to get here decides.
+    // A hard link never replaces a file: the first process to get here decides.
     let linked = std::fs::hard_link(&draft, &path);
     std::fs::remove_file(&draft)?;
     match linked {
@@ -56,7 +73,7 @@ fn kept(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> 
     }
     let secret = std::fs::read_to_string(&path)?.trim().to_owned();
     if secret.len() < 32 {
-        let text = format!("{} holds no secret of at least 32 bytes; restore it or remove it", path.display());
+        let text = format!("{} holds fewer than 32 bytes; restore or remove it", path.display());
         return Err(std::io::Error::new(ErrorKind::InvalidData, text));
     }
     Ok(secret)
@@ -68,10 +85,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_made_once_and_only_the_owner_may_read_them() {
+    fn secrets_are_generated_once_and_readable_by_their_owner_only() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Secrets::load(&GivenSecrets::default(), folder.path(), Entropy).unwrap();
-        let second = Secrets::load(&GivenSecrets::default(), folder.path(), Entropy).unwrap();
+        let first = Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
+        let second = Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
         assert_eq!(first.jwt, second.jwt);
         assert_ne!(first.jwt, first.switch);
         for entry in std::fs::read_dir(folder.path().join("secrets")).unwrap() {
@@ -80,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_secret_is_refused_rather_than_replaced() {
+    fn a_damaged_secret_is_refused_and_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        Secrets::load(&GivenSecrets::default(), folder.path(), Entropy).unwrap();
+        Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
         std::fs::write(folder.path().join("secrets/master"), "short").unwrap();
-        assert!(Secrets::load(&GivenSecrets::default(), folder.path(), Entropy).is_err());
+        assert!(Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! Access tokens and the short-lived token between password and second factor: JWTs, HS256 and nothing else.
+//! Access tokens, and challenge tokens between password and second factor: JWTs signed with HS256 only.
 //!
-//! Each purpose has its own audience, so one kind never passes for another. Two keys may be live during a rotation;
-//! the `kid` in the header says which signed. Expiry is judged by the service's own clock, to the second.
+//! Each type has its own audience, so one cannot be used as the other. During a rotation two keys are valid; the `kid`
+//! in the header names the one that signed. Expiry is checked with the service's clock, to the second.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -19,7 +19,7 @@ use values::{AccountId, Roles, Time, UserId};
 pub const ACCESS_LIFETIME: Duration = Duration::from_secs(900);
 pub const CHALLENGE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// What an access token says.
+/// The claims of an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessClaims {
     pub sub: UserId,
@@ -29,15 +29,15 @@ pub struct AccessClaims {
     pub exp: i64,
     pub jti: Uuid,
     pub aud: AccessAudience,
-    /// Set on an impersonation token: it may read, as that customer, and nothing else.
+    /// Set on an impersonation token, which may only read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// The admin behind an impersonation.
+    /// The admin who impersonates the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub act: Option<UserId>,
 }
 
-/// What a token between password and second factor says.
+/// The claims of a challenge token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChallengeClaims {
     pub sub: UserId,
@@ -82,7 +82,7 @@ impl Key {
     fn new(secret: &str) -> Key {
         let fingerprint = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, secret.as_bytes());
         Key {
-            // Eight bytes of a hash name the key and tell nothing of it.
+            // Eight bytes of a hash identify the key without revealing it.
             kid: HEXLOWER.encode(&fingerprint.as_ref()[..8]),
             encoding: EncodingKey::from_secret(secret.as_bytes()),
             decoding: DecodingKey::from_secret(secret.as_bytes()),
@@ -90,44 +90,44 @@ impl Key {
     }
 }
 
-/// Signs and reads tokens. Signs with the current key, reads with either.
+/// Signs tokens with the current key and verifies them with the current or the previous one.
 pub struct Tokens {
     current: Key,
     previous: Option<Key>,
     validation: Validation,
-    seen: Seen,
+    cache: TokenCache,
 }
 
-/// Access tokens whose signature held, with what they say: a client sends the same one for fifteen minutes. Only
-/// reading it is spared; its time and its row are checked on every request.
+/// Claims of access tokens whose signature was verified: a client sends the same token for fifteen minutes. Expiry and
+/// the session's row are still checked on every request.
 #[derive(Default)]
-struct Seen(RwLock<HashMap<Box<str>, AccessClaims>>);
+struct TokenCache(RwLock<HashMap<Box<str>, AccessClaims>>);
 
-impl Seen {
-    /// As many are remembered; then all are forgotten, which costs each one reading.
-    const AT_MOST: usize = 4096;
+impl TokenCache {
+    /// When full, the cache is cleared, which costs one verification per token.
+    const MAX_TOKENS: usize = 4096;
 
     fn find(&self, token: &str) -> Option<AccessClaims> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(token).copied()
     }
 
-    fn remember(&self, token: &str, claims: AccessClaims) {
-        let mut seen = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() >= Seen::AT_MOST {
-            seen.clear();
+    fn insert(&self, token: &str, claims: AccessClaims) {
+        let mut cache = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= TokenCache::MAX_TOKENS {
+            cache.clear();
         }
-        seen.insert(token.into(), claims);
+        cache.insert(token.into(), claims);
     }
 }
 
 impl Tokens {
     pub fn new(secret: &str, previous: Option<&str>) -> Tokens {
         let mut validation = Validation::new(Algorithm::HS256);
-        // The library would ask the system for the time and expects audiences as text: both are checked here instead.
+        // The library reads the system time and expects audiences as strings; both are checked here instead.
         validation.validate_exp = false;
         validation.validate_aud = false;
         validation.required_spec_claims = ["exp", "aud", "sub"].map(str::to_owned).into();
-        Tokens { current: Key::new(secret), previous: previous.map(Key::new), validation, seen: Seen::default() }
+        Tokens { current: Key::new(secret), previous: previous.map(Key::new), validation, cache: TokenCache::default() }
     }
 
     pub fn sign<C: Serialize>(&self, claims: &C) -> Result<String, jsonwebtoken::errors::Error> {
@@ -136,25 +136,25 @@ impl Tokens {
     }
 
     pub fn read_access(&self, token: &str, now: Time) -> Result<AccessClaims, TokenError> {
-        let claims = match self.seen.find(token) {
+        let claims = match self.cache.find(token) {
             Some(claims) => claims,
             None => {
                 let claims = self.read(token)?;
-                self.seen.remember(token, claims);
+                self.cache.insert(token, claims);
                 claims
             }
         };
-        in_time(claims.iat, claims.exp, now, claims)
+        check_expiry(claims.iat, claims.exp, now, claims)
     }
 
     pub fn read_challenge(&self, token: &str, now: Time) -> Result<ChallengeClaims, TokenError> {
         let claims: ChallengeClaims = self.read(token)?;
-        in_time(claims.iat, claims.exp, now, claims)
+        check_expiry(claims.iat, claims.exp, now, claims)
     }
 
     fn read<C: DeserializeOwned>(&self, token: &str) -> Result<C, TokenError> {
         let header = decode_header(token).map_err(|_| TokenError::Invalid)?;
-        // Whoever does not know a critical extension must refuse the token, and we know none.
+        // A token with a critical extension must be refused unless it is understood, and none is.
         if header.crit.is_some() {
             return Err(TokenError::Invalid);
         }
@@ -169,7 +169,7 @@ impl Tokens {
     }
 }
 
-fn in_time<C>(iat: i64, exp: i64, now: Time, claims: C) -> Result<C, TokenError> {
+fn check_expiry<C>(iat: i64, exp: i64, now: Time, claims: C) -> Result<C, TokenError> {
     if exp < iat {
         return Err(TokenError::Invalid);
     }

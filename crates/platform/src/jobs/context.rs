@@ -1,4 +1,4 @@
-//! What a job is given, and how it can fail.
+//! The context of a running job, and its errors.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use super::queue::Claimed;
 use crate::clock::Clock;
 use db::{Conn, Db, DbError};
 
-/// What a running job may reach.
+/// What a job runs with.
 #[derive(Clone)]
 pub struct JobContext<A> {
     pub app: A,
@@ -16,8 +16,8 @@ pub struct JobContext<A> {
 }
 
 impl<A> JobContext<A> {
-    /// Ends the job in the transaction of its effect, so that both happen or neither. If another node has taken the
-    /// job over, the error undoes the effect.
+    /// Ends the job in the transaction of its effect, so that both happen or neither. If another node has taken the job
+    /// over, the error rolls the effect back.
     pub async fn finish_in(&self, conn: &mut Conn) -> Result<(), JobError> {
         if self.job.finish(conn).await? { Ok(()) } else { Err(JobError::LeaseLost) }
     }
@@ -25,10 +25,10 @@ impl<A> JobContext<A> {
 
 #[derive(Debug)]
 pub enum JobError {
-    /// Worth another try.
+    /// The job is retried.
     Failed(String),
-    /// No try will ever succeed: the job is set aside at once.
-    Hopeless(String),
+    /// A retry cannot succeed: the job becomes a dead job immediately.
+    Permanent(String),
     /// Another node has the job by now.
     LeaseLost,
     Db(DbError),
@@ -43,7 +43,7 @@ impl From<DbError> for JobError {
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            JobError::Failed(reason) | JobError::Hopeless(reason) => f.write_str(reason),
+            JobError::Failed(reason) | JobError::Permanent(reason) => f.write_str(reason),
             JobError::LeaseLost => f.write_str("another node has taken the job over"),
             JobError::Db(error) => error.fmt(f),
         }

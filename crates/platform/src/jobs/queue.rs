@@ -1,4 +1,4 @@
-//! The table of jobs.
+//! The table of jobs: enqueue, claim, finish, and dead jobs.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use db::{Conn, Result};
 use db::{params, row, sql};
 use values::Time;
 
-/// How long a node may be silent before another takes its job.
+/// How long a node may fail to renew a lease before another node may claim the job.
 pub(super) const LEASE: Duration = Duration::from_secs(60);
 
-/// The most of an error that is kept.
-const ERROR_LENGTH: usize = 500;
+/// Maximum length of a stored error.
+const MAX_ERROR_CHARS: usize = 500;
 
-/// The name of a sort of job, and how often it is tried.
+/// The name of a kind of job, and its maximum number of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// A kind that is tried ten times.
+    /// A kind with ten attempts.
     pub const fn new(name: &'static str) -> Kind {
         Kind { name, max_attempts: 10 }
     }
@@ -36,7 +36,7 @@ impl Kind {
 /// A job to be enqueued.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// A UUIDv7, which tells when the job was made.
+    /// A UUIDv7, from which `created_at` is taken.
     pub id: Uuid,
     pub kind: Kind,
     pub payload: Json,
@@ -52,7 +52,7 @@ impl NewJob {
     }
 }
 
-/// Puts a job in the queue when the transaction commits. Wake the runner after that, or it sees the job within a second.
+/// Enqueues a job in this transaction. Wake the runner after the commit, or it finds the job within a second.
 pub async fn enqueue(conn: &mut Conn, job: &NewJob) -> Result<()> {
     conn.exec(
         sql!(
@@ -73,14 +73,14 @@ pub async fn enqueue(conn: &mut Conn, job: &NewJob) -> Result<()> {
 }
 
 row! {
-    /// A job that this node may run until its lease ends.
+    /// A job that this node has leased.
     #[derive(Clone, Debug)]
     pub struct Claimed {
         pub id: Uuid,
         pub kind: String,
         pub payload: String,
         pub run_at: Time,
-        /// This attempt included.
+        /// Including this attempt.
         pub attempts: i64,
         pub max_attempts: i64,
         pub lease_token: Uuid,
@@ -93,12 +93,12 @@ pub(super) struct Claim {
     pub(super) limit: i64,
 }
 
-/// Leases the jobs that have been due for longest. An attempt counts from here, so a job that kills its node counts.
+/// Leases the jobs that have been due for longest. This counts as the attempt, even if the job crashes its node.
 pub(super) async fn claim(conn: &mut Conn, claim: &Claim) -> Result<Vec<Claimed>> {
     let mut jobs: Vec<Claimed> = conn
         .all(
             sql!(
-                // Materialized: an inner query that is run again would lease more than the limit.
+                // Materialized: if the subquery ran twice, it could lease more than the limit.
                 "WITH due AS MATERIALIZED (
                      SELECT id FROM jobs WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
                      ORDER BY run_at, id LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */)
@@ -125,14 +125,14 @@ pub(super) async fn is_due(conn: &mut Conn, now: Time) -> Result<bool> {
 }
 
 impl Claimed {
-    /// Ends the job. False when it was ended before or is another node's by now.
+    /// Deletes the finished job. False if it was finished before or another node has it by now.
     pub(super) async fn finish(&self, conn: &mut Conn) -> Result<bool> {
         let sql = sql!("DELETE FROM jobs WHERE id = $1 AND lease_token = $2");
         Ok(conn.exec(sql, params![self.id, self.lease_token]).await? == 1)
     }
 
-    /// Prolongs the lease. False when there is none left to prolong.
-    pub(super) async fn prolong(&self, conn: &mut Conn, now: Time) -> Result<bool> {
+    /// Renews the lease. False if it was lost.
+    pub(super) async fn renew_lease(&self, conn: &mut Conn, now: Time) -> Result<bool> {
         let sql = sql!("UPDATE jobs SET lease_until = $3 WHERE id = $1 AND lease_token = $2");
         Ok(conn.exec(sql, params![self.id, self.lease_token, now.plus(LEASE)]).await? == 1)
     }
@@ -142,27 +142,27 @@ impl Claimed {
             "UPDATE jobs SET run_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
-        conn.exec(sql, params![self.id, self.lease_token, run_at, shortened(error)]).await?;
+        conn.exec(sql, params![self.id, self.lease_token, run_at, truncate_error(error)]).await?;
         Ok(())
     }
 
-    pub(super) async fn give_up(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
+    pub(super) async fn mark_dead(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
         let sql = sql!(
             "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
-        conn.exec(sql, params![self.id, self.lease_token, now, shortened(error)]).await?;
+        conn.exec(sql, params![self.id, self.lease_token, now, truncate_error(error)]).await?;
         Ok(())
     }
 }
 
-/// As much of an error as is kept, without NUL, which not every engine can store.
-fn shortened(error: &str) -> String {
-    error.chars().filter(|character| *character != '\0').take(ERROR_LENGTH).collect()
+/// Cuts an error to its maximum length, without NUL, which PostgreSQL cannot store.
+fn truncate_error(error: &str) -> String {
+    error.chars().filter(|character| *character != '\0').take(MAX_ERROR_CHARS).collect()
 }
 
 row! {
-    /// A job that failed too often.
+    /// A job that failed too often or permanently.
     #[derive(Clone, Debug)]
     pub struct DeadJob {
         pub id: Uuid,
@@ -175,8 +175,8 @@ row! {
     }
 }
 
-/// The jobs that were set aside, newest first; a next page begins after the `(dead_at, id)` of the last.
-pub async fn dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> Result<Vec<DeadJob>> {
+/// Dead jobs, newest first; the next page begins after the `(dead_at, id)` of the last one.
+pub async fn list_dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> Result<Vec<DeadJob>> {
     let (dead_at, id) = after.unwrap_or((Time::from_millis(i64::MAX), Uuid::max()));
     let sql = sql!(
         "SELECT ",
@@ -187,20 +187,20 @@ pub async fn dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16) -> R
     conn.all(sql, params![dead_at, id, i64::from(limit)]).await
 }
 
-/// Gives a dead job all its attempts again. False when no dead job has this id.
+/// Enqueues a dead job again with all its attempts. False if no dead job has this id.
 pub async fn rerun(conn: &mut Conn, id: Uuid, now: Time) -> Result<bool> {
     let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE id = $1 AND dead_at IS NOT NULL");
     Ok(conn.exec(sql, params![id, now]).await? == 1)
 }
 
-/// The same for all dead jobs of a kind; answers how many there were.
+/// The same for all dead jobs of a kind; returns how many there were.
 pub async fn rerun_kind(conn: &mut Conn, kind: &str, now: Time) -> Result<u64> {
     let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE kind = $1 AND dead_at IS NOT NULL");
     conn.exec(sql, params![kind, now]).await
 }
 
-/// Removes jobs of a kind that have been dead for longest, since before this moment.
-pub async fn forget_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
+/// Deletes at most `limit` jobs of a kind that died before `cutoff`, oldest first.
+pub async fn purge_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -> Result<u64> {
     let sql = sql!(
         "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE dead_at IS NOT NULL AND dead_at < $2 AND kind = $1
              ORDER BY dead_at, id LIMIT $3)"

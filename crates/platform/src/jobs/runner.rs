@@ -1,4 +1,4 @@
-//! Claims what is due and runs it.
+//! Claims due jobs and runs them.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -14,68 +14,69 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::context::{JobContext, JobError};
 use super::queue::{self, Claim, Claimed, Kind, LEASE};
-use super::retry::pause;
-use super::schedule::{self, Planned, Schedule};
+use super::retry::backoff;
+use super::schedule::{self, ParsedSchedule, Schedule};
 use crate::clock::Clock;
 use crate::entropy::Entropy;
 use db::{Db, DbError};
 use values::Time;
 
-/// Jobs that a node runs at once.
+/// Maximum concurrent jobs of a node.
 const CONCURRENCY: u32 = 4;
 
-/// How often to look for work that nobody woke the runner for.
-const POLL: Duration = Duration::from_secs(1);
+/// How often to look for due jobs without being woken.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a kind of job does.
+/// A kind of job and the function that runs it.
 pub struct JobKind<A> {
     pub kind: Kind,
     pub run: fn(JobContext<A>, Json) -> BoxFuture<'static, Result<(), JobError>>,
 }
 
-/// Every kind of job this node knows.
+/// All kinds of jobs that this node can run.
 pub struct Registry<A> {
     kinds: Vec<JobKind<A>>,
     observe: fn(&A, &Run<'_>),
 }
 
-/// One run of a job, when it is over.
+/// One finished run of a job.
 pub struct Run<'j> {
     pub kind: &'static str,
     pub job: &'j Claimed,
-    pub ending: Ending,
+    pub outcome: Outcome,
     pub began: Time,
     pub took: Duration,
 }
 
+/// How a run of a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum Outcome {
     Success,
-    /// It will be tried again.
+    /// It will be retried.
     Failure,
-    /// It was set aside.
+    /// It became a dead job.
     Dead,
-    /// Another node has it by now.
+    /// The lease was lost to another node.
     Lost,
 }
 
-impl Ending {
+impl Outcome {
     pub const fn as_str(self) -> &'static str {
         match self {
-            Ending::Success => "success",
-            Ending::Failure => "failure",
-            Ending::Dead => "dead",
-            Ending::Lost => "lost",
+            Outcome::Success => "success",
+            Outcome::Failure => "failure",
+            Outcome::Dead => "dead",
+            Outcome::Lost => "lost",
         }
     }
 
-    fn of(job: &Claimed, outcome: &Result<(), JobError>) -> Ending {
-        match outcome {
-            Ok(()) => Ending::Success,
-            Err(JobError::LeaseLost) => Ending::Lost,
-            Err(JobError::Hopeless(_)) => Ending::Dead,
-            Err(_) if job.attempts >= job.max_attempts => Ending::Dead,
-            Err(_) => Ending::Failure,
+    fn of(job: &Claimed, result: &Result<(), JobError>) -> Outcome {
+        match result {
+            Ok(()) => Outcome::Success,
+            Err(JobError::LeaseLost) => Outcome::Lost,
+            Err(JobError::Permanent(_)) => Outcome::Dead,
+            Err(_) if job.attempts >= job.max_attempts => Outcome::Dead,
+            Err(_) => Outcome::Failure,
         }
     }
 }
@@ -85,8 +86,8 @@ impl<A> Registry<A> {
         Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {} }
     }
 
-    /// Tells `observe` how every run of a job ended.
-    pub fn observed_by(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
+    /// Calls `observe` after every run of a job.
+    pub fn with_observer(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
     }
 
@@ -94,18 +95,18 @@ impl<A> Registry<A> {
         self.kinds.iter().find(|known| known.kind.name == name)
     }
 
-    /// No name may mean two kinds.
+    /// Refuses two kinds with the same name.
     fn check(&self) -> Result<(), SetupError> {
         for (position, known) in self.kinds.iter().enumerate() {
             if self.kinds[..position].iter().any(|earlier| earlier.kind.name == known.kind.name) {
-                return Err(SetupError(format!("two kinds of job are called {}", known.kind.name)));
+                return Err(SetupError(format!("two job kinds are named {}", known.kind.name)));
             }
         }
         Ok(())
     }
 }
 
-/// Why kinds and schedules do not fit together.
+/// Why the kinds and schedules cannot be used together.
 #[derive(Debug)]
 pub struct SetupError(String);
 
@@ -126,13 +127,13 @@ struct Inner<A> {
     clock: Clock,
     entropy: Entropy,
     registry: Registry<A>,
-    schedules: Vec<Planned>,
+    schedules: Vec<ParsedSchedule>,
     wake: Arc<Notify>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
 }
 
 impl<A: Clone + Send + Sync + 'static> Runner<A> {
-    /// `wake` is rung after a commit that enqueued something due at once.
+    /// `wake` is notified after a commit that enqueued a job that is due immediately.
     pub fn new(
         app: A,
         db: Db,
@@ -143,33 +144,33 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         wake: Arc<Notify>,
     ) -> Result<Runner<A>, SetupError> {
         registry.check()?;
-        if let Some(orphan) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
-            return Err(SetupError(format!("schedule {} has a kind that nobody runs", orphan.name)));
+        if let Some(schedule) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
+            return Err(SetupError(format!("schedule {} has an unknown job kind", schedule.name)));
         }
-        let schedules = schedules.into_iter().map(Planned::new).collect::<Result<_, _>>().map_err(SetupError)?;
-        let places = Arc::new(Semaphore::new(CONCURRENCY as usize));
-        Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, places })))
+        let schedules = schedules.into_iter().map(ParsedSchedule::new).collect::<Result<_, _>>().map_err(SetupError)?;
+        let slots = Arc::new(Semaphore::new(CONCURRENCY as usize));
+        Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, slots })))
     }
 
-    /// Runs jobs until `shutdown`, then waits for those that are running.
+    /// Runs jobs until `shutdown`, then waits for the running ones.
     pub async fn run(&self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = std::pin::pin!(shutdown);
         let mut running = JoinSet::new();
         loop {
             if let Err(error) = self.start_due(&mut running).await {
-                tracing::warn!(%error, "could not look for jobs");
+                tracing::warn!(%error, "claiming jobs failed, retrying");
             }
             tokio::select! {
                 () = &mut shutdown => break,
                 () = self.0.wake.notified() => {}
-                () = sleep(POLL) => {}
+                () = sleep(POLL_INTERVAL) => {}
                 Some(_) = running.join_next() => {}
             }
         }
         while running.join_next().await.is_some() {}
     }
 
-    /// Runs everything that is due now, and what becomes due by that, until nothing is left.
+    /// Runs all due jobs, and those that they enqueue, until none is left.
     pub async fn settle(&self) -> Result<(), DbError> {
         let mut running = JoinSet::new();
         loop {
@@ -178,112 +179,112 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             if started > 0 {
                 continue;
             }
-            // Jobs that `run` has started may enqueue more: nothing runs here while all places are free.
-            let _idle = self.0.places.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
+            // Jobs that `run` has started may enqueue more. With all slots free, none runs on this node.
+            let _idle = self.0.slots.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
             if !queue::is_due(&mut *self.0.db.read().await?, self.0.clock.now()).await? {
                 return Ok(());
             }
         }
     }
 
-    /// Enqueues what the schedules have due; answers how much that was.
+    /// Enqueues the jobs of all due ticks and returns how many.
     pub async fn tick(&self) -> Result<usize, DbError> {
         let inner = &self.0;
         schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await
     }
 
-    /// Ticks the schedules and starts as many due jobs as there are free places; answers how much there was to do.
+    /// Ticks the schedules and starts as many due jobs as there are free slots. Returns the number of ticks and jobs.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
         let ticked = self.tick().await?;
-        let mut places: Vec<OwnedSemaphorePermit> = Vec::new();
-        while let Ok(place) = inner.places.clone().try_acquire_owned() {
-            places.push(place);
+        let mut slots: Vec<OwnedSemaphorePermit> = Vec::new();
+        while let Ok(slot) = inner.slots.clone().try_acquire_owned() {
+            slots.push(slot);
         }
-        if places.is_empty() {
+        if slots.is_empty() {
             return Ok(ticked);
         }
         let now = inner.clock.now();
-        let claim = Claim { token: inner.entropy.uuid(now), now, limit: places.len() as i64 };
+        let claim = Claim { token: inner.entropy.uuid(now), now, limit: slots.len() as i64 };
         let jobs = inner.db.tx(claim, |conn, claim| Box::pin(queue::claim(conn, claim))).await?;
         let started = jobs.len();
-        for (job, place) in jobs.into_iter().zip(places) {
+        for (job, slot) in jobs.into_iter().zip(slots) {
             let runner = self.clone();
             running.spawn(async move {
                 runner.execute(job).await;
-                drop(place);
+                drop(slot);
             });
         }
         Ok(ticked + started)
     }
 
-    /// Runs one job and writes down how it went.
+    /// Runs one job and records its outcome.
     async fn execute(&self, job: Claimed) {
         let (began, started) = (self.0.clock.now(), Instant::now());
-        let outcome = if job.attempts > job.max_attempts {
-            Err(JobError::Hopeless("its last attempt never came to an end".into()))
+        let result = if job.attempts > job.max_attempts {
+            Err(JobError::Permanent("its last attempt did not end".into()))
         } else {
             tokio::select! {
-                outcome = self.call(&job) => outcome,
-                () = self.keep_lease(&job) => Err(JobError::LeaseLost),
+                result = self.call(&job) => result,
+                () = self.renew_lease_until_lost(&job) => Err(JobError::LeaseLost),
             }
         };
-        let ending = Ending::of(&job, &outcome);
+        let outcome = Outcome::of(&job, &result);
         if let Some(known) = self.0.registry.find(&job.kind) {
-            let run = Run { kind: known.kind.name, job: &job, ending, began, took: started.elapsed() };
+            let run = Run { kind: known.kind.name, job: &job, outcome, began, took: started.elapsed() };
             (self.0.registry.observe)(&self.0.app, &run);
         }
-        if let Err(error) = &outcome {
-            tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "a job failed");
+        if let Err(error) = &result {
+            tracing::warn!(job = %job.id, kind = job.kind, attempt = job.attempts, %error, "job failed");
         }
-        // Should this fail too, the lease ends by itself and the job runs again.
-        if let Err(error) = self.record(job, ending, outcome).await {
-            tracing::error!(%error, "could not record how a job went");
+        // If this fails too, the lease ends and the job runs again.
+        if let Err(error) = self.record(job, outcome, result).await {
+            tracing::error!(%error, "recording the outcome of a job failed");
         }
     }
 
     async fn call(&self, job: &Claimed) -> Result<(), JobError> {
         let inner = &self.0;
         let Some(known) = inner.registry.find(&job.kind) else {
-            return Err(JobError::Failed(format!("this node knows no job {}", job.kind)));
+            return Err(JobError::Failed(format!("unknown job kind {}", job.kind)));
         };
         let payload = serde_json::from_str(&job.payload)
-            .map_err(|error| JobError::Hopeless(format!("the payload is not JSON: {error}")))?;
+            .map_err(|error| JobError::Permanent(format!("the payload is not JSON: {error}")))?;
         let context =
             JobContext { app: inner.app.clone(), job: job.clone(), db: inner.db.clone(), clock: inner.clock.clone() };
         let called = async { (known.run)(context, payload).await };
         AssertUnwindSafe(called).catch_unwind().await.unwrap_or_else(|_| Err(JobError::Failed("it panicked".into())))
     }
 
-    /// Prolongs the lease for as long as it can, and returns when it is lost.
-    async fn keep_lease(&self, job: &Claimed) {
+    /// Renews the lease again and again, and returns when it is lost.
+    async fn renew_lease_until_lost(&self, job: &Claimed) {
         let mut beat = interval(LEASE / 3);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         beat.tick().await;
         loop {
             beat.tick().await;
             let input = (job.clone(), self.0.clock.now());
-            match self.0.db.tx(input, |conn, (job, now)| Box::pin(job.prolong(conn, *now))).await {
+            match self.0.db.tx(input, |conn, (job, now)| Box::pin(job.renew_lease(conn, *now))).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::warn!(job = %job.id, %error, "could not prolong a lease"),
+                Err(error) => tracing::warn!(job = %job.id, %error, "lease renewal failed"),
             }
         }
     }
 
-    async fn record(&self, job: Claimed, ending: Ending, outcome: Result<(), JobError>) -> Result<(), DbError> {
+    async fn record(&self, job: Claimed, outcome: Outcome, result: Result<(), JobError>) -> Result<(), DbError> {
         let now = self.0.clock.now();
-        let again = now.plus(pause(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
-        let reason = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+        let retry_at = now.plus(backoff(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
+        let reason = result.err().map(|error| error.to_string()).unwrap_or_default();
         self.0
             .db
-            .tx((job, ending, reason, now, again), |conn, (job, ending, reason, now, again)| {
+            .tx((job, outcome, reason, now, retry_at), |conn, (job, outcome, reason, now, retry_at)| {
                 Box::pin(async move {
-                    match ending {
-                        Ending::Success => job.finish(conn).await.map(|_| ()),
-                        Ending::Failure => job.retry_at(conn, *again, reason).await,
-                        Ending::Dead => job.give_up(conn, *now, reason).await,
-                        Ending::Lost => Ok(()),
+                    match outcome {
+                        Outcome::Success => job.finish(conn).await.map(|_| ()),
+                        Outcome::Failure => job.retry_at(conn, *retry_at, reason).await,
+                        Outcome::Dead => job.mark_dead(conn, *now, reason).await,
+                        Outcome::Lost => Ok(()),
                     }
                 })
             })

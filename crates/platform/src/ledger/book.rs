@@ -1,44 +1,44 @@
-//! What the ledger speaks of: books that money is in, and kinds of movements between them.
+//! The books of the ledger and the kinds of transactions.
 
 use values::text_enum;
 
 text_enum! {
-    /// Where money is. A posting adds to a book or, when negative, takes from it.
+    /// Book of the ledger: where money is.
     pub enum Book {
-        /// What a customer has with us: a book for each account, and the only kind with a balance row.
+        /// A customer's money: one for each account and currency, and the only kind with a balance row.
         Customer = "customer",
-        /// What payment providers owe us falls below zero here, and is what customers have paid in.
+        /// Money at payment providers; negative by what customers have paid in.
         Clearing = "clearing",
         Calls = "calls",
         NumberSetup = "number_setup",
         NumberRental = "number_rental",
-        /// What is owed to the tax office.
+        /// VAT owed to the tax office.
         Vat = "vat",
-        /// What the carrier has given away.
+        /// Credits granted by the operator.
         Credits = "credits",
-        /// What was charged and given back, apart from revenue, which so stays what was sold.
+        /// Refunded charges, separate so that revenue stays what was sold.
         Refunds = "refunds",
     }
 }
 
 text_enum! {
-    /// Why money moved. With a reference it names one event, which is posted once.
+    /// Kind of a ledger transaction. Kind and reference name one event, which is posted once.
     pub enum Kind {
-        /// A customer's payment arrived.
+        /// A payment of the customer.
         Topup = "topup",
-        /// A payment went back to where it came from.
+        /// A payment that was refunded.
         Refund = "refund",
-        /// A gift of the carrier.
+        /// A credit granted by the operator.
         Credit = "credit",
-        /// A person put something right.
+        /// A correction by a team member.
         Correction = "correction",
         Call = "call",
         /// Setup and the first month of a number.
         NumberOrder = "number_order",
         NumberRenewal = "number_renewal",
-        /// A number order that came to nothing.
+        /// The refund of a failed or cancelled number order.
         NumberRefund = "number_refund",
-        /// The VAT of an invoice, at its issue.
+        /// The VAT of an invoice, charged when it is issued.
         InvoiceVat = "invoice_vat",
         InvoiceVoid = "invoice_void",
         CreditNote = "credit_note",
@@ -46,7 +46,7 @@ text_enum! {
 }
 
 impl Kind {
-    /// Whether it is use of the service: what "spend" adds up, refunded orders taken off.
+    /// Whether it counts as spend: usage of the service, less refunded orders.
     pub const fn is_usage(self) -> bool {
         matches!(self, Kind::Call | Kind::NumberOrder | Kind::NumberRenewal | Kind::NumberRefund)
     }

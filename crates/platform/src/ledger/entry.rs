@@ -1,38 +1,38 @@
-//! A movement to be: sound from the moment it exists.
+//! A transaction to be posted, valid from its construction.
 //!
-//! Who charges names the books that get the money, who credits those that give it; the customer's own posting is the
-//! other side of their sum. So an entry cannot fail to sum to zero.
+//! A charge names the books that get the money, a credit the books that give it; the customer's own posting is the
+//! negated sum. So the postings of an entry always sum to zero.
 
 use super::{Book, Kind, LedgerError, TransactionId};
 use values::{AccountId, Currency, Money, UserId};
 
-/// The most one posting, balance or hold can be, in nanos: two billion units. The tables check the same, so that a
-/// balance less its holds less its minimum stays within 64 bits.
-pub(super) const MOST: i64 = 2_000_000_000_000_000_000;
+/// Maximum of a posting, balance or hold: two billion units. The tables have the same check, so that
+/// balance − held − minimum fits into 64 bits.
+pub(super) const MAX_AMOUNT_NANOS: i64 = 2_000_000_000_000_000_000;
 
-const BOOKS_MOST: usize = 6;
-const REFERENCE_LENGTH: usize = 200;
-const NOTE_LENGTH: usize = 300;
+const MAX_BOOKS: usize = 6;
+const MAX_REFERENCE_BYTES: usize = 200;
+const MAX_NOTE_CHARS: usize = 300;
 
-/// One customer's movement of money, in one currency.
+/// A movement of one customer's money, in one currency.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub(super) account: AccountId,
     pub(super) kind: Kind,
     pub(super) reference: String,
     pub(super) currency: Currency,
-    /// What the customer's book gains; negative when it is charged.
+    /// The customer's posting; negative for a charge.
     pub(super) amount: i64,
-    /// What the other books gain.
+    /// The postings of the other books.
     pub(super) others: Vec<(Book, i64)>,
     pub(super) note: Option<String>,
     pub(super) actor: Option<UserId>,
-    /// What the transaction is to be called; any new name otherwise.
+    /// The id of the transaction; a new one if absent.
     pub(super) id: Option<TransactionId>,
 }
 
 impl Entry {
-    /// The customer pays these amounts, each to a book of the carrier.
+    /// The customer pays these amounts, each to a book of the operator.
     pub fn charge(
         account: AccountId,
         kind: Kind,
@@ -42,7 +42,7 @@ impl Entry {
         Entry::new(account, kind, reference.into(), to, 1)
     }
 
-    /// The customer gets these amounts, each from a book of the carrier.
+    /// The customer gets these amounts, each from a book of the operator.
     pub fn credit(
         account: AccountId,
         kind: Kind,
@@ -52,26 +52,26 @@ impl Entry {
         Entry::new(account, kind, reference.into(), from, -1)
     }
 
-    /// What a person reads beside it.
-    pub fn noting(mut self, note: impl AsRef<str>) -> Entry {
+    /// Adds a note for people, cut to one short line.
+    pub fn with_note(mut self, note: impl AsRef<str>) -> Entry {
         let clean = note.as_ref().chars().filter(|character| !character.is_control());
-        self.note = Some(clean.take(NOTE_LENGTH).collect());
+        self.note = Some(clean.take(MAX_NOTE_CHARS).collect());
         self
     }
 
-    /// Who of the team did it.
+    /// Adds the team member who did it.
     pub fn by(mut self, actor: UserId) -> Entry {
         self.actor = Some(actor);
         self
     }
 
-    /// The id its transaction gets, for whoever must know it beforehand.
+    /// Sets the id of its transaction, for a caller that must know it beforehand.
     pub fn with_id(mut self, id: TransactionId) -> Entry {
         self.id = Some(id);
         self
     }
 
-    /// What the customer's balance gains by it; negative for a charge.
+    /// The change of the customer's balance; negative for a charge.
     pub fn amount(&self) -> Money {
         Money::from_nanos(self.amount, self.currency)
     }
@@ -84,15 +84,15 @@ impl Entry {
         sign: i64,
     ) -> Result<Entry, LedgerError> {
         check_reference(&reference)?;
-        let Some((_, first)) = parts.first() else { return Err(LedgerError::Unsound("an entry needs an amount")) };
-        if parts.len() > BOOKS_MOST {
-            return Err(LedgerError::Unsound("an entry with too many books"));
+        let Some((_, first)) = parts.first() else { return Err(LedgerError::Invalid("an entry needs an amount")) };
+        if parts.len() > MAX_BOOKS {
+            return Err(LedgerError::Invalid("an entry has too many books"));
         }
         let mut total = Money::zero(first.currency());
         let mut others = Vec::with_capacity(parts.len());
         for &(book, part) in parts {
             if book == Book::Customer || others.iter().any(|(other, _)| *other == book) {
-                return Err(LedgerError::Unsound("an entry names each book of the carrier once"));
+                return Err(LedgerError::Invalid("an entry may name each book of the operator only once"));
             }
             total = total.add(part)?;
             others.push((book, sign * checked(part)?));
@@ -103,18 +103,18 @@ impl Entry {
     }
 }
 
-/// The nanos of an amount that may move: positive, and not more than any book can take.
+/// The nanos of an amount to be moved: positive and within the maximum.
 pub(super) fn checked(amount: Money) -> Result<i64, LedgerError> {
     match amount.nanos() {
-        nanos if nanos > MOST => Err(LedgerError::TooLarge),
+        nanos if nanos > MAX_AMOUNT_NANOS => Err(LedgerError::TooLarge),
         nanos if nanos > 0 => Ok(nanos),
-        _ => Err(LedgerError::Unsound("an amount that moves is positive")),
+        _ => Err(LedgerError::Invalid("an amount to be moved must be positive")),
     }
 }
 
 pub(super) fn check_reference(reference: &str) -> Result<(), LedgerError> {
-    if reference.is_empty() || reference.len() > REFERENCE_LENGTH || reference.contains('\0') {
-        return Err(LedgerError::Unsound("a reference has 1 to 200 bytes"));
+    if reference.is_empty() || reference.len() > MAX_REFERENCE_BYTES || reference.contains('\0') {
+        return Err(LedgerError::Invalid("a reference must have 1 to 200 bytes and no NUL"));
     }
     Ok(())
 }
@@ -135,22 +135,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_becomes_an_entry_sums_to_zero(setup: i64, rental: i64, pays: bool) {
+        fn the_postings_of_an_entry_sum_to_zero(setup: i64, rental: i64, pays: bool) {
             let parts = [(Book::NumberSetup, eur(setup)), (Book::NumberRental, eur(rental))];
             let make = if pays { Entry::charge } else { Entry::credit };
             if let Ok(entry) = make(ACCOUNT, Kind::NumberOrder, "1".to_owned(), &parts) {
                 let others: i64 = entry.others.iter().map(|(_, amount)| amount).sum();
                 prop_assert_eq!(entry.amount + others, 0);
                 prop_assert_eq!(entry.amount < 0, pays);
-                prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MOST);
+                prop_assert!(setup > 0 && rental > 0 && entry.amount.abs() <= MAX_AMOUNT_NANOS);
             } else {
-                prop_assert!(setup <= 0 || rental <= 0 || i128::from(setup) + i128::from(rental) > i128::from(MOST));
+                let sum = i128::from(setup) + i128::from(rental);
+                prop_assert!(setup <= 0 || rental <= 0 || sum > i128::from(MAX_AMOUNT_NANOS));
             }
         }
     }
 
     #[test]
-    fn what_is_not_sound_never_becomes_an_entry() {
+    fn an_invalid_entry_is_refused() {
         let yen = Money::from_nanos(1, "JPY".parse().unwrap());
         let parts: [&[(Book, Money)]; 7] = [
             &[],
@@ -159,7 +160,7 @@ mod tests {
             &[(Book::Customer, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Calls, eur(1))],
             &[(Book::Calls, eur(1)), (Book::Vat, yen)],
-            &[(Book::Calls, eur(MOST)), (Book::Vat, eur(1))],
+            &[(Book::Calls, eur(MAX_AMOUNT_NANOS)), (Book::Vat, eur(1))],
         ];
         for parts in parts {
             assert!(Entry::charge(ACCOUNT, Kind::Call, "1", parts).is_err(), "{parts:?}");
@@ -177,7 +178,7 @@ mod tests {
     #[test]
     fn a_note_is_short_and_on_one_line() {
         let entry = Entry::charge(ACCOUNT, Kind::Call, "1", &[(Book::Calls, eur(1))]).unwrap();
-        assert_eq!(entry.clone().noting("a\nb\0c").note.as_deref(), Some("abc"));
-        assert_eq!(entry.noting("x".repeat(1000)).note.map(|note| note.len()), Some(NOTE_LENGTH));
+        assert_eq!(entry.clone().with_note("a\nb\0c").note.as_deref(), Some("abc"));
+        assert_eq!(entry.with_note("x".repeat(1000)).note.map(|note| note.len()), Some(MAX_NOTE_CHARS));
     }
 }

@@ -1,4 +1,4 @@
-//! Why the ledger refused.
+//! Errors of the ledger.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use values::{Money, MoneyError};
 
 #[derive(Debug)]
 pub enum LedgerError {
-    /// There is less than this to spend. Nothing has changed, and the transaction may go on.
+    /// Less than the amount is available. Nothing has changed, and the transaction may continue.
     Insufficient {
         required: Money,
         available: Money,
     },
-    /// Something else was posted or held under this name before.
+    /// This kind and reference were posted or held before with other content.
     Conflict {
         kind: Kind,
         reference: String,
     },
-    /// No hold of this name can be renewed: there is none, or its money was captured or released.
+    /// The hold cannot be renewed: there is none, or it was captured or released.
     NoHold {
         kind: Kind,
         reference: String,
     },
-    /// No book can hold as much.
+    /// The amount or the balance exceeds the maximum.
     TooLarge,
-    /// The caller asked for what no ledger does.
-    Unsound(&'static str),
+    /// The caller passed an entry or hold that breaks the rules of the ledger.
+    Invalid(&'static str),
     Db(DbError),
 }
 
@@ -40,8 +40,8 @@ impl fmt::Display for LedgerError {
                 write!(f, "{kind} {reference} is in the ledger with other content")
             }
             LedgerError::NoHold { kind, reference } => write!(f, "there is no open hold for {kind} {reference}"),
-            LedgerError::TooLarge => f.write_str("no book can hold as much"),
-            LedgerError::Unsound(reason) => f.write_str(reason),
+            LedgerError::TooLarge => f.write_str("the amount exceeds the maximum of a book"),
+            LedgerError::Invalid(reason) => f.write_str(reason),
             LedgerError::Db(error) => error.fmt(f),
         }
     }
@@ -62,7 +62,9 @@ impl From<MoneyError> for LedgerError {
     fn from(error: MoneyError) -> Self {
         match error {
             MoneyError::Overflow => LedgerError::TooLarge,
-            MoneyError::CurrencyMismatch { .. } => LedgerError::Unsound("an entry has one currency"),
+            MoneyError::CurrencyMismatch { .. } => {
+                LedgerError::Invalid("all amounts of an entry must have the same currency")
+            }
         }
     }
 }

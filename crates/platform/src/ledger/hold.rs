@@ -1,11 +1,11 @@
-//! Holds: money set aside for something that is going on, so that it cannot be spent twice meanwhile.
+//! Holds: money set aside for something in progress, such as a live call.
 //!
-//! A hold has the name (kind and reference) of the event it waits for. `held` in the balance row is the sum of the open
-//! ones. Every change of a hold locks its row first and the balance row after; only placing goes the other way, and it
-//! makes a row that nobody else can lock yet.
+//! A hold has the kind and reference of the transaction that will capture it. `held` in the balance row is the sum of
+//! the open holds. Every change locks the hold first and the balance row second; only placing a hold goes the other
+//! way, but no other transaction can see its new row yet.
 //!
-//! An expired hold counts until a job or somebody who needs the money ends it. It may be renewed even after that: a
-//! switch that was away for long finds its call again, if the money is still there.
+//! A hold past its expiry counts until a job, or a debit that needs the money, ends it. It can be renewed even then, if
+//! the money is available: a switch that was offline for long keeps its calls.
 
 use super::entry::{Entry, check_reference, checked};
 use super::post::{Guard, Posted, post, require_charge};
@@ -16,6 +16,7 @@ use db::{Conn, DbError, Statement, params, row, sql};
 use values::{AccountId, Currency, Money, Time, text_enum};
 
 text_enum! {
+    /// State of a hold.
     pub enum HoldState {
         Open = "open",
         /// It became a charge.
@@ -25,7 +26,7 @@ text_enum! {
     }
 }
 
-/// A hold to be.
+/// A hold to be placed.
 #[derive(Clone, Debug)]
 pub struct NewHold<'a> {
     pub account: AccountId,
@@ -47,30 +48,30 @@ row! {
     }
 }
 
-/// A hold as it stands.
+/// A hold and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub account: AccountId,
     pub amount: Money,
     pub state: HoldState,
     pub expires_at: Time,
-    /// It had been placed before: this time nothing changed.
+    /// Whether it was placed before, so that nothing changed this time.
     pub already: bool,
 }
 
 impl HoldRow {
-    fn shown(&self, already: bool) -> Hold {
+    fn to_hold(&self, already: bool) -> Hold {
         let amount = Money::from_nanos(self.amount, self.currency);
         Hold { account: self.account_id, amount, state: self.state, expires_at: self.expires_at, already }
     }
 
-    /// What of it counts in `held`.
+    /// Its part of `held`.
     fn held(&self) -> i64 {
         if self.state == HoldState::Open { self.amount } else { 0 }
     }
 }
 
-/// Sets money aside if that much is available.
+/// Sets money aside if the amount is available.
 pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold, LedgerError> {
     check_reference(new.reference)?;
     let (nanos, currency) = (checked(new.amount)?, new.amount.currency());
@@ -78,41 +79,41 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
     if !reserved {
         if let Some(found) = find(conn, new.kind, new.reference).await? {
             let same = found.account_id == new.account && found.currency == currency && found.placed == nanos;
-            return if same { Ok(found.shown(true)) } else { Err(conflict(new.kind, new.reference)) };
+            return if same { Ok(found.to_hold(true)) } else { Err(conflict(new.kind, new.reference)) };
         }
         reserved = expire_for(conn, new.account, currency, now).await? > 0 && reserve_new(conn, new, nanos).await?;
     }
     if !reserved {
         return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
     }
-    let placing = placing(new, nanos, now);
-    let inserted = conn.exec(placing.text, &placing.params).await?;
+    let insert = insert_statement(new, nanos, now);
+    let inserted = conn.exec(insert.text, &insert.params).await?;
     if inserted == 0 {
-        // Somebody placed the same hold while we waited for the balance row; the next attempt will see it.
-        return Err(conn.lose_race().into());
+        // Another transaction placed the same hold while this one waited for the balance row; a retry will find it.
+        return Err(conn.retry_conflict().into());
     }
     let (account, amount, expires_at) = (new.account, new.amount, new.until);
     Ok(Hold { account, amount, state: HoldState::Open, expires_at, already: false })
 }
 
-/// The statements that set money of one customer aside for several things that have no hold yet, in their order. Each
-/// changes one row; where one does not, the transaction must come to nothing, and [`hold`] can tell why.
-pub fn holding(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
+/// The statements that place several new holds of one customer, to be run in this order. Each must change one row;
+/// otherwise roll back, and [`hold`] tells why.
+pub fn hold_statements(news: &[NewHold<'_>], now: Time) -> Result<Vec<Statement>, LedgerError> {
     let Some(first) = news.first() else { return Ok(Vec::new()) };
     let (mut statements, mut sum) = (Vec::with_capacity(news.len() + 1), Money::from_nanos(0, first.amount.currency()));
     for new in news {
         check_reference(new.reference)?;
         if new.account != first.account {
-            return Err(LedgerError::Unsound("holds that are placed together are of one customer"));
+            return Err(LedgerError::Invalid("holds that are placed together must be of one customer"));
         }
         sum = sum.add(new.amount).map_err(|_| LedgerError::TooLarge)?;
-        statements.push(placing(new, checked(new.amount)?, now));
+        statements.push(insert_statement(new, checked(new.amount)?, now));
     }
-    statements.insert(0, changing_held(first.account, first.amount.currency(), checked(sum)?));
+    statements.insert(0, change_held_statement(first.account, first.amount.currency(), checked(sum)?));
     Ok(statements)
 }
 
-/// Makes a hold so large and lets it last so long. More than it was must be available; less always goes.
+/// Changes the amount and the expiry of a hold. An increase must be available; a decrease always succeeds.
 pub async fn renew(
     conn: &mut Conn,
     kind: Kind,
@@ -144,17 +145,17 @@ pub async fn renew(
         params![kind, reference, nanos, until],
     )
     .await?;
-    Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.shown(false))
+    Ok(HoldRow { amount: nanos, expires_at: until, state: HoldState::Open, ..held }.to_hold(false))
 }
 
-/// How much an open hold sets aside; nothing if it has ended, for then its money is available again.
-pub async fn held_for(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
+/// The amount of a hold, if it is open.
+pub async fn open_hold_amount(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Money>, DbError> {
     let open = find(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open);
     Ok(open.map(|hold| Money::from_nanos(hold.amount, hold.currency)))
 }
 
-/// Charges what it came to, more or less than was held, and ends the hold of the same name. It has been used, so it is
-/// charged whatever the balance is, and even when the hold is gone.
+/// Posts a charge, which may be more or less than was held, and ends the hold of the same kind and reference. The usage
+/// has happened, so it is charged whatever the balance is, and even without a hold.
 pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
     let found = lock(conn, entry.kind, &entry.reference).await?;
@@ -163,21 +164,21 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
     {
         return Err(conflict(entry.kind, &entry.reference));
     }
-    let freed = found.as_ref().map_or(0, HoldRow::held);
-    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    let released = found.as_ref().map_or(0, HoldRow::held);
+    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
     if let Some(hold) = found.filter(|hold| hold.state == HoldState::Open) {
         if posted.already {
-            // Posted before without its hold, which so still counts.
-            reserve(conn, &hold, -freed).await?;
+            // It was posted before without its hold, which still counts.
+            reserve(conn, &hold, -released).await?;
         }
         end(conn, entry.kind, &entry.reference, HoldState::Captured, now).await?;
     }
     Ok(posted)
 }
 
-/// Ends the open holds of these names, all of one customer, and posts what they came to together, if to anything. As
-/// with [`capture`], it is charged whatever the balance is.
-pub async fn capture_together(
+/// Ends several open holds of one customer and posts their charge as one transaction, if there is any. As with
+/// [`capture`], it is charged whatever the balance is.
+pub async fn capture_many(
     conn: &mut Conn,
     entropy: Entropy,
     customer: (AccountId, Currency),
@@ -189,11 +190,11 @@ pub async fn capture_together(
     if let Some(entry) = charge {
         require_charge(entry)?;
         if (entry.account, entry.currency) != customer {
-            return Err(LedgerError::Unsound("a charge is of the customer whose holds it ends"));
+            return Err(LedgerError::Invalid("a charge must be of the customer whose holds it captures"));
         }
     }
     let state = if charge.is_some() { HoldState::Captured } else { HoldState::Released };
-    let mut freed = 0;
+    let mut released = 0;
     for reference in references {
         let ended: Option<(i64,)> = conn
             .opt(
@@ -205,22 +206,22 @@ pub async fn capture_together(
                 params![kind, reference, account, currency, state, now],
             )
             .await?;
-        freed += ended.map_or(0, |(amount,)| amount);
+        released += ended.map_or(0, |(amount,)| amount);
     }
     let Some(entry) = charge else {
-        if freed > 0 {
-            change_held(conn, account, currency, -freed).await?;
+        if released > 0 {
+            change_held(conn, account, currency, -released).await?;
         }
         return Ok(None);
     };
-    let posted = post(conn, entropy, entry, Guard::None { freed }, now).await?;
+    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
     if posted.already {
-        change_held(conn, account, currency, -freed).await?;
+        change_held(conn, account, currency, -released).await?;
     }
     Ok(Some(posted))
 }
 
-/// Lets go of the money. Answers whether there was an open hold.
+/// Releases a hold. Returns whether there was an open one.
 pub async fn release(conn: &mut Conn, kind: Kind, reference: &str, now: Time) -> Result<bool, LedgerError> {
     let Some(hold) = lock(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open) else {
         return Ok(false);
@@ -234,8 +235,7 @@ row! {
     struct Due { kind: Kind, reference: String, account_id: AccountId, currency: Currency, amount: i64 }
 }
 
-/// Ends holds whose time is over, so many at most, and answers how many. Holds that somebody is changing are left to
-/// them.
+/// Expires at most `batch` holds that are due and returns how many. Holds that are locked are skipped.
 pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
     let mut due: Vec<Due> = conn
         .all(
@@ -252,10 +252,10 @@ pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbErr
     end_due(conn, &due, now).await
 }
 
-/// How many of one customer's holds a refused debit ends before it tries again.
-const EXPIRED_AT_ONCE: i64 = 100;
+/// Maximum number of due holds of a customer that a refused debit expires before it tries again.
+const MAX_EXPIRED_PER_DEBIT: i64 = 100;
 
-/// Ends a customer's expired holds: nobody is refused for money that nothing holds any more.
+/// Expires the due holds of a customer, so that they do not make a debit fail.
 pub(super) async fn expire_for(
     conn: &mut Conn,
     account: AccountId,
@@ -266,15 +266,15 @@ pub(super) async fn expire_for(
     end_due(conn, &due, now).await
 }
 
-/// The same, sparing the hold that is being renewed.
+/// The same, except the hold that is being renewed.
 async fn expire_others(
     conn: &mut Conn,
-    spared: &HoldRow,
+    renewed: &HoldRow,
     kind: Kind,
     reference: &str,
     now: Time,
 ) -> Result<u64, DbError> {
-    let mut due = due_of(conn, spared.account_id, spared.currency, now).await?;
+    let mut due = due_of(conn, renewed.account_id, renewed.currency, now).await?;
     due.retain(|hold| (hold.kind, hold.reference.as_str()) != (kind, reference));
     end_due(conn, &due, now).await
 }
@@ -287,12 +287,12 @@ async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency, now: Ti
             " FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open' AND expires_at <= $3
              ORDER BY expires_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */"
         ),
-        params![account, currency, now, EXPIRED_AT_ONCE],
+        params![account, currency, now, MAX_EXPIRED_PER_DEBIT],
     )
     .await
 }
 
-/// Ends these holds, whose rows are ours until the commit.
+/// Expires these holds, which are locked by this transaction.
 async fn end_due(conn: &mut Conn, due: &[Due], now: Time) -> Result<u64, DbError> {
     for hold in due {
         change_held(conn, hold.account_id, hold.currency, -hold.amount).await?;
@@ -301,8 +301,8 @@ async fn end_due(conn: &mut Conn, due: &[Due], now: Time) -> Result<u64, DbError
     Ok(due.len() as u64)
 }
 
-/// Forgets holds that ended before `cutoff`, so many at most. A hold placed anew under such a name is a new one.
-pub async fn forget_holds(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Deletes at most `batch` holds that ended before `cutoff`. Their kind and reference may then be held again.
+pub async fn purge_holds(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM ledger_holds WHERE (kind, reference) IN
@@ -322,7 +322,7 @@ async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Hol
     .await
 }
 
-/// The hold, which nobody else can change before we commit.
+/// The hold, locked until the commit.
 async fn lock(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<HoldRow>, DbError> {
     conn.opt(
         sql!("SELECT ", HoldRow::COLS, " FROM ledger_holds WHERE kind = $1 AND reference = $2 /*pg FOR UPDATE */"),
@@ -331,7 +331,7 @@ async fn lock(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Hol
     .await
 }
 
-/// Takes money for a hold of a name that has none yet.
+/// Adds to `held` for a new hold, unless it exists or too little is available.
 async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<bool, DbError> {
     let reserved = conn
         .exec(
@@ -346,7 +346,7 @@ async fn reserve_new(conn: &mut Conn, new: &NewHold<'_>, nanos: i64) -> Result<b
     Ok(reserved > 0)
 }
 
-fn placing(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
+fn insert_statement(new: &NewHold<'_>, nanos: i64, now: Time) -> Statement {
     Statement::new(
         sql!(
             "INSERT INTO ledger_holds (kind, reference, account_id, currency, placed, amount, state, expires_at, created_at)
@@ -360,13 +360,13 @@ async fn reserve(conn: &mut Conn, hold: &HoldRow, more: i64) -> Result<bool, DbE
     change_held(conn, hold.account_id, hold.currency, more).await
 }
 
-/// Takes more of what is available, or lets go of some, which always goes.
+/// Adds to `held` if that much is available, or subtracts, which always succeeds.
 async fn change_held(conn: &mut Conn, account: AccountId, currency: Currency, more: i64) -> Result<bool, DbError> {
-    let changing = changing_held(account, currency, more);
-    Ok(conn.exec(changing.text, &changing.params).await? > 0)
+    let update = change_held_statement(account, currency, more);
+    Ok(conn.exec(update.text, &update.params).await? > 0)
 }
 
-fn changing_held(account: AccountId, currency: Currency, more: i64) -> Statement {
+fn change_held_statement(account: AccountId, currency: Currency, more: i64) -> Statement {
     Statement::new(
         sql!(
             "UPDATE ledger_balances SET held = held + $3

@@ -1,16 +1,17 @@
-//! Posting: the balance first, guarded and in one statement, then the transaction, its postings and the day's sums.
-//! Where a statement can hold others, that one does all of it: over a network each costs as much as the work itself.
+//! Posts a transaction: updates the balance if the guard allows it, and inserts the transaction, its postings and the
+//! sums of the day.
 //!
-//! The balance row is the lock: whoever has changed it is alone with this customer's book until the commit. So numbers
-//! have no gaps, and `balance_after` is right in their order.
+//! The balance row is the lock: the transaction that updated it has this customer's book alone until the commit. So numbers have no
+//! gaps, and `balance_after` is right in their order. Only this customer's transactions update its daily sums, so those
+//! add no further lock to wait for.
 
 use super::book::Book;
 use super::entry::Entry;
 use super::hold::expire_for;
 use super::read::{self, Balance};
-use super::{LedgerError, day_of, watch};
+use super::{LedgerError, day_of, low_water};
 use crate::entropy::Entropy;
-use db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, params, pg_sql, sql};
 use values::{AccountId, Currency, Money, Time, id};
 
 id! {
@@ -18,27 +19,27 @@ id! {
     pub struct TransactionId;
 }
 
-/// A transaction that is in the ledger.
+/// A posted transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     pub id: TransactionId,
-    /// Its place in the customer's book.
+    /// Its number in the customer's book, from 1 without gaps.
     pub number: i64,
-    /// What the customer's balance gained; negative for a charge.
+    /// The change of the customer's balance; negative for a charge.
     pub amount: Money,
     pub balance_after: Money,
     pub at: Time,
-    /// It was in the ledger before: this time nothing changed.
+    /// Whether the event was posted before, so that nothing changed this time.
     pub already: bool,
 }
 
-/// Charges the customer if that much is available.
+/// Charges the customer if the amount is available.
 pub async fn debit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
     post(conn, entropy, entry, Guard::Available, now).await
 }
 
-/// Charges the customer whatever the balance is: for what has already been used, and for corrections.
+/// Charges the customer whatever the balance is: for usage that has already happened, and for corrections.
 pub async fn debit_unguarded(
     conn: &mut Conn,
     entropy: Entropy,
@@ -46,20 +47,20 @@ pub async fn debit_unguarded(
     now: Time,
 ) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
-    post(conn, entropy, entry, Guard::None { freed: 0 }, now).await
+    post(conn, entropy, entry, Guard::None { released: 0 }, now).await
 }
 
 /// Adds to the customer's balance.
 pub async fn credit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
     if entry.amount < 0 {
-        return Err(LedgerError::Unsound("a charge is no credit"));
+        return Err(LedgerError::Invalid("a charge cannot be posted as a credit"));
     }
-    post(conn, entropy, entry, Guard::None { freed: 0 }, now).await
+    post(conn, entropy, entry, Guard::None { released: 0 }, now).await
 }
 
-/// Sets what guarded debits and holds must leave; below zero it is credit.
+/// Sets the minimum that guarded debits and holds must leave; below zero it is a credit line.
 pub async fn set_minimum(conn: &mut Conn, account: AccountId, minimum: Money) -> Result<(), LedgerError> {
-    open(conn, account, minimum.currency()).await?;
+    insert_balance(conn, account, minimum.currency()).await?;
     conn.exec(
         sql!("UPDATE ledger_balances SET minimum = $3 WHERE account_id = $1 AND currency = $2"),
         params![account, minimum.currency(), minimum.nanos()],
@@ -69,27 +70,27 @@ pub async fn set_minimum(conn: &mut Conn, account: AccountId, minimum: Money) ->
 }
 
 pub(super) fn require_charge(entry: &Entry) -> Result<(), LedgerError> {
-    if entry.amount > 0 { Err(LedgerError::Unsound("a credit is no charge")) } else { Ok(()) }
+    if entry.amount > 0 { Err(LedgerError::Invalid("a credit cannot be posted as a charge")) } else { Ok(()) }
 }
 
-/// What a posting asks of the balance.
+/// What a posting requires of the balance.
 #[derive(Clone, Copy)]
 pub(super) enum Guard {
-    /// As much must be available.
+    /// The amount must be available.
     Available,
-    /// Nothing; and so much that was held is let go of.
-    None { freed: i64 },
+    /// Nothing. `released` is the held amount that ends with the posting.
+    None { released: i64 },
 }
 
-/// The customer's book as a posting left it.
-struct Moved {
+/// The customer's book after a posting.
+struct UpdatedBalance {
     balance: i64,
     number: i64,
     low_water: Option<i64>,
 }
 
-/// What is written beside the balance: the customer's posting with the first of the others, which mostly is the only
-/// one, and the day whose sums they are part of.
+/// What is written with the balance: the customer's posting, the first of the other postings (usually the only one),
+/// and the day that both are added to.
 struct Record {
     id: TransactionId,
     book: Book,
@@ -105,64 +106,87 @@ pub(super) async fn post(
     now: Time,
 ) -> Result<Posted, LedgerError> {
     let Some((&(book, other), rest)) = entry.others.split_first() else {
-        return Err(LedgerError::Unsound("a transaction needs two postings"));
+        return Err(LedgerError::Invalid("a transaction needs two postings"));
     };
     let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
     let record = Record { id, book, other, day: day_of(now) };
-    let mut moved = move_balance(conn, entry, &record, guard, now).await?;
-    if moved.is_none() {
+    let mut updated = update_balance(conn, entry, &record, guard, now).await?;
+    if updated.is_none() {
         if let Some(posted) = read::posted(conn, entry).await? {
             return Ok(posted);
         }
-        let changed = match guard {
+        let may_succeed_now = match guard {
             Guard::Available => expire_for(conn, entry.account, entry.currency, now).await? > 0,
-            Guard::None { .. } => open(conn, entry.account, entry.currency).await.map(|()| true)?,
+            Guard::None { .. } => insert_balance(conn, entry.account, entry.currency).await.map(|()| true)?,
         };
-        if changed {
-            moved = move_balance(conn, entry, &record, guard, now).await?;
+        if may_succeed_now {
+            updated = update_balance(conn, entry, &record, guard, now).await?;
         }
     }
-    let moved = match (moved, guard) {
-        (Some(moved), _) => moved,
+    let updated = match (updated, guard) {
+        (Some(updated), _) => updated,
         (None, Guard::Available) => return Err(insufficient(conn, entry).await?),
-        // The row is there, so somebody has posted the same event just now.
-        (None, Guard::None { .. }) => return Err(conn.lose_race().into()),
+        // The balance row exists, so another transaction has just posted the same event.
+        (None, Guard::None { .. }) => return Err(conn.retry_conflict().into()),
     };
     for &(book, amount) in rest {
-        record_other(conn, id, entry, book, amount, record.day).await?;
+        insert_posting(conn, id, entry, book, amount, record.day).await?;
     }
     conn.count(|metrics| metrics.ledger.transactions.of(entry.kind.as_str()), 1);
-    if watch::is_news(entry.amount, moved.balance, moved.low_water) {
-        watch::tell(conn, entropy, entry.account, entry.currency, now).await?;
+    if low_water::needs_check(entry.amount, updated.balance, updated.low_water) {
+        low_water::enqueue_balance_check(conn, entropy, entry.account, entry.currency, now).await?;
     }
     let money = |nanos| Money::from_nanos(nanos, entry.currency);
-    let (amount, balance_after) = (entry.amount(), money(moved.balance));
-    Ok(Posted { id, number: moved.number, amount, balance_after, at: now, already: false })
+    let (amount, balance_after) = (entry.amount(), money(updated.balance));
+    Ok(Posted { id, number: updated.number, amount, balance_after, at: now, already: false })
 }
 
-/// Changes the balance and writes down why, unless the guard forbids it or the event is in the ledger already.
-async fn move_balance(
+/// Updates the balance and inserts the transaction. Returns `None`, and changes nothing, if the guard refuses it, the
+/// customer has no balance row or the event was posted before.
+async fn update_balance(
     conn: &mut Conn,
     entry: &Entry,
     record: &Record,
     guard: Guard,
     now: Time,
-) -> Result<Option<Moved>, DbError> {
-    let (guarded, freed) = match guard {
-        Guard::Available => (true, 0),
-        Guard::None { freed } => (false, freed),
-    };
-    let moved: Result<Option<(i64, i64, Option<i64>)>, DbError> = conn
+) -> Result<Option<UpdatedBalance>, DbError> {
+    if conn.supports_writable_cte() {
+        post_in_one_statement(conn, entry, record, guard, now).await
+    } else {
+        post_step_by_step(conn, entry, record, guard, now).await
+    }
+}
+
+impl Guard {
+    /// Whether the amount must be available, and what is released.
+    fn parameters(self) -> (bool, i64) {
+        match self {
+            Guard::Available => (true, 0),
+            Guard::None { released } => (false, released),
+        }
+    }
+}
+
+/// PostgreSQL: one round trip, which costs as much as the work itself.
+async fn post_in_one_statement(
+    conn: &mut Conn,
+    entry: &Entry,
+    record: &Record,
+    guard: Guard,
+    now: Time,
+) -> Result<Option<UpdatedBalance>, DbError> {
+    let (is_guarded, released) = guard.parameters();
+    let updated: Result<Option<(i64, i64, Option<i64>)>, DbError> = conn
         .opt(
-            sql!(
-                "/*pg WITH moved AS ( */
-                 UPDATE ledger_balances
-                 SET balance = balance + $3, held = held - $4, entries = entries + 1,
-                     last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
-                 WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
-                   AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
-                 RETURNING balance, entries, low_water
-                 /*pg ), posted AS (
+            pg_sql!(
+                "WITH moved AS (
+                     UPDATE ledger_balances
+                     SET balance = balance + $3, held = held - $4, entries = entries + 1,
+                         last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
+                     WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
+                       AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
+                     RETURNING balance, entries, low_water
+                 ), posted AS (
                      INSERT INTO ledger_transactions
                          (id, account_id, currency, number, kind, reference, balance_after, note, actor_id, created_at)
                      SELECT $9, $1, $2, entries, $7, $8, balance, $10, $11, $5 FROM moved
@@ -177,15 +201,15 @@ async fn move_balance(
                      ON CONFLICT (account_id, currency, day, kind, book) DO UPDATE
                      SET amount = ledger_days.amount + excluded.amount, entries = ledger_days.entries + 1
                  )
-                 SELECT balance, entries, low_water FROM moved */"
+                 SELECT balance, entries, low_water FROM moved"
             ),
             params![
                 entry.account,
                 entry.currency,
                 entry.amount,
-                freed,
+                released,
                 now,
-                guarded,
+                is_guarded,
                 entry.kind,
                 entry.reference,
                 record.id,
@@ -197,21 +221,57 @@ async fn move_balance(
             ],
         )
         .await;
-    let moved = match moved {
-        // Somebody posted the same event while we waited for the balance row; the next attempt will see it.
-        Err(DbError::Unique(key)) if key == "ledger_transactions_kind_reference_key" => return Err(conn.lose_race()),
-        moved => moved?.map(|(balance, number, low_water)| Moved { balance, number, low_water }),
-    };
-    if let Some(moved) = &moved
-        && !conn.nests_writes()
-    {
-        write_down(conn, entry, record, moved, now).await?;
+    match updated {
+        // Another transaction posted the same event while this one waited for the balance row; a retry will find it.
+        Err(DbError::Unique(key)) if key == "ledger_transactions_kind_reference_key" => Err(conn.retry_conflict()),
+        updated => Ok(updated?.map(|(balance, number, low_water)| UpdatedBalance { balance, number, low_water })),
     }
-    Ok(moved)
 }
 
-/// What a statement that can hold others has written with the balance.
-async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Moved, now: Time) -> Result<(), DbError> {
+/// SQLite: the same in four statements, since its CTEs cannot write. They run in-process, so the number hardly matters.
+async fn post_step_by_step(
+    conn: &mut Conn,
+    entry: &Entry,
+    record: &Record,
+    guard: Guard,
+    now: Time,
+) -> Result<Option<UpdatedBalance>, DbError> {
+    let (is_guarded, released) = guard.parameters();
+    let updated: Option<(i64, i64, Option<i64>)> = conn
+        .opt(
+            sql!(
+                "UPDATE ledger_balances
+                 SET balance = balance + $3, held = held - $4, entries = entries + 1,
+                     last_debit_at = CASE WHEN $3 < 0 THEN $5 ELSE last_debit_at END
+                 WHERE account_id = $1 AND currency = $2 AND (NOT $6 OR balance - held - minimum + $3 >= 0)
+                   AND NOT EXISTS (SELECT 1 FROM ledger_transactions WHERE kind = $7 AND reference = $8)
+                 RETURNING balance, entries, low_water"
+            ),
+            params![
+                entry.account,
+                entry.currency,
+                entry.amount,
+                released,
+                now,
+                is_guarded,
+                entry.kind,
+                entry.reference
+            ],
+        )
+        .await?;
+    let Some((balance, number, low_water)) = updated else { return Ok(None) };
+    let updated = UpdatedBalance { balance, number, low_water };
+    insert_transaction(conn, entry, record, &updated, now).await?;
+    Ok(Some(updated))
+}
+
+async fn insert_transaction(
+    conn: &mut Conn,
+    entry: &Entry,
+    record: &Record,
+    updated: &UpdatedBalance,
+    now: Time,
+) -> Result<(), DbError> {
     conn.exec_all(&[
         (
             sql!(
@@ -223,10 +283,10 @@ async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Mov
                 record.id,
                 entry.account,
                 entry.currency,
-                moved.number,
+                updated.number,
                 entry.kind,
                 entry.reference,
-                moved.balance,
+                updated.balance,
                 entry.note,
                 entry.actor,
                 now
@@ -239,7 +299,6 @@ async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Mov
             ),
             params![record.id, entry.amount, record.book, record.other],
         ),
-        // Only this customer's transactions touch the sums of its day, so nobody new waits.
         (
             sql!(
                 "INSERT INTO ledger_days (account_id, currency, day, kind, book, amount, entries)
@@ -254,8 +313,8 @@ async fn write_down(conn: &mut Conn, entry: &Entry, record: &Record, moved: &Mov
     .map(drop)
 }
 
-/// Makes the customer's balance row where there is none.
-async fn open(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<(), DbError> {
+/// Inserts the customer's balance row if there is none.
+async fn insert_balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
@@ -273,8 +332,8 @@ async fn insufficient(conn: &mut Conn, entry: &Entry) -> Result<LedgerError, Led
     Ok(LedgerError::Insufficient { required: entry.amount().neg()?, available: balance.available() })
 }
 
-/// What one more book gains.
-async fn record_other(
+/// Inserts one more posting and adds it to the sums of the day.
+async fn insert_posting(
     conn: &mut Conn,
     id: TransactionId,
     entry: &Entry,

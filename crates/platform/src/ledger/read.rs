@@ -1,4 +1,4 @@
-//! What others read of the ledger: balances, a customer's lines, and sums of days.
+//! Reads of the ledger: balances, the lines of a customer's book, and daily sums.
 
 use super::entry::Entry;
 use super::post::{Posted, TransactionId};
@@ -6,11 +6,11 @@ use super::{Book, DAY_MILLIS, Kind, LedgerError, day_of};
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Currency, Money, Time};
 
-/// How a customer stands.
+/// The balance of a customer in one currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Balance {
     pub current: Money,
-    /// Set aside for what is going on.
+    /// Set aside by open holds.
     pub held: Money,
     /// What guarded debits and holds must leave.
     pub minimum: Money,
@@ -18,15 +18,15 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// What a guarded debit may take; negative when the balance is below its minimum.
+    /// What a guarded debit may take; negative if the balance is below its minimum.
     pub fn available(&self) -> Money {
-        // None of the three exceeds two billion units, so this cannot leave 64 bits.
+        // None of the three exceeds two billion units, so this fits into 64 bits.
         let nanos = self.current.nanos().saturating_sub(self.held.nanos()).saturating_sub(self.minimum.nanos());
         Money::from_nanos(nanos, self.current.currency())
     }
 }
 
-/// A customer without a row has nothing.
+/// The balance; zero for a customer without a balance row.
 pub async fn balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Balance, DbError> {
     let found: Option<(i64, i64, i64, Option<Time>)> = conn
         .opt(
@@ -62,7 +62,7 @@ row! {
 pub struct Line {
     pub id: TransactionId,
     pub account: AccountId,
-    /// Its place in the book, from 1 and without gaps.
+    /// Its number in the book, from 1 without gaps.
     pub number: i64,
     pub kind: Kind,
     pub reference: String,
@@ -89,8 +89,8 @@ impl From<LineRow> for Line {
     }
 }
 
-/// A customer's lines, newest first, below the given number. Lines are numbered in the order of their commits, so a
-/// page neither misses a line nor shows one twice.
+/// A page of a customer's lines, newest first, below the given number. Lines are numbered in commit order, so paging
+/// neither misses a line nor repeats one.
 pub async fn lines(
     conn: &mut Conn,
     account: AccountId,
@@ -112,7 +112,7 @@ pub async fn lines(
     Ok(rows.into_iter().map(Line::from).collect())
 }
 
-/// What was posted under this name.
+/// The transaction of this kind and reference.
 pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option<Line>, DbError> {
     let row: Option<LineRow> = conn
         .opt(
@@ -128,7 +128,7 @@ pub async fn find(conn: &mut Conn, kind: Kind, reference: &str) -> Result<Option
     Ok(row.map(Line::from))
 }
 
-/// The transaction that this entry has become, if it has. Another one under its name is a conflict.
+/// The transaction of an entry that was posted before. One with other content is a conflict.
 pub(super) async fn posted(conn: &mut Conn, entry: &Entry) -> Result<Option<Posted>, LedgerError> {
     let Some(line) = find(conn, entry.kind, &entry.reference).await? else { return Ok(None) };
     let mut others: Vec<(Book, i64)> = conn
@@ -137,27 +137,27 @@ pub(super) async fn posted(conn: &mut Conn, entry: &Entry) -> Result<Option<Post
             params![line.id],
         )
         .await?;
-    let mut wanted = entry.others.clone();
+    let mut expected = entry.others.clone();
     others.sort_unstable();
-    wanted.sort_unstable();
-    if (line.account, line.amount, &others) != (entry.account, entry.amount(), &wanted) {
+    expected.sort_unstable();
+    if (line.account, line.amount, &others) != (entry.account, entry.amount(), &expected) {
         return Err(LedgerError::Conflict { kind: entry.kind, reference: entry.reference.clone() });
     }
     let Line { id, number, amount, balance_after, at, .. } = line;
     Ok(Some(Posted { id, number, amount, balance_after, at, already: true }))
 }
 
-/// What one kind of movement added to one book.
+/// The sum of one kind of transaction in one book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sum {
     pub kind: Kind,
     pub book: Book,
     pub amount: Money,
-    /// How many transactions there were.
+    /// The number of transactions.
     pub entries: i64,
 }
 
-/// A customer's movements by kind and book, from the UTC day of `from` up to but not with the day of `to`.
+/// A customer's sums by kind and book, from the UTC day of `from` to before that of `to`.
 pub async fn sums(
     conn: &mut Conn,
     account: AccountId,
@@ -182,7 +182,7 @@ pub async fn sums(
         .collect())
 }
 
-/// What a customer has used on the last so many UTC days, today among them.
+/// A customer's spend on the last `days` UTC days, including today.
 pub async fn spend(
     conn: &mut Conn,
     account: AccountId,
@@ -198,8 +198,7 @@ pub async fn spend(
     Ok(total)
 }
 
-/// What a book of the carrier gained in all customers' movements, from the UTC day of `from` up to but not with the day
-/// of `to`.
+/// The sum of all customers' postings in a book of the operator, from the UTC day of `from` to before that of `to`.
 pub async fn book_total(
     conn: &mut Conn,
     book: Book,
@@ -219,14 +218,14 @@ pub async fn book_total(
     Ok(Money::from_nanos(nanos, currency))
 }
 
-/// The first UTC day on which anything moved.
+/// The first UTC day with a transaction.
 pub async fn first_day(conn: &mut Conn) -> Result<Option<Time>, DbError> {
     let (day,): (Option<i64>,) = conn.one(sql!("SELECT MIN(day) FROM ledger_days"), params![]).await?;
     Ok(day.map(|day| Time::from_millis(day.saturating_mul(DAY_MILLIS))))
 }
 
-/// Customers who were sold something, or had something put right, from the UTC day of `from` up to but not with the day
-/// of `to`; in the order of their ids, and after the given one.
+/// A page of the customers with usage or corrections from the UTC day of `from` to before that of `to`, in the order of
+/// their ids.
 pub async fn customers_between(
     conn: &mut Conn,
     from: Time,

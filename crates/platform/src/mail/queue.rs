@@ -50,10 +50,10 @@ fn unseal(keys: &Keys, payload: &Value) -> Option<RenderedMail> {
 pub async fn send_job<A: AsRef<MailQueue>>(context: JobContext<A>, payload: Value) -> Result<(), JobError> {
     let queue = context.app.as_ref();
     let rendered =
-        unseal(&queue.keys, &payload).ok_or_else(|| JobError::Hopeless("the mail cannot be decrypted".into()))?;
+        unseal(&queue.keys, &payload).ok_or_else(|| JobError::Permanent("the mail cannot be decrypted".into()))?;
     let RenderedMail { to, subject, text, html } = rendered;
     let message = Message { id: context.job.id, to: to.to_string(), subject, text, html };
     queue.mailer.deliver(&message, context.clock.now()).await.map_err(|error| {
-        if error.is_permanent() { JobError::Hopeless(error.to_string()) } else { JobError::Failed(error.to_string()) }
+        if error.is_permanent() { JobError::Permanent(error.to_string()) } else { JobError::Failed(error.to_string()) }
     })
 }

@@ -1,10 +1,9 @@
-//! What every node keeps in memory and no node may keep for long after it changed: a value made from the database,
-//! swapped whole.
+//! Caches: values loaded from the database, kept in memory on every node and replaced whole.
 //!
-//! A row of `versions`, which the thing's migration adds, counts the changes. Whoever changes what the value is made
-//! from calls [`changed`] in the same transaction, and so waits for others who do. Readers take the value as it is
-//! ([`Snapshot::latest`]) and see the old or the new, never a mixture; or they first hold its version against the row
-//! ([`Snapshot::current`]) and wait until the change is loaded. Of many who wait one loads.
+//! Each cache has a row in `versions`, inserted by its migration. A transaction that changes the source tables calls
+//! [`bump_version`], which also locks the row, so such transactions run one after the other. Readers use the value as
+//! it is ([`Cached::latest`]), or compare its version with the row first ([`Cached::current`]) and wait for the reload.
+//! Of many that wait, one loads.
 
 use std::sync::Arc;
 
@@ -14,16 +13,16 @@ use tokio::sync::Mutex;
 use db::{Conn, Db, DbError, params, sql};
 use values::Time;
 
-/// One change among all that were made to a thing.
+/// A version and when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     pub version: i64,
-    /// Later than the change before, even if the clock says otherwise.
+    /// Later than the change before, even if the clock went back.
     pub at: Time,
 }
 
-/// Counts a change of the thing of this name. It is the last to happen to it until we commit.
-pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<Change, DbError> {
+/// Increments the version of a cache and locks it until the commit.
+pub async fn bump_version(conn: &mut Conn, name: &'static str, now: Time) -> Result<Change, DbError> {
     let (version, at) = conn
         .one(
             sql!(
@@ -37,59 +36,61 @@ pub async fn changed(conn: &mut Conn, name: &'static str, now: Time) -> Result<C
     Ok(Change { version, at })
 }
 
-/// Keeps everybody else from changing the thing until we commit, so that what we read of its sources stays true.
-pub async fn hold(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
+/// Locks the version of a cache until the commit, so that its source tables do not change.
+pub async fn lock(conn: &mut Conn, name: &'static str) -> Result<(), DbError> {
     let (_,): (i64,) =
         conn.one(sql!("SELECT version FROM versions WHERE name = $1 /*pg FOR UPDATE */"), params![name]).await?;
     Ok(())
 }
 
-/// How often the thing has changed.
+/// The current version of a cache.
 pub async fn version(conn: &mut Conn, name: &'static str) -> Result<i64, DbError> {
     let (version,) = conn.one(sql!("SELECT version FROM versions WHERE name = $1"), params![name]).await?;
     Ok(version)
 }
 
-/// A value that says which version of its sources it was made from.
+/// A value that can be cached, with the version that it was loaded at.
 pub trait Versioned: Send + Sync + Sized + 'static {
+    /// The name of its row in `versions`.
     const NAME: &'static str;
 
     fn version(&self) -> i64;
 
-    /// Makes it from the database, and from what the one before has of it already.
+    /// Loads the value; `before` is the cached one, parts of which may be reused.
     fn load(db: &Db, before: Option<Arc<Self>>) -> impl Future<Output = Result<Self, DbError>> + Send;
 }
 
-pub struct Snapshot<T> {
+/// A cached value, empty until it is first loaded.
+pub struct Cached<T> {
     value: ArcSwapOption<T>,
     loading: Mutex<()>,
 }
 
-impl<T> Default for Snapshot<T> {
+impl<T> Default for Cached<T> {
     fn default() -> Self {
-        Snapshot { value: ArcSwapOption::empty(), loading: Mutex::default() }
+        Cached { value: ArcSwapOption::empty(), loading: Mutex::default() }
     }
 }
 
-impl<T: Versioned> Snapshot<T> {
-    /// The value as this node has it, if it ever loaded one.
+impl<T: Versioned> Cached<T> {
+    /// The cached value, without a look at the database.
     pub fn latest(&self) -> Option<Arc<T>> {
         self.value.load_full()
     }
 
-    /// The value with every change that is committed by now.
+    /// The value at the version that is committed now.
     pub async fn current(&self, db: &Db) -> Result<Arc<T>, DbError> {
-        let wanted = version(&mut *db.read().await?, T::NAME).await?;
-        self.at_least(db, wanted).await
+        let required = version(&mut *db.read().await?, T::NAME).await?;
+        self.at_least(db, required).await
     }
 
-    /// The value with this change in it.
-    pub async fn at_least(&self, db: &Db, wanted: i64) -> Result<Arc<T>, DbError> {
-        let fresh = |value: &Arc<T>| value.version() >= wanted;
+    /// The value at this version or a later one.
+    pub async fn at_least(&self, db: &Db, required: i64) -> Result<Arc<T>, DbError> {
+        let fresh = |value: &Arc<T>| value.version() >= required;
         if let Some(value) = self.latest().filter(fresh) {
             return Ok(value);
         }
-        let _alone = self.loading.lock().await;
+        let _guard = self.loading.lock().await;
         if let Some(value) = self.latest().filter(fresh) {
             return Ok(value);
         }

@@ -1,7 +1,8 @@
-//! What every call decision needs, kept in memory on each node: where calls come from, where they go and what they cost.
+//! The data of authorization decisions, cached in memory on each node: where calls come from, where they go, their
+//! price.
 //!
-//! Each part is loaded whole and swapped when its version in the database rises ([`cache`]). [`allow_lists`] maps source
-//! addresses to trunks and upstreams, [`upstreams`] has gateways and their health, [`tariff`] the rates in force.
+//! Each cache is loaded whole and replaced when its version in the database changes ([`cache`]). [`allow_lists`] maps
+//! source addresses to trunks, [`upstreams`] has gateways, signalling IPs and health, [`tariff`] the rates in force.
 
 pub mod allow_lists;
 pub mod cache;

@@ -18,7 +18,7 @@ use hyper::{Method, StatusCode};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::entropy::Entropy;
-use crate::jobs::{Ending, Run};
+use crate::jobs::{Outcome, Run};
 use db::metrics::{Metrics, method_name};
 use export::Collector;
 use parent::Parent;
@@ -146,7 +146,7 @@ impl Traces {
             ("trunkline.job.kind", Attribute::Text(run.kind.to_owned())),
             ("trunkline.job.id", Attribute::Text(run.job.id.to_string())),
             ("trunkline.job.attempt", Attribute::Number(run.job.attempts)),
-            ("trunkline.job.outcome", Attribute::Text(run.ending.as_str().to_owned())),
+            ("trunkline.job.outcome", Attribute::Text(run.outcome.as_str().to_owned())),
         ];
         exporter.enqueue(Span {
             ids: exporter.new_ids(None),
@@ -155,7 +155,7 @@ impl Traces {
             began: run.began,
             took: run.took,
             attributes,
-            is_error: run.ending != Ending::Success,
+            is_error: run.outcome != Outcome::Success,
         });
     }
 }

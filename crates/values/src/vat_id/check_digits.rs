@@ -1,14 +1,14 @@
 //! The check digits of each member state, as its tax office defines them.
 //!
-//! Every function is given a number that has one of its state's forms. Where an id of private persons follows rules of
-//! its own, its form alone counts: a company's id with a typing error is what these are to find.
+//! Every function gets a number in one of its state's formats. Where ids of private persons have rules of their own,
+//! only the format is checked: the aim is to find typing errors in company ids.
 
-/// The value of each digit; letters have none and count nothing.
+/// The value of each digit; letters count as zero.
 fn digits(number: &str) -> Vec<u32> {
     number.chars().map(|c| c.to_digit(10).unwrap_or(0)).collect()
 }
 
-/// The sum of the digits, each times its weight; what has no weight is left out.
+/// The sum of the digits times their weights; digits without a weight are left out.
 fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
 }
@@ -102,7 +102,7 @@ pub(super) fn greece(number: &str) -> bool {
     weighted(&digits, &[256, 128, 64, 32, 16, 8, 4, 2]) % 11 % 10 == last(&digits)
 }
 
-/// Persons have a letter over all their digits; companies a Luhn digit, which some kinds write as a letter.
+/// Persons have a check letter; companies a Luhn digit, which some kinds write as a letter.
 pub(super) fn spain(number: &str) -> bool {
     const PERSON: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
     const COMPANY: &[u8; 10] = b"JABCDEFGHI";
@@ -132,7 +132,7 @@ pub(super) fn finland(number: &str) -> bool {
     weighted(&digits(number), &[7, 9, 10, 5, 8, 4, 2, 1]).is_multiple_of(11)
 }
 
-/// The key is two digits over the company's number; newer keys with letters have no published rule.
+/// The key is two check digits of the company's number; newer keys with letters have no published rule.
 pub(super) fn france(number: &str) -> bool {
     let (key, company) = number.split_at(2);
     let old_style = key.bytes().all(|byte| byte.is_ascii_digit());
@@ -147,7 +147,7 @@ pub(super) fn hungary(number: &str) -> bool {
     weighted(&digits(number), &[9, 7, 3, 1, 9, 7, 3, 1]).is_multiple_of(10)
 }
 
-/// Before 2013 the second place could be a letter or a sign, which then counts nothing.
+/// Before 2013 the second character could be a letter or a sign, which counts as zero.
 pub(super) fn ireland(number: &str) -> bool {
     const LETTERS: &[u8; 23] = b"WABCDEFGHIJKLMNOPQRSTUV";
     let bytes = number.as_bytes();
@@ -191,7 +191,7 @@ pub(super) fn malta(number: &str) -> bool {
     weighted(&digits(number), &[3, 4, 6, 7, 8, 9, 10, 1]).is_multiple_of(37)
 }
 
-/// Companies keep the older rule over nine digits; one-man businesses have ids of 2020, with a rule over all of it.
+/// Companies use the old rule for nine digits; sole traders have had ids with a rule for the whole id since 2020.
 pub(super) fn netherlands(number: &str) -> bool {
     let digits = digits(&number[..9]);
     let older = (weighted(&digits, &[9, 8, 7, 6, 5, 4, 3, 2]) + 10 * digits[8]).is_multiple_of(11);

@@ -81,7 +81,7 @@ pub async fn hear(app: &App, Events { edge_id, events }: Events) -> Result<Event
             Err(reason) => answer.rejected.push(RejectedEvent { event_id, reason }),
         }
     }
-    note_health(app, health, now).await?;
+    update_health(app, health, now).await?;
     if !words.is_empty() {
         let heard = Heard { app: app.clone(), words, now };
         let told = app.db.tx(heard, |conn, heard| Box::pin(take_in(conn, heard))).await?;
@@ -147,7 +147,7 @@ async fn health_news(app: &App, event: &Event) -> Result<Result<HealthNews, Stri
     })
 }
 
-async fn note_health(app: &App, mut news: Vec<HealthNews>, now: Time) -> Result<(), DbError> {
+async fn update_health(app: &App, mut news: Vec<HealthNews>, now: Time) -> Result<(), DbError> {
     if news.is_empty() {
         return Ok(());
     }
@@ -157,9 +157,9 @@ async fn note_health(app: &App, mut news: Vec<HealthNews>, now: Time) -> Result<
             Box::pin(async move {
                 let mut changed = false;
                 for HealthNews { upstream, health, at } in news {
-                    changed |= upstreams::note_health(conn, *upstream, *health, *at).await?;
+                    changed |= upstreams::update_health(conn, *upstream, *health, *at).await?;
                 }
-                if changed { upstreams::note_change(conn, *now).await } else { Ok(()) }
+                if changed { upstreams::bump_version(conn, *now).await } else { Ok(()) }
             })
         })
         .await
@@ -333,9 +333,9 @@ async fn renew(conn: &mut Conn, watched: &Watched, stage: Stage) -> Result<Optio
     if is_more(&capped) && (capped.amount == 0 || raise(conn, call, capped, stage).await?) {
         return Ok(Some(capped));
     }
-    let available = ledger::balance_held_still(conn, call.account_id, call.currency).await?.available().nanos();
+    let available = ledger::lock_balance(conn, call.account_id, call.currency).await?.available().nanos();
     // What was let go of is available by now.
-    let still_held = ledger::held_for(conn, Kind::Call, &call.reference()).await?.map_or(0, Money::nanos);
+    let still_held = ledger::open_hold_amount(conn, Kind::Call, &call.reference()).await?.map_or(0, Money::nanos);
     let funds = still_held.saturating_add(available.max(0)).min(capped.amount);
     let funded = afford(&rate, capped.seconds, funds).filter(is_more);
     if let Some(funded) = funded

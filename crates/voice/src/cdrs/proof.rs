@@ -13,7 +13,7 @@ use api::problem::Problem;
 use db::DbError;
 use platform::app::App;
 use platform::ledger::TransactionId;
-use platform::routing::tariff::{self, Fx, Past, Terms};
+use platform::routing::tariff::{self, Fx, PastTariff, Terms};
 use values::{Currency, Rfc3339, Stored, Time, UpstreamId};
 
 pub fn price(sold: &Sold, source: Option<&PriceSource>) -> CallPrice {
@@ -41,7 +41,7 @@ pub async fn source(app: &App, sold: &Sold) -> Result<Option<PriceSource>, Probl
     let in_force = app.tariff.current(&app.db).await?;
     let histories = app.db.report((in_force, at, number), |conn, (in_force, at, number)| {
         Box::pin(async move {
-            let stretch = Past::at(conn, *at, in_force).await?.stretch(conn, *number).await?;
+            let stretch = PastTariff::at(conn, *at, in_force).await?.read_range(conn, *number).await?;
             Ok::<_, DbError>((stretch, tariff::terms_at(conn, *at).await?, tariff::fx_at(conn, *at).await?))
         })
     });

@@ -32,7 +32,7 @@ impl Announcement {
 
 pub async fn announce_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let announcement: Announcement =
-        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let now = context.clock.now();
     let told = context.db.tx((context.clone(), announcement, now), |conn, (context, announcement, now)| {
         Box::pin(tell(conn, context, announcement, *now))

@@ -43,7 +43,7 @@ struct Wanted {
 
 pub async fn import_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let Wanted { upstream_id } =
-        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let begun = (context.clone(), upstream_id);
     let import = context.db.tx(begun, |conn, (context, upstream)| Box::pin(begin(conn, context, *upstream))).await;
     let import = match import {
@@ -79,7 +79,7 @@ async fn begin(
         store::end(conn, lost.id, ImportStatus::Failed, &outcome, now).await?;
         count(conn, &lost, ImportStatus::Failed, &outcome);
         if let Some(deck) = lost.deck_id {
-            tariff::remove_unfinished(conn, deck).await?;
+            tariff::delete_unfinished_deck(conn, deck).await?;
         }
     }
     Ok(store::begin(conn, upstream, context.job.id, now).await?)
@@ -142,7 +142,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
 async fn deck_in_force(app: &App, upstream: UpstreamId, deck: Option<Uuid>) -> Result<Option<Arc<Deck>>, String> {
     let Some(id) = deck else { return Ok(None) };
     let tariff = app.tariff.current(&app.db).await.map_err(|error| error.to_string())?;
-    let seller = tariff.seller(upstream).filter(|seller| seller.terms.deck_id == Some(id));
+    let seller = tariff.upstream(upstream).filter(|seller| seller.terms.deck_id == Some(id));
     let deck = seller.and_then(|seller| seller.deck.clone());
     deck.map(Some).ok_or_else(|| "the deck in force is not the one that was".to_owned())
 }
@@ -212,7 +212,7 @@ async fn tell_progress(context: &JobContext<App>, import: DeckImportId, rows: i6
 async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
     let now = context.clock.now();
     let Some(mut upstream) = upstreams::lock(conn, import.upstream_id).await? else {
-        return Err(JobError::Hopeless("the upstream is gone".into()));
+        return Err(JobError::Permanent("the upstream is gone".into()));
     };
     let is_kept = end.status == ImportStatus::Completed && !import.dry_run;
     if is_kept {
@@ -223,8 +223,8 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             upstream.deck_id = Some(deck.id);
             upstream.pulled_hash = end.pulled.as_ref().map(|(hash, _)| *hash);
             upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
-            let change = tariff::note_terms(conn, &upstream.terms(), now).await?;
-            tariff::bring_into_force(conn, deck.id, deck.prefixes, change.at).await?;
+            let change = tariff::record_terms(conn, &upstream.terms(), now).await?;
+            tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
                 let (from, to) = (change.at.millis() - 1, deck.settled.millis().max(change.at.millis()));
                 Announcement { from, to, after: None }.enqueue(conn, &context.app, now).await?;
@@ -253,7 +253,7 @@ fn count(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Ou
 /// Removes what was stored of a deck before its import failed.
 async fn drop_unfinished(conn: &mut Conn, import: DeckImportId, upstream: UpstreamId) -> Result<(), DbError> {
     match store::find(conn, upstream, import).await?.and_then(|import| import.deck_id) {
-        Some(deck) => tariff::remove_unfinished(conn, deck).await,
+        Some(deck) => tariff::delete_unfinished_deck(conn, deck).await,
         None => Ok(()),
     }
 }

@@ -44,8 +44,8 @@ pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
 /// Tells the tariff which rates are in force from now on.
 pub async fn enforce(conn: &mut Conn, now: Time) -> Result<(), DbError> {
     // Somebody else may set a later day at the same time.
-    tariff::hold(conn).await?;
+    tariff::lock(conn).await?;
     let Some(Rates { date, rates }) = rates_on(conn, now.into()).await? else { return Ok(()) };
     let rates = rates.into_iter().map(|(currency, rate)| (currency, rate.to_raw())).collect();
-    tariff::note_fx(conn, &Fx { date, rates }, now).await
+    tariff::record_fx(conn, &Fx { date, rates }, now).await
 }

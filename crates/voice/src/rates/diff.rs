@@ -10,7 +10,7 @@ use api::problem::Problem;
 use db::DbError;
 use identity::balance::CURRENCY;
 use platform::app::App;
-use platform::routing::tariff::{Past, Stretch};
+use platform::routing::tariff::{PastTariff, PrefixRange};
 use values::{Time, UpstreamId};
 
 pub async fn diff(ctx: ReadCtx, listing: Listing<DiffQuery, Position, MOST>) -> Result<Page<RateDiffEntry>, Problem> {
@@ -35,7 +35,7 @@ async fn page(
     let in_force = app.tariff.current(&app.db).await?;
     let pasts = app.db.snapshot((in_force, moments), |conn, (in_force, (from, to))| {
         Box::pin(async move {
-            Ok::<_, DbError>((Past::at(conn, *from, in_force).await?, Past::at(conn, *to, in_force).await?))
+            Ok::<_, DbError>((PastTariff::at(conn, *from, in_force).await?, PastTariff::at(conn, *to, in_force).await?))
         })
     });
     let (old, new) = pasts.await?;
@@ -45,9 +45,9 @@ async fn page(
         // One more than fits on the page tells where the next one begins.
         let missing = limit + 1 - entries.len();
         let stretches = app.db.report((old.clone(), new.clone(), from), |conn, (old, new, from)| {
-            Box::pin(
-                async move { Ok::<_, DbError>((old.stretch(conn, *from).await?, new.stretch(conn, *from).await?)) },
-            )
+            Box::pin(async move {
+                Ok::<_, DbError>((old.read_range(conn, *from).await?, new.read_range(conn, *from).await?))
+            })
         });
         let (before, after) = stretches.await?;
         let end = [before.end, after.end].into_iter().flatten().min();
@@ -64,8 +64,8 @@ async fn page(
 }
 
 fn differences(
-    before: &Stretch,
-    after: &Stretch,
+    before: &PrefixRange,
+    after: &PrefixRange,
     at: (rating::UnixMillis, rating::UnixMillis),
     from: Prefix,
     end: Option<Prefix>,

@@ -16,7 +16,7 @@ use api::input::Query;
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use identity::balance::CURRENCY;
-use platform::routing::tariff::{Seller, Tariff, Unpriced};
+use platform::routing::tariff::{Tariff, TariffUpstream, Unpriced};
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Time, UpstreamId};
 
@@ -56,8 +56,8 @@ fn page(
     limit: usize,
     now: Time,
 ) -> (Vec<AdminRate>, Option<Place>) {
-    let is_asked_for = |seller: &&Seller| only.is_none_or(|only| seller.terms.upstream_id == only);
-    let sellers = tariff.sellers().iter().filter(is_asked_for);
+    let is_asked_for = |seller: &&TariffUpstream| only.is_none_or(|only| seller.terms.upstream_id == only);
+    let sellers = tariff.upstreams().iter().filter(is_asked_for);
     let mut lists: Vec<_> = sellers
         .filter_map(|seller| Some((seller, seller.deck.as_ref()?.listings(wanted.from, now.millis()).peekable())))
         .collect();
@@ -110,7 +110,7 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
             priced(candidate, name(candidate.upstream), paid, reason)
         })
         .collect();
-    candidates.extend(tariff.sellers().iter().filter_map(|seller| {
+    candidates.extend(tariff.upstreams().iter().filter_map(|seller| {
         let id = seller.terms.upstream_id;
         let unpriced = prices.unpriced.iter().find(|(unpriced, _)| *unpriced == id).map(|(_, why)| *why);
         let reason = match (unpriced, &seller.deck) {

@@ -75,8 +75,8 @@ pub async fn create(
                 let group = new.dispatcher_group_id;
                 return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
             }
-            tariff::note_terms(tx, &new.terms(), new.created_at).await?;
-            upstreams::note_change(tx, new.created_at).await?;
+            tariff::record_terms(tx, &new.terms(), new.created_at).await?;
+            upstreams::bump_version(tx, new.created_at).await?;
             Ok(Created(new.clone().into()))
         })
     })
@@ -98,9 +98,9 @@ pub async fn change(
             wanted.apply(&mut upstream, now);
             check_pulling(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
             update(tx, &upstream, now).await?;
-            upstreams::note_change(tx, now).await?;
+            upstreams::bump_version(tx, now).await?;
             if upstream.terms() != before.terms() {
-                tariff::note_terms(tx, &upstream.terms(), now).await?;
+                tariff::record_terms(tx, &upstream.terms(), now).await?;
             }
             Ok(Json(upstream.into()))
         })
@@ -119,8 +119,8 @@ pub async fn remove(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Commi
                               disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
-            upstreams::note_change(tx, now).await?;
-            tariff::forget_terms(tx, *id, now).await?;
+            upstreams::bump_version(tx, now).await?;
+            tariff::delete_terms(tx, *id, now).await?;
             store::remove(tx, *id).await?;
             Ok(NoContent)
         })

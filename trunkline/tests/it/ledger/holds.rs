@@ -105,7 +105,7 @@ both! {
         run(db, hold(account, "c1", eur(1))).await.unwrap();
         run(db, hold(account, "c2", eur(1))).await.unwrap();
         run(db, release("c1")).await.unwrap();
-        let forget = || db.tx((), |conn, ()| Box::pin(ledger::forget_holds(conn, NOW.plus(DAY), 100)));
+        let forget = || db.tx((), |conn, ()| Box::pin(ledger::purge_holds(conn, NOW.plus(DAY), 100)));
         assert_eq!((forget().await.unwrap(), forget().await.unwrap()), (1, 0));
         assert_eq!(amounts(db, account).await.1, eur(1));
         verify(db).await.unwrap();

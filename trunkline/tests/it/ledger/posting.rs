@@ -98,7 +98,7 @@ both! {
             Action::Credit(charge), Action::Debit(credit.clone()), Action::DebitUnguarded(credit.clone()), Action::Capture(credit),
         ];
         for wrong in wrong {
-            assert!(matches!(run(db, wrong).await, Err(LedgerError::Unsound(_))));
+            assert!(matches!(run(db, wrong).await, Err(LedgerError::Invalid(_))));
         }
     }
 
@@ -127,7 +127,7 @@ both! {
     async fn postings_are_paged_newest_first(db) {
         let account = customer_with(db, eur(100)).await;
         for number in 1..=4 {
-            let entry = call(account, &format!("c{number}"), eur(number)).noting("A call");
+            let entry = call(account, &format!("c{number}"), eur(number)).with_note("A call");
             run(db, Action::Debit(entry)).await.unwrap();
         }
         run(db, Action::Credit(topup(customer_with(db, eur(7)).await, "of another", eur(7)))).await.unwrap();

@@ -95,7 +95,7 @@ both! {
 /// Customers who can sign in and pay, and an admin.
 async fn people_with_money(db: &TestDb) -> Vec<String> {
     let emails: Vec<String> = (0..CUSTOMERS).map(|number| format!("customer{number}@example.com")).collect();
-    let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let now = Time::from_millis(0);

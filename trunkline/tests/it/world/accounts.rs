@@ -22,7 +22,7 @@ pub struct Person {
 
 /// Users with this role, each in an account of its own.
 pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
-    let hash = Passwords::new(Entropy, Cost::Little).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
     let people = db.tx((role, count, hash), |conn, (role, count, hash)| {
         Box::pin(async move {
             let (mut people, now) = (Vec::new(), Time::from_millis(0));

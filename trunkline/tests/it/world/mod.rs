@@ -107,7 +107,7 @@ impl World {
     ) -> World {
         let mut settings = Settings::from_names(names.clone(), BTreeMap::new()).unwrap();
         settings.data_dir = folder.path().to_owned();
-        settings.password_cost = Cost::Little;
+        settings.password_cost = Cost::Minimal;
         // Set here and not by its name, which is refused beside a real payment provider: in tests that is a stand-in.
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
@@ -211,7 +211,7 @@ impl World {
     pub async fn end(self) {
         self.settle().await;
         let app = self.node.app.clone();
-        let dead = platform::jobs::dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
+        let dead = platform::jobs::list_dead(&mut app.db.read().await.unwrap(), None, 10).await.unwrap();
         assert!(dead.is_empty(), "jobs died: {dead:?}");
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();

@@ -222,7 +222,7 @@ async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem>
         RefundState::Pending => return Ok(false),
         RefundState::Completed => {
             let entry = Entry::charge(payment.account_id, Kind::Refund, reference, &[(Book::Clearing, amount)])?;
-            let entry = entry.noting(&refund.reason).by(refund.requested_by);
+            let entry = entry.with_note(&refund.reason).by(refund.requested_by);
             ledger::capture(conn, result.app.entropy, &entry, now).await?;
             RefundStatus::Completed
         }

@@ -18,7 +18,7 @@ use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
-use platform::routing::allow_lists::{self, Taken};
+use platform::routing::allow_lists::{self, AllowListEntry};
 use store::EntryRow;
 use types::{IpAllowCreate, IpAllowEntry};
 use values::{AccountId, IpAllowEntryId, Time, TrunkId};
@@ -62,7 +62,7 @@ pub async fn create(
 async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
     own(tx, new.trunk_id).await?;
     let now = tx.ctx.now;
-    allow_lists::begin_change(tx, now).await?;
+    allow_lists::bump_version(tx, now).await?;
     if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
         return Err(refusal(&taken, new.account_id));
     }
@@ -76,9 +76,9 @@ async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, P
 }
 
 /// Whose the other network is, only its owner hears.
-fn refusal(taken: &Taken, account: AccountId) -> Problem {
+fn refusal(taken: &AllowListEntry, account: AccountId) -> Problem {
     if taken.account_id == account {
-        let Taken { id, trunk_id, cidr, .. } = taken;
+        let AllowListEntry { id, trunk_id, cidr, .. } = taken;
         Problem::state_conflict(format!("It overlaps {cidr}, entry {id} of trunk {trunk_id}."))
     } else {
         Problem::resource_in_use("Another customer sends calls from addresses in this network.")
@@ -95,7 +95,7 @@ pub async fn remove(
         Box::pin(async move {
             let trunk = own(tx, *trunk).await?;
             let now = tx.ctx.now;
-            allow_lists::begin_change(tx, now).await?;
+            allow_lists::bump_version(tx, now).await?;
             let removed = store::remove(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
             tx.ctx.audit_note("cidr", removed.to_string());
             Ok(NoContent)

@@ -1,4 +1,4 @@
-//! What is kept beside the postings of each customer: numbers, balances, holds and the sums of days.
+//! Checks each customer's numbers, balance, holds and daily sums against its postings.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::ledger::{TransactionId, day_of};
 use db::{Conn, params, row, sql};
 use values::{AccountId, Time};
 
-/// Transactions read by one statement, each with all its postings.
-const NUMBERS: i64 = 2000;
+/// Transactions read by a statement, each with all its postings.
+const TRANSACTIONS_PER_PAGE: i64 = 2000;
 
 row! {
     struct BalanceRow { account_id: AccountId, currency: String, balance: i64, held: i64, entries: i64 }
@@ -28,8 +28,8 @@ row! {
     }
 }
 
-/// Checks that open holds and sums of days belong to somebody.
-pub(super) async fn own_everything(conn: &mut Conn) -> Result<(), Stop> {
+/// Checks that every open hold and daily sum belongs to a balance.
+pub(super) async fn check_owners(conn: &mut Conn) -> Result<(), Stop> {
     let stray: Option<(String, String)> = conn
         .opt(
             sql!(
@@ -59,8 +59,8 @@ pub(super) async fn own_everything(conn: &mut Conn) -> Result<(), Stop> {
     }
 }
 
-/// Recomputes every customer. Answers how many there are, and how many open holds they have.
-pub(super) async fn add_up(conn: &mut Conn) -> Result<(u64, u64), Stop> {
+/// Checks every customer's book. Returns the number of books and of open holds.
+pub(super) async fn check_books(conn: &mut Conn) -> Result<(u64, u64), Stop> {
     let (mut customers, mut holds) = (0, 0);
     let mut last = (AccountId::new(Uuid::nil()), String::new());
     loop {
@@ -76,7 +76,7 @@ pub(super) async fn add_up(conn: &mut Conn) -> Result<(u64, u64), Stop> {
             .await?;
         for row in &page {
             let customer = Customer { account: row.account_id, currency: row.currency.clone() };
-            let days = follow(conn, &customer, row).await?;
+            let days = sum_postings(conn, &customer, row).await?;
             compare_days(conn, &customer, days).await?;
             holds += compare_held(conn, &customer, row.held).await?;
             customers += 1;
@@ -88,11 +88,11 @@ pub(super) async fn add_up(conn: &mut Conn) -> Result<(u64, u64), Stop> {
     }
 }
 
-/// Day, kind and book, and what was added. A customer has few of them, however many transactions.
+/// The sum by day, kind and book. A customer has few of them, however many transactions.
 type Days = BTreeMap<(i64, String, String), i128>;
 
-/// Goes through a customer's transactions by number and sums up their postings.
-async fn follow(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Result<Days, Stop> {
+/// Reads a customer's transactions by number and sums their postings.
+async fn sum_postings(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Result<Days, Stop> {
     let mut days = Days::new();
     let (mut last, mut balance): (i64, i128) = (0, 0);
     let mut stated: Option<(TransactionId, i64)> = None;
@@ -106,7 +106,7 @@ async fn follow(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Resul
                     " FROM ledger_transactions JOIN ledger_postings ON transaction_id = id
                      WHERE account_id = $1 AND currency = $2 AND number > $3 AND number <= $4 ORDER BY number, book"
                 ),
-                params![customer.account, customer.currency, from, from.saturating_add(NUMBERS)],
+                params![customer.account, customer.currency, from, from.saturating_add(TRANSACTIONS_PER_PAGE)],
             )
             .await?;
         if page.is_empty() {
@@ -114,7 +114,7 @@ async fn follow(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Resul
         }
         for posting in page {
             if posting.number != last {
-                left(stated, balance)?;
+                check_balance_after(stated, balance)?;
                 if posting.number != last + 1 {
                     let (expected, found) = (last + 1, posting.number);
                     return Err(Fault::Gap { customer: customer.clone(), expected, found }.into());
@@ -127,15 +127,15 @@ async fn follow(conn: &mut Conn, customer: &Customer, row: &BalanceRow) -> Resul
             *days.entry((day_of(posting.created_at), posting.kind, posting.book)).or_default() +=
                 i128::from(posting.amount);
         }
-        from += NUMBERS;
+        from += TRANSACTIONS_PER_PAGE;
     }
-    left(stated, balance)?;
+    check_balance_after(stated, balance)?;
     compare_balance(conn, customer, row, last, balance).await?;
     Ok(days)
 }
 
-/// Checks what a transaction says the balance was after it.
-fn left(stated: Option<(TransactionId, i64)>, computed: i128) -> Result<(), Fault> {
+/// Checks the `balance_after` of a transaction.
+fn check_balance_after(stated: Option<(TransactionId, i64)>, computed: i128) -> Result<(), Fault> {
     match stated {
         Some((transaction, written)) if i128::from(written) != computed => {
             Err(Fault::BalanceAfter { transaction, written, computed })
@@ -186,7 +186,7 @@ async fn compare_days(conn: &mut Conn, customer: &Customer, mut days: Days) -> R
         },
     )
     .await?;
-    // What the walk found and the table lacks.
+    // A computed sum without a row.
     let wrong = wrong.or_else(|| days.into_iter().next().map(|(key, computed)| (key, 0, computed)));
     match wrong {
         Some(((day, kind, book), written, computed)) => {

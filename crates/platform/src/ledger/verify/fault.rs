@@ -1,18 +1,18 @@
-//! What can be wrong with a ledger, told so that a person finds the place.
+//! Faults that verification can find.
 
 use std::fmt;
 
 use crate::ledger::TransactionId;
 use values::AccountId;
 
-/// Whose book, and in which currency.
+/// An account and the currency of its book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Customer {
     pub account: AccountId,
     pub currency: String,
 }
 
-/// The first fault found. Amounts are in nanos, as the tables have them.
+/// The first fault found. Amounts are in nanos, as in the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A transaction's postings do not sum to zero.
@@ -20,12 +20,12 @@ pub enum Fault {
         transaction: TransactionId,
         sum: i128,
     },
-    /// All postings in a currency do not.
+    /// All postings in a currency do not sum to zero.
     UnbalancedTotal {
         currency: String,
         sum: i128,
     },
-    /// A posting belongs to no transaction.
+    /// A posting has no transaction.
     StrayPosting {
         transaction: TransactionId,
         book: String,
@@ -39,26 +39,26 @@ pub enum Fault {
         transaction: TransactionId,
         customer: Customer,
     },
-    /// One event is in the ledger twice.
+    /// One event was posted twice.
     Repeated {
         kind: String,
         reference: String,
         first: TransactionId,
         second: TransactionId,
     },
-    /// A customer's transactions are not numbered one by one.
+    /// A customer's transaction numbers have a gap.
     Gap {
         customer: Customer,
         expected: i64,
         found: i64,
     },
-    /// There are fewer or more transactions than the balance row has counted.
+    /// The balance row counts fewer or more transactions than there are.
     Count {
         customer: Customer,
         counted: i64,
         last: i64,
     },
-    /// A transaction does not follow from the one before.
+    /// The `balance_after` of a transaction is wrong.
     BalanceAfter {
         transaction: TransactionId,
         written: i64,
@@ -82,12 +82,12 @@ pub enum Fault {
         written: i64,
         computed: i128,
     },
-    /// A hold is open, and its customer has no balance that it could count in.
+    /// An open hold has no balance.
     StrayHold {
         kind: String,
         reference: String,
     },
-    /// The sums of a day belong to a customer without a balance.
+    /// A daily sum has no balance.
     StrayDay {
         customer: Customer,
         day: i64,

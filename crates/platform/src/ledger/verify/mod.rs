@@ -1,9 +1,9 @@
-//! Proof of the ledger: everything that is kept is recomputed from the postings.
+//! Verifies the ledger: recomputes every balance and sum from the postings.
 //!
-//! Four walks over the tables, each along an index and a page at a time, so memory does not grow with the ledger: the
-//! postings by transaction (every sum is zero), the transactions by name (each once, none without its postings and its
-//! customer), what is kept by customer but belongs to none, and the customers (numbers, balances, holds, days). Sums
-//! are taken in 128 bits. It needs one moment to look at: run it with [`Db::snapshot`](db::Db::snapshot).
+//! Four passes over the tables, each along an index and page by page, so memory does not grow with the ledger: postings
+//! by transaction (each sums to zero), transactions by kind and reference (no duplicates, each with a posting and a
+//! balance), holds and daily sums without a balance, and customers (numbers, balances, holds, daily sums). Sums are
+//! taken in 128 bits. Run it with [`Db::snapshot`](db::Db::snapshot), so that all passes see the same state.
 
 mod customers;
 mod fault;
@@ -13,7 +13,7 @@ pub use fault::{Customer, Fault};
 
 use db::{Conn, DbError};
 
-/// A ledger that holds.
+/// What was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
     pub customers: u64,
@@ -22,10 +22,10 @@ pub struct Verified {
     pub open_holds: u64,
 }
 
-/// Rows read by one statement.
+/// Rows read by a statement.
 const PAGE: i64 = 5000;
 
-/// Why a walk ended early.
+/// Why verification stopped.
 enum Stop {
     Fault(Fault),
     Db(DbError),
@@ -43,19 +43,19 @@ impl From<Fault> for Stop {
     }
 }
 
-/// Walks the whole ledger and answers the first fault, if there is one.
+/// Verifies the whole ledger and returns the first fault, if there is one.
 pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Fault>, DbError> {
-    match walk(conn).await {
+    match verify_all(conn).await {
         Ok(verified) => Ok(Ok(verified)),
         Err(Stop::Fault(fault)) => Ok(Err(fault)),
         Err(Stop::Db(error)) => Err(error),
     }
 }
 
-async fn walk(conn: &mut Conn) -> Result<Verified, Stop> {
-    let postings = postings::sum_to_zero(conn).await?;
-    let transactions = postings::have_one_name_each(conn).await?;
-    customers::own_everything(conn).await?;
-    let (customers, open_holds) = customers::add_up(conn).await?;
+async fn verify_all(conn: &mut Conn) -> Result<Verified, Stop> {
+    let postings = postings::check_postings(conn).await?;
+    let transactions = postings::check_transactions(conn).await?;
+    customers::check_owners(conn).await?;
+    let (customers, open_holds) = customers::check_books(conn).await?;
     Ok(Verified { customers, transactions, postings, open_holds })
 }

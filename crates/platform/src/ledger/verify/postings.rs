@@ -1,4 +1,4 @@
-//! Postings and transactions, whoever the customer is.
+//! Checks postings and transactions across all customers.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,14 @@ row! {
         transaction_id: TransactionId,
         book: String,
         amount: i64,
-        /// Of its transaction, if it has one.
+        /// The currency of its transaction, if it has one.
         currency: Option<String>,
     }
 }
 
-/// Checks that every posting has a transaction and that each transaction's sum to zero. Answers how many there are.
-pub(super) async fn sum_to_zero(conn: &mut Conn) -> Result<u64, Stop> {
+/// Checks that every posting has a transaction and that the postings of each sum to zero. Returns the number of
+/// postings.
+pub(super) async fn check_postings(conn: &mut Conn) -> Result<u64, Stop> {
     let mut count = 0;
     let mut last = (TransactionId::new(Uuid::nil()), String::new());
     let mut sum: i128 = 0;
@@ -40,7 +41,7 @@ pub(super) async fn sum_to_zero(conn: &mut Conn) -> Result<u64, Stop> {
         for PostingRow { transaction_id: transaction, book, amount, currency } in page {
             let Some(currency) = currency else { return Err(Fault::StrayPosting { transaction, book }.into()) };
             if transaction != last.0 {
-                balanced(last.0, sum)?;
+                check_sum(last.0, sum)?;
                 sum = 0;
             }
             sum += i128::from(amount);
@@ -52,19 +53,19 @@ pub(super) async fn sum_to_zero(conn: &mut Conn) -> Result<u64, Stop> {
             break;
         }
     }
-    balanced(last.0, sum)?;
+    check_sum(last.0, sum)?;
     match totals.into_iter().find(|(_, sum)| *sum != 0) {
         Some((currency, sum)) => Err(Fault::UnbalancedTotal { currency, sum }.into()),
         None => Ok(count),
     }
 }
 
-fn balanced(transaction: TransactionId, sum: i128) -> Result<(), Fault> {
+fn check_sum(transaction: TransactionId, sum: i128) -> Result<(), Fault> {
     if sum == 0 { Ok(()) } else { Err(Fault::Unbalanced { transaction, sum }) }
 }
 
 row! {
-    struct NamedRow {
+    struct TransactionRow {
         kind: String,
         reference: String,
         id: TransactionId,
@@ -75,13 +76,13 @@ row! {
     }
 }
 
-/// Checks that no event was posted twice, that every transaction has a posting for its customer, and its customer a
-/// balance. Answers how many there are.
-pub(super) async fn have_one_name_each(conn: &mut Conn) -> Result<u64, Stop> {
+/// Checks that no event was posted twice and that every transaction has a customer posting and a balance. Returns the
+/// number of transactions.
+pub(super) async fn check_transactions(conn: &mut Conn) -> Result<u64, Stop> {
     let mut count = 0;
     let mut last = (String::new(), String::new(), TransactionId::new(Uuid::nil()));
     loop {
-        let page: Vec<NamedRow> = conn
+        let page: Vec<TransactionRow> = conn
             .all(
                 sql!(
                     "SELECT t.kind, t.reference, t.id, t.account_id, t.currency,
@@ -95,7 +96,7 @@ pub(super) async fn have_one_name_each(conn: &mut Conn) -> Result<u64, Stop> {
             )
             .await?;
         let is_last = (page.len() as i64) < PAGE;
-        for NamedRow { kind, reference, id, account_id, currency, has_balance, has_posting } in page {
+        for TransactionRow { kind, reference, id, account_id, currency, has_balance, has_posting } in page {
             if (&kind, &reference) == (&last.0, &last.1) {
                 return Err(Fault::Repeated { kind, reference, first: last.2, second: id }.into());
             }

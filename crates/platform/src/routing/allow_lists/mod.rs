@@ -1,35 +1,35 @@
-//! Where calls come from: which trunk an address belongs to.
+//! The allow-lists of all trunks: which trunk a source address belongs to.
 //!
-//! No two networks overlap, whoever they belong to, so an address leads to one trunk or to none, and finding it takes
-//! one search in a sorted list. Every node keeps that list in memory as a [`Snapshot`](crate::routing::cache::Snapshot).
+//! No two networks overlap, so an address belongs to one trunk at most, and a binary search finds it. Every node has
+//! the sorted networks in a [`Cached`](crate::routing::cache::Cached).
 //!
-//! Whoever adds or removes networks calls [`begin_change`] first and [`overlap`] before adding one: changes wait for
-//! each other, so none can add what another is about to.
+//! A transaction that adds or deletes networks calls [`bump_version`] first, which serializes such changes, and
+//! [`overlap`] before it adds one.
 
 mod store;
 
-pub use store::{Network, Taken, overlap};
+pub use store::{AllowListEntry, Network, overlap};
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::routing::cache::{self, Versioned};
 use db::{Conn, Db, DbError};
-use values::{Time, in_one_order};
+use values::{Time, address_sort_key};
 
-/// The name under which changes are counted.
+/// The row in `versions`.
 const NAME: &str = "addresses";
 
-/// Counts a change, and makes others wait until ours is committed.
-pub async fn begin_change(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    cache::changed(conn, NAME, now).await?;
+/// Increments the version and locks it until the commit.
+pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME, now).await?;
     Ok(())
 }
 
-/// Every network of every trunk.
+/// The networks of all trunks.
 pub struct Addresses {
     version: i64,
-    /// In the order of their addresses.
+    /// Sorted by address.
     networks: Vec<Network>,
 }
 
@@ -56,11 +56,11 @@ impl Addresses {
         &self.networks
     }
 
-    /// The network an address is in, with the trunk it belongs to.
+    /// The network that contains an address.
     pub fn find(&self, address: IpAddr) -> Option<&Network> {
-        let place = in_one_order(address);
-        let behind = self.networks.partition_point(|network| network.cidr.first() <= place);
-        self.networks[..behind].last().filter(|network| network.cidr.last() >= place)
+        let key = address_sort_key(address);
+        let behind = self.networks.partition_point(|network| network.cidr.first() <= key);
+        self.networks[..behind].last().filter(|network| network.cidr.last() >= key)
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
     use values::{AccountId, Cidr, TrunkId};
 
-    /// Few addresses, close together, so that networks meet and searches hit.
+    /// Few addresses, close together, so that networks overlap and searches hit.
     fn any_address() -> impl Strategy<Value = IpAddr> {
         let v4 = (0u32..512).prop_map(|low| IpAddr::V4(Ipv4Addr::from(0x0101_0000 + low)));
         let v6 = (0u128..512).prop_map(|low| IpAddr::V6(Ipv6Addr::from((0x2a00_u128 << 112) + (low << 76))));
@@ -93,10 +93,10 @@ mod tests {
         })
     }
 
-    /// Those that overlap none before them, in order.
-    fn apart(wanted: Vec<Cidr>) -> Addresses {
+    /// The networks that overlap none before them, sorted.
+    fn without_overlaps(candidates: Vec<Cidr>) -> Addresses {
         let mut networks: Vec<Network> = Vec::new();
-        for cidr in wanted {
+        for cidr in candidates {
             if networks.iter().all(|known| known.cidr.last() < cidr.first() || cidr.last() < known.cidr.first()) {
                 let (trunk_id, account_id) = (TrunkId::new(Uuid::max()), AccountId::new(Uuid::max()));
                 networks.push(Network { cidr, trunk_id, account_id });
@@ -108,18 +108,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_is_found_in_the_network_that_contains_it_and_in_no_other(
-            wanted in proptest::collection::vec(any_network(), 0..40), address in any_address()
+        fn an_address_is_found_in_the_network_that_contains_it(
+            candidates in proptest::collection::vec(any_network(), 0..40), address in any_address()
         ) {
-            let addresses = apart(wanted);
+            let addresses = without_overlaps(candidates);
             let expected = addresses.networks().iter().find(|network| network.cidr.contains(address));
             prop_assert_eq!(addresses.find(address).map(|found| found.cidr), expected.map(|found| found.cidr));
         }
     }
 
     #[test]
-    fn an_address_in_the_guise_of_ipv6_is_the_address_itself() {
-        let addresses = apart(vec!["1.2.3.0/28".parse().unwrap()]);
+    fn an_ipv4_mapped_address_is_found_as_ipv4() {
+        let addresses = without_overlaps(vec!["1.2.3.0/28".parse().unwrap()]);
         assert!(addresses.find("::ffff:1.2.3.4".parse().unwrap()).is_some());
         assert!(addresses.find("::1.2.3.4".parse().unwrap()).is_none());
     }

@@ -1,10 +1,10 @@
-//! The networks of all trunks.
+//! Statements for the networks of all trunks.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Cidr, IpAllowEntryId, TrunkId};
 
 row! {
-    /// A network, and whose calls come from it.
+    /// A network of an allow-list, with its trunk and account.
     #[derive(Clone, Debug)]
     pub struct Network {
         pub cidr: Cidr,
@@ -13,7 +13,7 @@ row! {
     }
 }
 
-/// Every network, in the order of their addresses.
+/// All networks, sorted by address.
 pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
     let mut networks = Vec::new();
     let sql = sql!("SELECT ", Network::COLS, " FROM ip_allow_entries ORDER BY first_address");
@@ -26,8 +26,8 @@ pub async fn networks(conn: &mut Conn) -> Result<Vec<Network>, DbError> {
 }
 
 row! {
-    /// A network that is taken already.
-    pub struct Taken {
+    /// An entry of an allow-list.
+    pub struct AllowListEntry {
         pub id: IpAllowEntryId,
         pub trunk_id: TrunkId,
         pub account_id: AccountId,
@@ -35,18 +35,18 @@ row! {
     }
 }
 
-/// The network that shares addresses with this one; the one with the highest addresses, if there are several.
-pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<Taken>, DbError> {
-    // Those that are taken do not overlap, so the one that begins last also ends last.
-    let nearest: Option<Taken> = conn
+/// The entry that overlaps a network; the one with the highest addresses if there are several.
+pub async fn overlap(conn: &mut Conn, cidr: Cidr) -> Result<Option<AllowListEntry>, DbError> {
+    // Entries do not overlap, so the one that begins last also ends last.
+    let nearest: Option<AllowListEntry> = conn
         .opt(
             sql!(
                 "SELECT ",
-                Taken::COLS,
+                AllowListEntry::COLS,
                 " FROM ip_allow_entries WHERE first_address <= $1 ORDER BY first_address DESC LIMIT 1"
             ),
             params![cidr.last().octets().to_vec()],
         )
         .await?;
-    Ok(nearest.filter(|taken| taken.cidr.last() >= cidr.first()))
+    Ok(nearest.filter(|entry| entry.cidr.last() >= cidr.first()))
 }

@@ -1,20 +1,19 @@
-//! The tariff: what every destination costs us and what we sell it for, at any moment.
+//! The tariff: cost and sell rate of every destination, now and at any past time.
 //!
-//! An upstream's deck is made once and never changed. What sold when follows from two histories that are only ever
-//! added to: the terms of each upstream (its deck, status and markup) and the exchange rates in force. So the tariff of
-//! any moment can be had again, and a call of last month priced to the same nano.
+//! A deck never changes after its import. The tariff follows from two append-only histories: the terms of each upstream
+//! (its deck, status and markup) and the exchange rates in force. So the tariff of any past time can be rebuilt, and a
+//! call priced again exactly.
 //!
-//! Every node keeps the [`Tariff`] in force in memory as a [`Snapshot`](crate::routing::cache::Snapshot); that of another
-//! moment is read from the database stretch by stretch, as a [`Past`]. How prices come about is the business of the
-//! `rating` crate.
+//! Every node has the [`Tariff`] in force in a [`Cached`](crate::routing::cache::Cached); a past one is read from the
+//! database in ranges of prefixes, as a [`PastTariff`]. The `rating` crate computes the prices.
 
 mod past;
 mod store;
 
-pub use past::{Past, Stretch};
+pub use past::{PastTariff, PrefixRange};
 pub use store::{
-    Fx, NewLeaf, Terms, bring_into_force, changes_after, forget_terms, fx_at, hold, insert_deck, insert_leaves,
-    note_fx, note_terms, remove_unfinished, terms_at,
+    Fx, NewLeaf, Terms, activate_deck, changes_after, delete_terms, delete_unfinished_deck, fx_at, insert_deck,
+    insert_leaves, lock, record_fx, record_terms, terms_at,
 };
 
 use std::sync::Arc;
@@ -26,15 +25,15 @@ use crate::routing::cache::{self, Versioned};
 use db::{Db, DbError};
 use values::{Currency, Time, UpstreamId, text_enum};
 
-/// The name under which changes of the tariff are counted.
+/// The row in `versions`.
 const NAME: &str = "tariff";
-/// Rates are against the euro, in billionths.
+/// Exchange rates are for one euro, in billionths.
 const BASE: Currency = Currency::EUR;
 const BASE_RATE: i64 = 1_000_000_000;
 const LATEST: Time = Time::from_millis(i64::MAX);
 
 text_enum! {
-    /// Whether an upstream's rates sell.
+    /// Whether an upstream takes calls and its rates make the tariff (`active`), or neither (`disabled`).
     pub enum UpstreamStatus {
         Active = "active",
         Disabled = "disabled",
@@ -45,17 +44,17 @@ text_enum! {
 pub struct Tariff {
     version: i64,
     fx: Option<Fx>,
-    sellers: Vec<Seller>,
+    upstreams: Vec<TariffUpstream>,
 }
 
-/// An upstream as the tariff knows it.
-pub struct Seller {
+/// An upstream in the tariff.
+pub struct TariffUpstream {
     pub terms: Terms,
-    /// Absent until something was imported.
+    /// Absent until the first import.
     pub deck: Option<Arc<Deck>>,
 }
 
-/// What sells in one currency, and what cannot.
+/// The prices in one currency, and the upstreams without any.
 pub struct Prices {
     pub tariff: rating::Tariff<UpstreamId>,
     pub unpriced: Vec<(UpstreamId, Unpriced)>,
@@ -85,13 +84,13 @@ impl Versioned for Tariff {
             })
             .await?;
         let before: Vec<Arc<Tariff>> = before.into_iter().collect();
-        Ok(Tariff { version, fx, sellers: load_sellers(db, terms, &before).await? })
+        Ok(Tariff { version, fx, upstreams: load_upstreams(db, terms, &before).await? })
     }
 }
 
-/// The decks of these terms, each from where it is already in memory if it is.
-async fn load_sellers(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<Seller>, DbError> {
-    let mut sellers = Vec::with_capacity(terms.len());
+/// The upstreams of these terms with their decks, which are taken from `known` tariffs if they have them.
+async fn load_upstreams(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<TariffUpstream>, DbError> {
+    let mut upstreams = Vec::with_capacity(terms.len());
     for terms in terms {
         let found = terms.deck_id.and_then(|id| known.iter().find_map(|tariff| tariff.deck(id)));
         let deck = match (terms.deck_id, found) {
@@ -99,9 +98,9 @@ async fn load_sellers(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Resu
             (Some(_), Some(found)) => Some(found),
             (Some(id), None) => Some(Arc::new(load_deck(db, id).await?)),
         };
-        sellers.push(Seller { terms, deck });
+        upstreams.push(TariffUpstream { terms, deck });
     }
-    Ok(sellers)
+    Ok(upstreams)
 }
 
 async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
@@ -111,43 +110,43 @@ async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
 }
 
 impl Tariff {
-    /// The whole tariff of another moment, for pricing many calls of that time. A [`Past`] reads less and knows less.
+    /// The whole tariff of a past time, to price many calls. A [`PastTariff`] reads only a range of prefixes.
     pub async fn at(db: &Db, moment: Time, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
         let (terms, fx) = {
             let mut conn = db.read().await?;
             (terms_at(&mut conn, moment).await?, fx_at(&mut conn, moment).await?)
         };
-        Ok(Tariff { version: 0, fx, sellers: load_sellers(db, terms, known).await? })
+        Ok(Tariff { version: 0, fx, upstreams: load_upstreams(db, terms, known).await? })
     }
 
-    pub fn sellers(&self) -> &[Seller] {
-        &self.sellers
+    pub fn upstreams(&self) -> &[TariffUpstream] {
+        &self.upstreams
     }
 
-    pub fn seller(&self, upstream: UpstreamId) -> Option<&Seller> {
-        self.sellers.iter().find(|seller| seller.terms.upstream_id == upstream)
+    pub fn upstream(&self, id: UpstreamId) -> Option<&TariffUpstream> {
+        self.upstreams.iter().find(|upstream| upstream.terms.upstream_id == id)
     }
 
     /// A deck in force, by its id.
     pub fn deck(&self, id: Uuid) -> Option<Arc<Deck>> {
-        self.sellers.iter().find(|seller| seller.terms.deck_id == Some(id))?.deck.clone()
+        self.upstreams.iter().find(|upstream| upstream.terms.deck_id == Some(id))?.deck.clone()
     }
 
-    /// What sells in a currency. An upstream that is down sells too, but takes no calls.
+    /// The prices in a currency. An upstream that is down has prices too, but gets no calls.
     pub fn prices(&self, currency: Currency, is_down: impl Fn(UpstreamId) -> bool) -> Prices {
-        let sellers = self.sellers.iter().filter_map(|seller| Some((&seller.terms, seller.deck.clone()?)));
-        prices(self.fx.as_ref(), sellers, currency, is_down)
+        let upstreams = self.upstreams.iter().filter_map(|upstream| Some((&upstream.terms, upstream.deck.clone()?)));
+        prices(self.fx.as_ref(), upstreams, currency, is_down)
     }
 }
 
 fn prices<'t>(
     fx: Option<&Fx>,
-    sellers: impl Iterator<Item = (&'t Terms, Arc<Deck>)>,
+    upstreams: impl Iterator<Item = (&'t Terms, Arc<Deck>)>,
     currency: Currency,
     is_down: impl Fn(UpstreamId) -> bool,
 ) -> Prices {
     let (mut priced, mut unpriced) = (Vec::new(), Vec::new());
-    for (terms, deck) in sellers {
+    for (terms, deck) in upstreams {
         let state = UpstreamState {
             is_active: terms.status == UpstreamStatus::Active,
             is_down: is_down(terms.upstream_id),
@@ -165,7 +164,7 @@ fn prices<'t>(
     Prices { tariff: rating::Tariff::new(priced), unpriced }
 }
 
-/// What one unit of a currency is worth in another.
+/// The exchange rate between two currencies.
 fn ratio(fx: Option<&Fx>, from: Currency, to: Currency) -> Option<Ratio> {
     if from == to {
         return Some(Ratio::ONE);

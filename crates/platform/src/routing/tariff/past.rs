@@ -1,8 +1,8 @@
-//! The tariff of another moment, read stretch by stretch.
+//! The tariff of a past time, read in ranges of prefixes.
 //!
-//! Decks that are still in force are in memory anyway. Of any other deck a few leaves at a time are read, and with them
-//! whatever covers their first prefix: more is not needed to price what lies between, so two moments of a million
-//! prefixes each can be compared in little memory.
+//! Decks that are still in force are in memory anyway. Of other decks a few leaves are read at a time, with the entries
+//! that cover their first prefix. That is enough to price the range, so two tariffs of a million prefixes each can be
+//! compared in little memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::{Prices, Tariff, UpstreamStatus, prices};
 use db::{Conn, DbError};
 use values::{Currency, Time};
 
-/// How many leaves of a deck are read at once.
-const LEAVES: i64 = 8;
+/// Leaves of a deck in one range.
+const LEAVES_PER_READ: i64 = 8;
 
-/// The tariff of a moment.
+/// The tariff of a past time.
 #[derive(Clone)]
-pub struct Past {
+pub struct PastTariff {
     pub at: UnixMillis,
     fx: Option<Fx>,
-    sellers: Vec<(Terms, Source)>,
+    upstreams: Vec<(Terms, Source)>,
 }
 
 #[derive(Clone)]
@@ -32,43 +32,43 @@ enum Source {
     Stored(Uuid),
 }
 
-/// A part of each deck, as it is stored.
-pub struct Stretch {
-    /// Where it ends, unless it reaches to the last prefix.
+/// A range of prefixes of each deck.
+pub struct PrefixRange {
+    /// The first prefix after the range; `None` if it reaches the last prefix.
     pub end: Option<Prefix>,
     from: Prefix,
     fx: Option<Fx>,
-    sellers: Vec<(Terms, Part)>,
+    upstreams: Vec<(Terms, Part)>,
 }
 
 enum Part {
     Whole(Arc<Deck>),
-    Leaves(Vec<LeafOfPart>),
+    Leaves(Vec<StoredLeaf>),
 }
 
-struct LeafOfPart {
+struct StoredLeaf {
     body: Vec<u8>,
-    /// Only there for what covers the stretch's first prefix.
+    /// Read only for the entries that cover the first prefix of the range.
     is_before: bool,
 }
 
-impl Past {
-    /// What sold at a moment; what of it is still in force is taken from there.
-    pub async fn at(conn: &mut Conn, moment: Time, in_force: &Tariff) -> Result<Past, DbError> {
-        let mut sellers = Vec::new();
+impl PastTariff {
+    /// The tariff at a time. Decks that are still in force are taken from memory.
+    pub async fn at(conn: &mut Conn, moment: Time, in_force: &Tariff) -> Result<PastTariff, DbError> {
+        let mut upstreams = Vec::new();
         for terms in store::terms_at(conn, moment).await? {
             let Some(deck) = terms.deck_id.filter(|_| terms.status == UpstreamStatus::Active) else { continue };
             let source = in_force.deck(deck).map_or(Source::Stored(deck), Source::InMemory);
-            sellers.push((terms, source));
+            upstreams.push((terms, source));
         }
-        Ok(Past { at: moment.millis(), fx: store::fx_at(conn, moment).await?, sellers })
+        Ok(PastTariff { at: moment.millis(), fx: store::fx_at(conn, moment).await?, upstreams })
     }
 
-    /// What is needed to price the prefixes from this one on, up to an end that is told.
-    pub async fn stretch(&self, conn: &mut Conn, from: Prefix) -> Result<Stretch, DbError> {
+    /// Reads what is needed to price the prefixes from `from` on, up to the `end` of the range.
+    pub async fn read_range(&self, conn: &mut Conn, from: Prefix) -> Result<PrefixRange, DbError> {
         let mut end: Option<Prefix> = None;
-        let mut sellers = Vec::with_capacity(self.sellers.len());
-        for (terms, source) in &self.sellers {
+        let mut upstreams = Vec::with_capacity(self.upstreams.len());
+        for (terms, source) in &self.upstreams {
             let part = match source {
                 Source::InMemory(deck) => Part::Whole(deck.clone()),
                 Source::Stored(deck) => {
@@ -77,43 +77,43 @@ impl Past {
                     Part::Leaves(leaves)
                 }
             };
-            sellers.push((terms.clone(), part));
+            upstreams.push((terms.clone(), part));
         }
-        Ok(Stretch { end, from, fx: self.fx.clone(), sellers })
+        Ok(PrefixRange { end, from, fx: self.fx.clone(), upstreams })
     }
 }
 
-async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix) -> Result<(Vec<LeafOfPart>, Option<Prefix>), DbError> {
-    let mut leaves = store::leaves_from(conn, deck, from, LEAVES + 1).await?;
-    let beyond = if leaves.len() as i64 > LEAVES { leaves.pop() } else { None };
+async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix) -> Result<(Vec<StoredLeaf>, Option<Prefix>), DbError> {
+    let mut leaves = store::leaves_from(conn, deck, from, LEAVES_PER_READ + 1).await?;
+    let beyond = if leaves.len() as i64 > LEAVES_PER_READ { leaves.pop() } else { None };
     let first = leaves.first().map(|(first, _)| *first);
     let mut all = BTreeMap::new();
     for cover in from.ancestors() {
         let Some((code, body)) = store::leaf_of(conn, deck, cover).await? else { continue };
         if first.is_none_or(|first| code < first) {
-            all.insert(code, LeafOfPart { body, is_before: true });
+            all.insert(code, StoredLeaf { body, is_before: true });
         }
     }
-    all.extend(leaves.into_iter().map(|(code, body)| (code, LeafOfPart { body, is_before: false })));
+    all.extend(leaves.into_iter().map(|(code, body)| (code, StoredLeaf { body, is_before: false })));
     let end = beyond.and_then(|(code, _)| Prefix::from_code(code.unsigned_abs()));
     Ok((all.into_values().collect(), end))
 }
 
-impl Stretch {
-    /// What sells in it, in a currency. This is work for a thread that may be busy for a while.
+impl PrefixRange {
+    /// The prices of the range in a currency. It takes long: run it on a blocking thread.
     pub fn prices(&self, currency: Currency) -> Result<Prices, DbError> {
-        let mut sellers = Vec::with_capacity(self.sellers.len());
-        for (terms, part) in &self.sellers {
+        let mut upstreams = Vec::with_capacity(self.upstreams.len());
+        for (terms, part) in &self.upstreams {
             let deck = match part {
                 Part::Whole(deck) => deck.clone(),
                 Part::Leaves(leaves) => Arc::new(self.deck(leaves)?),
             };
-            sellers.push((terms, deck));
+            upstreams.push((terms, deck));
         }
-        Ok(prices(self.fx.as_ref(), sellers.into_iter(), currency, |_| false))
+        Ok(prices(self.fx.as_ref(), upstreams.into_iter(), currency, |_| false))
     }
 
-    fn deck(&self, leaves: &[LeafOfPart]) -> Result<Deck, DbError> {
+    fn deck(&self, leaves: &[StoredLeaf]) -> Result<Deck, DbError> {
         let mut entries = Vec::new();
         for leaf in leaves {
             let decoded = rating::decode_leaf(&leaf.body).map_err(DbError::other)?;

@@ -1,4 +1,4 @@
-//! The histories that the tariff follows from.
+//! Statements for terms, exchange rates and decks.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::routing::cache::{self, Change};
 use db::{Conn, DbError, params, row, row_values, sql};
 use values::{Currency, Date, Markup, Time, UpstreamId};
 
-/// More currencies than there are.
-const MOST_CURRENCIES: i64 = 500;
-/// More upstreams than anybody has.
-const MOST_UPSTREAMS: i64 = 10_000;
+/// More than ISO 4217 has.
+const MAX_CURRENCIES: i64 = 500;
+/// Far more than any operator has.
+const MAX_UPSTREAMS: i64 = 10_000;
 
 row! {
-    /// On what an upstream's rates sell.
+    /// The terms on which an upstream's rates are sold.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Terms {
         pub upstream_id: UpstreamId,
-        /// Absent until something was imported.
+        /// Absent until the first import.
         pub deck_id: Option<Uuid>,
         pub status: UpstreamStatus,
         pub markup: Markup,
-        /// What its rates are in.
+        /// The currency of its rates.
         pub currency: Currency,
     }
 }
 
-/// Writes down that an upstream's rates sell on these terms from now on.
-pub async fn note_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
-    let change = cache::changed(conn, NAME, now).await?;
+/// Records the terms of an upstream from now on.
+pub async fn record_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
+    let change = cache::bump_version(conn, NAME, now).await?;
     let Terms { upstream_id, deck_id, status, markup, currency } = terms;
     conn.exec(
         sql!(
@@ -44,14 +44,14 @@ pub async fn note_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Cha
     Ok(change)
 }
 
-/// Forgets an upstream that never sold anything.
-pub async fn forget_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
-    cache::changed(conn, NAME, now).await?;
+/// Deletes the terms of an upstream that was never used.
+pub async fn delete_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME, now).await?;
     conn.exec(sql!("DELETE FROM tariff_terms WHERE upstream_id = $1"), params![upstream]).await?;
     Ok(())
 }
 
-/// The terms of every upstream at a moment.
+/// The terms of every upstream at a time.
 pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbError> {
     conn.all(
         sql!(
@@ -61,12 +61,12 @@ pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbErr
                   WHERE later.upstream_id = tariff_terms.upstream_id AND later.since <= $1)
              ORDER BY upstream_id LIMIT $2"
         ),
-        params![moment, MOST_UPSTREAMS],
+        params![moment, MAX_UPSTREAMS],
     )
     .await
 }
 
-/// When the tariff changed after a moment, in order and so many at most.
+/// At most `limit` times at which the tariff changed after a time, in order.
 pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<Vec<(Time,)>, DbError> {
     conn.all(
         sql!(
@@ -78,25 +78,25 @@ pub async fn changes_after(conn: &mut Conn, moment: Time, limit: i64) -> Result<
     .await
 }
 
-/// Exchange rates: what one euro is worth, in billionths, by currency.
+/// Exchange rates for one euro, in billionths, by currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fx {
     pub date: Date,
     pub rates: BTreeMap<Currency, i64>,
 }
 
-/// Makes whoever else changes the tariff wait until we commit.
-pub async fn hold(conn: &mut Conn) -> Result<(), DbError> {
-    cache::hold(conn, NAME).await
+/// Locks the tariff against other changes until the commit.
+pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
+    cache::lock(conn, NAME).await
 }
 
-/// Writes down that these rates are in force from now on, unless they are already. Who found them [`hold`]s the tariff.
-pub async fn note_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
+/// Records exchange rates from now on, unless they are in force already. The caller [`lock`]s the tariff first.
+pub async fn record_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
     let latest = Time::from_millis(i64::MAX);
     if fx_at(conn, latest).await?.as_ref() == Some(fx) {
         return Ok(());
     }
-    let change = cache::changed(conn, NAME, now).await?;
+    let change = cache::bump_version(conn, NAME, now).await?;
     for (currency, rate) in &fx.rates {
         conn.exec(
             sql!("INSERT INTO tariff_fx (since, version, date, currency, rate) VALUES ($1, $2, $3, $4, $5)"),
@@ -107,7 +107,7 @@ pub async fn note_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError>
     Ok(())
 }
 
-/// The rates in force at a moment.
+/// The exchange rates in force at a time.
 pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError> {
     let rows: Vec<(Date, Currency, i64)> = conn
         .all(
@@ -115,7 +115,7 @@ pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError>
                 "SELECT date, currency, rate FROM tariff_fx
                  WHERE since = (SELECT MAX(since) FROM tariff_fx WHERE since <= $1) LIMIT $2"
             ),
-            params![moment, MOST_CURRENCIES],
+            params![moment, MAX_CURRENCIES],
         )
         .await?;
     let date = rows.first().map(|(date, ..)| *date);
@@ -131,7 +131,7 @@ pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId, now: T
     Ok(())
 }
 
-/// A part of a deck on its way into the database.
+/// A leaf of a deck to be inserted.
 pub struct NewLeaf {
     deck: Uuid,
     first: i64,
@@ -144,7 +144,7 @@ impl NewLeaf {
     }
 }
 
-/// A prefix as a number that sorts as its digits do.
+/// A prefix as a number that sorts like its digits.
 fn code(prefix: Prefix) -> i64 {
     i64::try_from(prefix.code()).unwrap_or(i64::MAX)
 }
@@ -156,14 +156,14 @@ pub async fn insert_leaves(conn: &mut Conn, leaves: &[NewLeaf]) -> Result<(), Db
 }
 
 /// Marks a deck as complete and in force.
-pub async fn bring_into_force(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
+pub async fn activate_deck(conn: &mut Conn, id: Uuid, prefixes: i64, at: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE decks SET in_force_at = $2, prefixes = $3 WHERE id = $1"), params![id, at, prefixes])
         .await?;
     Ok(())
 }
 
-/// Removes what there is of a deck that never came into force.
-pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
+/// Deletes a deck whose import did not finish.
+pub async fn delete_unfinished_deck(conn: &mut Conn, id: Uuid) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "DELETE FROM deck_leaves WHERE deck_id = $1
@@ -177,18 +177,18 @@ pub async fn remove_unfinished(conn: &mut Conn, id: Uuid) -> Result<(), DbError>
 }
 
 /// More than the largest deck has.
-const MOST_LEAVES: i64 = 100_000;
+const MAX_LEAVES: i64 = 100_000;
 
 /// All leaves of a deck, in order.
 pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<(Vec<u8>,)>, DbError> {
     conn.all(
         sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
-        params![deck, MOST_LEAVES],
+        params![deck, MAX_LEAVES],
     )
     .await
 }
 
-/// So many leaves of a deck, from the one on that a prefix belongs to.
+/// At most `limit` leaves of a deck, from the one that a prefix belongs to.
 pub async fn leaves_from(
     conn: &mut Conn,
     deck: Uuid,

@@ -1,10 +1,10 @@
-//! Upstreams as switches know them: where calls to each go, where calls from it come from, and whether it is up.
+//! Upstreams as routing needs them: gateways, signalling IPs and health.
 //!
-//! Every node keeps this in memory as a [`Snapshot`](crate::routing::cache::Snapshot), beside what each upstream charges.
+//! Every node has them in a [`Cached`](crate::routing::cache::Cached); their rates are in the tariff.
 
 mod store;
 
-pub use store::{Carrier, note_health};
+pub use store::{Upstream, update_health};
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::routing::tariff::UpstreamStatus;
 use db::{Conn, Db, DbError};
 use values::{Time, UpstreamId, text_enum};
 
-/// The name under which changes are counted.
+/// The row in `versions`.
 const NAME: &str = "gateways";
 
 text_enum! {
-    /// How an upstream's gateways do, as the switch sees them.
+    /// Health of an upstream's gateways as the switches report it; calls are not routed to one that is `down`.
     pub enum UpstreamHealth {
         Unknown = "unknown",
         Up = "up",
@@ -27,17 +27,17 @@ text_enum! {
     }
 }
 
-/// Counts a change, and makes others wait until ours is committed.
-pub async fn note_change(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    cache::changed(conn, NAME, now).await?;
+/// Increments the version and locks it until the commit. Call it in every transaction that changes upstreams.
+pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME, now).await?;
     Ok(())
 }
 
-/// Every upstream.
+/// All upstreams.
 pub struct Gateways {
     version: i64,
-    /// In the order of their ids.
-    carriers: Vec<Carrier>,
+    /// Sorted by id.
+    upstreams: Vec<Upstream>,
 }
 
 impl Versioned for Gateways {
@@ -51,7 +51,7 @@ impl Versioned for Gateways {
         db.snapshot((), |conn, ()| {
             Box::pin(async move {
                 let version = cache::version(conn, NAME).await?;
-                Ok(Gateways { version, carriers: store::carriers(conn).await? })
+                Ok(Gateways { version, upstreams: store::upstreams(conn).await? })
             })
         })
         .await
@@ -59,26 +59,26 @@ impl Versioned for Gateways {
 }
 
 impl Gateways {
-    pub fn all(&self) -> &[Carrier] {
-        &self.carriers
+    pub fn all(&self) -> &[Upstream] {
+        &self.upstreams
     }
 
-    pub fn find(&self, id: UpstreamId) -> Option<&Carrier> {
-        let place = self.carriers.binary_search_by_key(&id, |carrier| carrier.id).ok()?;
-        self.carriers.get(place)
+    pub fn find(&self, id: UpstreamId) -> Option<&Upstream> {
+        let index = self.upstreams.binary_search_by_key(&id, |upstream| upstream.id).ok()?;
+        self.upstreams.get(index)
     }
 
-    /// The upstream whose calls come from an address. One that is disabled has none.
-    pub fn calling_from(&self, address: IpAddr) -> Option<&Carrier> {
-        let calls = |carrier: &&Carrier| carrier.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
-        self.active().find(calls)
+    /// The active upstream that has this signalling IP.
+    pub fn find_by_source(&self, address: IpAddr) -> Option<&Upstream> {
+        let has_address = |upstream: &&Upstream| upstream.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
+        self.active().find(has_address)
     }
 
-    pub fn active(&self) -> impl Iterator<Item = &Carrier> {
-        self.carriers.iter().filter(|carrier| carrier.status == UpstreamStatus::Active)
+    pub fn active(&self) -> impl Iterator<Item = &Upstream> {
+        self.upstreams.iter().filter(|upstream| upstream.status == UpstreamStatus::Active)
     }
 
     pub fn is_down(&self, id: UpstreamId) -> bool {
-        self.find(id).is_some_and(|carrier| carrier.health == UpstreamHealth::Down)
+        self.find(id).is_some_and(|upstream| upstream.health == UpstreamHealth::Down)
     }
 }

@@ -1,32 +1,32 @@
-//! What of the upstreams concerns switches.
+//! Statements for routing's view of upstreams.
 
 use super::UpstreamHealth;
 use crate::routing::tariff::UpstreamStatus;
 use db::{Conn, DbError, params, row, sql};
 use values::{Cidr, List, SipUri, Time, UpstreamId};
 
-/// More upstreams than anybody has.
-const MOST: i64 = 10_000;
+/// Far more than any operator has.
+const MAX_UPSTREAMS: i64 = 10_000;
 
 row! {
     #[derive(Clone, Debug)]
-    pub struct Carrier {
+    pub struct Upstream {
         pub id: UpstreamId,
         pub status: UpstreamStatus,
         pub health: UpstreamHealth,
-        /// What the switch calls its group of gateways.
+        /// The dispatcher group of its gateways on the switch.
         pub dispatcher_group_id: i64,
         pub gateways: List<SipUri>,
         pub signaling_ips: List<Cidr>,
     }
 }
 
-pub async fn carriers(conn: &mut Conn) -> Result<Vec<Carrier>, DbError> {
-    conn.all(sql!("SELECT ", Carrier::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MOST]).await
+pub async fn upstreams(conn: &mut Conn) -> Result<Vec<Upstream>, DbError> {
+    conn.all(sql!("SELECT ", Upstream::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MAX_UPSTREAMS]).await
 }
 
-/// Writes down how an upstream does as of a moment, and answers whether that is news.
-pub async fn note_health(
+/// Sets the health of an upstream as of a time. Returns whether it changed.
+pub async fn update_health(
     conn: &mut Conn,
     id: UpstreamId,
     health: UpstreamHealth,

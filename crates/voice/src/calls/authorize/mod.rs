@@ -143,7 +143,7 @@ impl Decisions {
         let decision = self.decide(request).await?;
         match &decision {
             Decision::Allow(_) => self.app.metrics.calls.allowed.inc(),
-            Decision::Deny(denied) => self.app.metrics.calls.refused.of(denied.reason).inc(),
+            Decision::Deny(denied) => self.app.metrics.calls.denied.of(denied.reason).inc(),
         }
         Ok(decision)
     }
@@ -209,7 +209,7 @@ fn deny(denial: Denial) -> Decision {
 
 fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<Source, Denial> {
     let trunk = known.addresses.find(address).map(|network| network.trunk_id);
-    let upstream = known.gateways.calling_from(address).map(|carrier| carrier.id);
+    let upstream = known.gateways.find_by_source(address).map(|carrier| carrier.id);
     match (direction, trunk, upstream) {
         (_, None, None) => Err(Denial::SourceNotAllowed),
         (None | Some(Direction::Outbound), Some(trunk), _) => Ok(Source::Trunk(trunk)),
@@ -261,7 +261,7 @@ async fn allow(conn: &mut Conn, asked: &Asked, taking: Taking) -> Result<Allowed
     let call = begun(asked, &facts, terms, token, slice);
     if !live::insert(conn, &asked.identity, &call).await? {
         // The same question was asked twice at once; the next attempt finds the other's answer.
-        return Err(conn.lose_race().into());
+        return Err(conn.retry_conflict().into());
     }
     Ok(answer(&call))
 }
@@ -346,7 +346,7 @@ pub(super) fn unanswered_until(now: Time, seconds: i64) -> Time {
 
 /// The same question again: the same answer, as long as it can be the same call.
 async fn again(conn: &mut Conn, asked: &Asked, token: CallId) -> Result<Allowed, Refusal> {
-    let Some(call) = live::find(conn, token).await? else { return Err(conn.lose_race().into()) };
+    let Some(call) = live::find(conn, token).await? else { return Err(conn.retry_conflict().into()) };
     let called = asked.called.as_ref().map(|number| number.as_str());
     let is_same = called == Ok(call.called.as_str()) && asked.calling == call.calling && call.answered_at.is_none();
     if is_same { Ok(answer(&call)) } else { Err(Refusal::Denied(Denial::CallIdInUse)) }

@@ -36,7 +36,7 @@ pub async fn take_at_once(
     let holds: Vec<NewHold<'_>> = paid
         .map(|((_, call), reference)| new_hold(call.account_id, reference, call.reserved, call.expires_at))
         .collect();
-    let Ok(holding) = ledger::holding(&holds, now) else { return Err(Refusal::Short) };
+    let Ok(holding) = ledger::hold_statements(&holds, now) else { return Err(Refusal::Short) };
 
     let mut statements = Vec::with_capacity(4 + holding.len() + calls.len());
     // No more than the ledger can hold, so this cannot be too much.
@@ -92,7 +92,7 @@ pub async fn take(
     if capped.amount == 0 || hold(conn, facts, token, capped, now).await? {
         return Ok(capped);
     }
-    let available = ledger::balance_held_still(conn, account, CURRENCY).await?.available().nanos();
+    let available = ledger::lock_balance(conn, account, CURRENCY).await?.available().nanos();
     let Some(funded) = afford(rate, capped.seconds, available) else {
         return Err(Refusal::Denied(Denial::BalanceInsufficient));
     };

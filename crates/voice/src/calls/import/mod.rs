@@ -243,7 +243,7 @@ impl<'a> Judge<'a> {
         };
         let is_inbound = line.leg == Leg::Origination;
         let holding = if is_inbound { self.holding(called, line.started_at.0).await? } else { None };
-        let carrier = address.filter(|_| is_inbound).and_then(|address| self.gateways.calling_from(address));
+        let carrier = address.filter(|_| is_inbound).and_then(|address| self.gateways.find_by_source(address));
         let upstream_id = line.upstream_id.or(carrier.map(|carrier| carrier.id));
         let found = match (line.trunk_id, address) {
             (Some(id), _) => Ok(id),

@@ -167,7 +167,7 @@ pub async fn keep(
 ) -> Result<(), LedgerError> {
     let mut names = name_charges(entropy, records, now);
     store::insert(conn, records).await?;
-    conn.count(|metrics| metrics.calls.records.of("switch"), records.len() as u64);
+    conn.count(|metrics| metrics.calls.cdrs.of("switch"), records.len() as u64);
     let mut shares = shares(records.iter());
     for amended in amended {
         let account = amended.after.account_id;
@@ -224,7 +224,7 @@ async fn settle_lines<'r>(
     now: Time,
 ) -> Result<usize, LedgerError> {
     let number = new.clone().count();
-    conn.count(|metrics| metrics.calls.records.of("import"), number as u64);
+    conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
     settle(conn, entropy, shares(new.clone()), now).await?;
     peaks::note(conn, new, now).await?;
     Ok(number)
@@ -285,7 +285,7 @@ async fn settle(
         });
         let charge = charge.transpose()?;
         let holds = (Kind::Call, share.holds.as_slice());
-        ledger::capture_together(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
+        ledger::capture_many(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
         store::add_to_days(conn, account, &share.destinations).await?;
         store::add_to_charges(conn, account, day_of(now), &share.charges).await?;
         store::add_to_hours(conn, account, &share.hours).await?;

@@ -190,7 +190,7 @@ pub async fn note_amendment(
 
 /// Inserts those that are not there yet, by trunk, Call-ID, leg and beginning, and answers which.
 pub async fn insert_new(conn: &mut Conn, batch: Uuid, records: &[Record]) -> Result<HashSet<CallId>, DbError> {
-    if conn.is_inline() {
+    if conn.is_in_process() {
         return insert_one_by_one(conn, records).await;
     }
     let arrivals: Vec<(Uuid, &Record)> = records.iter().map(|record| (batch, record)).collect();

@@ -56,7 +56,7 @@ struct Wanted {
 
 pub async fn export_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let Wanted { export_id } =
-        serde_json::from_value(payload).map_err(|error| JobError::Hopeless(error.to_string()))?;
+        serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let begun = context.db.tx(export_id, |conn, id| Box::pin(store::begin(conn, *id)));
     let Some(export) = begun.await? else { return Ok(()) };
     let count = Arc::new(AtomicI64::new(0));

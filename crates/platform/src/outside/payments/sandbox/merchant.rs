@@ -76,7 +76,7 @@ impl Sandbox {
                     let state = if has_funds { RefundState::Completed } else { RefundState::Failed };
                     if !store::insert_refund(conn, refund, state).await? {
                         // A concurrent request inserted the same refund; the retry will find it.
-                        return Err(conn.lose_race());
+                        return Err(conn.retry_conflict());
                     }
                     Ok((refund.id.clone(), state))
                 })

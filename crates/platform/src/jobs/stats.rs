@@ -1,4 +1,4 @@
-//! How the queue stands: what waits, for how long, and what was given up.
+//! The length and the lag of the queue.
 
 use std::time::Duration;
 
@@ -6,21 +6,22 @@ use db::{Conn, Result};
 use db::{params, sql};
 use values::Time;
 
-/// How many of the jobs that come next are looked at.
-const HEAD: i64 = 64;
-/// Beyond this nobody needs the exact number.
-const COUNTED_AT_MOST: i64 = 10_000;
+/// Number of the next jobs that the lag is computed from.
+const MAX_LAG_SAMPLE: i64 = 64;
+/// Counts stop here, to keep them cheap.
+const MAX_COUNTED: i64 = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// Jobs that are due and that nobody runs.
+pub struct QueueStats {
+    /// Jobs that are due and not running.
     pub waiting: i64,
-    /// Jobs that were given up.
+    /// Dead jobs.
     pub dead: i64,
+    /// How long the queue is behind, see [`lag`].
     pub lag: Duration,
 }
 
-/// How far the queue is behind: the longest that one of the next jobs has been there for anybody to take.
+/// How far the queue is behind: the longest time that one of the next jobs could have been claimed and was not.
 pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
     let next: Vec<(Time, Time, Time)> = conn
         .all(
@@ -28,17 +29,17 @@ pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
                 "SELECT run_at, created_at, lease_until FROM jobs
                  WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1 ORDER BY run_at, id LIMIT $2"
             ),
-            params![now, HEAD],
+            params![now, MAX_LAG_SAMPLE],
         )
         .await?;
-    // The job of a tick that was missed has been due since then, and one whose node died since before it was begun.
-    // Neither could be taken before it was made, or let go of.
+    // The job of a missed tick is due since before it was created, and that of a dead node since before its lease
+    // ended. Neither could be claimed earlier.
     let waits = next.into_iter().map(|(run_at, created_at, freed_at)| now.since(run_at.max(created_at).max(freed_at)));
     Ok(waits.max().unwrap_or_default())
 }
 
-/// The counts are in the order of their indexes, so that no engine reads the whole table for them.
-pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
+/// Counts in the order of the indexes, so that neither engine scans the whole table.
+pub async fn queue_stats(conn: &mut Conn, now: Time) -> Result<QueueStats> {
     let (waiting,) = conn
         .one(
             sql!(
@@ -46,7 +47,7 @@ pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
                      WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
                      ORDER BY run_at, id LIMIT $2) AS due"
             ),
-            params![now, COUNTED_AT_MOST],
+            params![now, MAX_COUNTED],
         )
         .await?;
     let (dead,) = conn
@@ -55,8 +56,8 @@ pub async fn standing(conn: &mut Conn, now: Time) -> Result<Standing> {
                 "SELECT COUNT(*) FROM (SELECT id FROM jobs WHERE dead_at IS NOT NULL
                      ORDER BY dead_at, id LIMIT $1) AS dead"
             ),
-            params![COUNTED_AT_MOST],
+            params![MAX_COUNTED],
         )
         .await?;
-    Ok(Standing { waiting, dead, lag: lag(conn, now).await? })
+    Ok(QueueStats { waiting, dead, lag: lag(conn, now).await? })
 }

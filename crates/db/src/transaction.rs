@@ -1,7 +1,6 @@
-//! A transaction on its way: what to run, and who waits for the outcome.
+//! A transaction to run, with its body, input and the caller that waits for its result.
 //!
-//! Engines see it without its types. Every transaction has its own, and what drives them would otherwise be compiled
-//! once for each.
+//! The engines see it through a trait object: otherwise their code would be compiled once for every body.
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -10,36 +9,36 @@ use super::Body;
 use super::conn::Conn;
 use super::error::{DbError, Result};
 
-pub(super) trait Job: Send {
-    /// Runs it and says whether its changes may stay.
+pub(super) trait Transaction: Send {
+    /// Runs the body and returns whether to commit.
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool>;
 
-    /// It came to nothing after all. A reason of its own stands before this one.
+    /// Turns the result into this error, unless the body already failed with its own.
     fn fail(&mut self, why: DbError);
 
-    /// Tells the caller. One that has gone away is not told, but its transaction stands.
-    fn answer(self: Box<Self>);
+    /// Sends the result to the caller, if it still waits. A commit stands either way.
+    fn reply(self: Box<Self>);
 }
 
-struct Transaction<I, T, E> {
+struct Typed<I, T, E> {
     input: I,
     body: Body<I, T, E>,
     outcome: Option<Result<T, E>>,
     answer: oneshot::Sender<Result<T, E>>,
 }
 
-/// The job, and where its outcome will come out.
-pub(super) fn job<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Job>, Outcome<T, E>)
+/// The transaction without its types, and its result to wait for.
+pub(super) fn erase<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Transaction>, Outcome<T, E>)
 where
     I: Send + Sync + 'static,
     T: Send + 'static,
     E: From<DbError> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    (Box::new(Transaction { input, body, outcome: None, answer }), Outcome(answered))
+    (Box::new(Typed { input, body, outcome: None, answer }), Outcome(answered))
 }
 
-impl<I, T, E> Job for Transaction<I, T, E>
+impl<I, T, E> Transaction for Typed<I, T, E>
 where
     I: Send + Sync,
     T: Send,
@@ -48,7 +47,7 @@ where
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool> {
         Box::pin(async move {
             let outcome = (self.body)(conn, &self.input).await;
-            self.outcome.insert(conn.judge(outcome)).is_ok()
+            self.outcome.insert(conn.fail_if_aborted(outcome)).is_ok()
         })
     }
 
@@ -58,13 +57,13 @@ where
         }
     }
 
-    fn answer(self: Box<Self>) {
+    fn reply(self: Box<Self>) {
         let outcome = self.outcome.unwrap_or_else(|| Err(DbError::Aborted.into()));
         let _ = self.answer.send(outcome);
     }
 }
 
-/// What a job will come to.
+/// The result of a transaction, once there is one.
 pub(super) struct Outcome<T, E>(oneshot::Receiver<Result<T, E>>);
 
 impl<T, E: From<DbError>> Outcome<T, E> {

@@ -32,7 +32,7 @@ use platform::ledger::{self, Verified};
 use platform::letters;
 use platform::outside;
 use voice::decks::{self, DeckImport, ImportMode};
-use voice::{calls, fx};
+use voice::{cdrs, fx};
 
 /// The last word of a command that failed.
 pub fn complain(error: &(dyn std::error::Error + 'static)) {
@@ -314,7 +314,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
         if count == 0 {
             break;
         }
-        let answer = calls::import(&app, &part, first).await.map_err(|problem| {
+        let answer = cdrs::import(&app, &part, first).await.map_err(|problem| {
             let cause = problem.cause().map(ToString::to_string);
             cause.or(problem.detail().map(str::to_owned)).unwrap_or_else(|| problem.code().title().to_owned())
         })?;
@@ -333,7 +333,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
 /// The next lines of a file, and how many they are.
 fn some_lines(file: &mut impl std::io::BufRead) -> std::io::Result<(Vec<u8>, usize)> {
     let (mut part, mut count) = (Vec::new(), 0);
-    while count < calls::LINES_AT_ONCE && file.read_until(b'\n', &mut part)? > 0 {
+    while count < cdrs::MAX_IMPORT_LINES && file.read_until(b'\n', &mut part)? > 0 {
         count += 1;
     }
     Ok((part, count))
@@ -341,8 +341,8 @@ fn some_lines(file: &mut impl std::io::BufRead) -> std::io::Result<(Vec<u8>, usi
 
 pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
-    match db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await? {
-        Ok(calls::Verified { records, live_calls }) => {
+    match db.snapshot((), |conn, ()| Box::pin(cdrs::verify(conn))).await? {
+        Ok(cdrs::Verified { cdrs: records, live_calls }) => {
             say(&format!("The records hold: {records} calls, and {live_calls} that go on."));
         }
         Err(fault) => return Err(format!("the records are wrong: {fault}").into()),

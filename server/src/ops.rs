@@ -43,7 +43,7 @@ pub struct Operations {
     /// Room for files of calls; whoever finds none comes again.
     pub imports: Semaphore,
     pub switch: SwitchRoutes,
-    pub decisions: calls::Decisions,
+    pub decisions: calls::Authorizer,
     /// True once the service is told to stop.
     pub stopping: watch::Receiver<bool>,
 }

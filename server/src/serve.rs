@@ -24,7 +24,7 @@ use platform::clock::Clock;
 use platform::config::Settings;
 use platform::jobs::Runner;
 use platform::routing::cache::{Snapshot, Versioned};
-use voice::calls;
+use voice::{calls, cdrs};
 
 /// The operations port serves switches and a few other machines.
 const OPS_CONNECTIONS: usize = 1024;
@@ -64,7 +64,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
     let app = App::open_with(settings.clone(), clock).await?;
-    calls::make_room(&app).await?;
+    cdrs::create_partitions(&app).await?;
     let runner = work::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);
@@ -78,7 +78,7 @@ pub async fn start_by(settings: &mut Settings, table: Vec<Endpoint>, clock: Cloc
         request_ids,
         imports: Semaphore::new(ops::IMPORTS_AT_ONCE),
         switch: SwitchRoutes::new(&app.metrics.requests),
-        decisions: calls::Decisions::new(app.clone()),
+        decisions: calls::Authorizer::new(app.clone()),
         stopping: stopping.clone(),
     };
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);

@@ -11,7 +11,7 @@ use platform::app::App;
 use platform::jobs::{JobKind, Registry, Runner, Schedule, SetupError};
 use platform::ledger;
 use platform::letters;
-use voice::{calls, cdrs, decks, fx};
+use voice::{calls, cdrs, concurrency, decks, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let registry = Registry::new([
@@ -75,21 +75,33 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
             run: |context, payload| Box::pin(rented::look_ahead_job(context, payload)),
         },
         JobKind {
-            kind: calls::CLOSE_VANISHED,
-            run: |context, payload| Box::pin(calls::close_vanished_job(context, payload)),
+            kind: calls::CLOSE_STALE,
+            run: |context, payload| Box::pin(calls::close_stale_job(context, payload)),
         },
         JobKind {
-            kind: calls::COUNT_PEAKS,
-            run: |context, payload| Box::pin(calls::count_peaks_job(context, payload)),
+            kind: concurrency::COUNT_PEAKS,
+            run: |context, payload| Box::pin(concurrency::count_peaks_job(context, payload)),
         },
-        JobKind { kind: calls::MAKE_ROOM, run: |context, payload| Box::pin(calls::make_room_job(context, payload)) },
-        JobKind { kind: calls::ALARM, run: |context, payload| Box::pin(calls::alarm_job(context, payload)) },
         JobKind {
-            kind: calls::FORGET_NUMBERS,
-            run: |context, payload| Box::pin(calls::forget_numbers_job(context, payload)),
+            kind: cdrs::CREATE_PARTITIONS,
+            run: |context, payload| Box::pin(cdrs::create_partitions_job(context, payload)),
         },
-        JobKind { kind: cdrs::EXPORT, run: |context, payload| Box::pin(cdrs::export_job(context, payload)) },
-        JobKind { kind: cdrs::EXPIRE, run: |context, payload| Box::pin(cdrs::expire_job(context, payload)) },
+        JobKind {
+            kind: calls::SEND_ALERTS,
+            run: |context, payload| Box::pin(calls::send_alerts_job(context, payload)),
+        },
+        JobKind {
+            kind: cdrs::ANONYMISE_NUMBERS,
+            run: |context, payload| Box::pin(cdrs::anonymise_numbers_job(context, payload)),
+        },
+        JobKind {
+            kind: cdrs::WRITE_EXPORT,
+            run: |context, payload| Box::pin(cdrs::write_export_job(context, payload)),
+        },
+        JobKind {
+            kind: cdrs::EXPIRE_EXPORTS,
+            run: |context, payload| Box::pin(cdrs::expire_exports_job(context, payload)),
+        },
         JobKind { kind: orphans::SWEEP, run: |context, payload| Box::pin(orphans::sweep_job(context, payload)) },
     ])
     .observed_by(|app: &App, run| {
@@ -100,11 +112,11 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "poll_cards", cron: "* * * * *", kind: card_check::POLL },
         Schedule { name: "poll_payments", cron: "* * * * *", kind: payments::POLL },
         Schedule { name: "expire_holds", cron: "* * * * *", kind: housekeeping::EXPIRE_HOLDS },
-        Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_VANISHED },
-        Schedule { name: "count_peaks_of_calls", cron: "* * * * *", kind: calls::COUNT_PEAKS },
-        Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: calls::MAKE_ROOM },
-        Schedule { name: "alarm_about_calls", cron: "*/5 * * * *", kind: calls::ALARM },
-        Schedule { name: "forget_numbers_of_calls", cron: "50 2 * * *", kind: calls::FORGET_NUMBERS },
+        Schedule { name: "close_vanished_calls", cron: "* * * * *", kind: calls::CLOSE_STALE },
+        Schedule { name: "count_peaks_of_calls", cron: "* * * * *", kind: concurrency::COUNT_PEAKS },
+        Schedule { name: "make_room_for_calls", cron: "20 1 * * *", kind: cdrs::CREATE_PARTITIONS },
+        Schedule { name: "alarm_about_calls", cron: "*/5 * * * *", kind: calls::SEND_ALERTS },
+        Schedule { name: "forget_numbers_of_calls", cron: "50 2 * * *", kind: cdrs::ANONYMISE_NUMBERS },
         Schedule { name: "recheck_balances", cron: "3 0 * * *", kind: low_balance::RECHECK },
         // The bank publishes at 16:00 in Frankfurt.
         Schedule { name: "fetch_fx", cron: "30 15 * * *", kind: fx::FETCH },
@@ -116,7 +128,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },
-        Schedule { name: "expire_cdr_exports", cron: "37 * * * *", kind: cdrs::EXPIRE },
+        Schedule { name: "expire_cdr_exports", cron: "37 * * * *", kind: cdrs::EXPIRE_EXPORTS },
         Schedule { name: "forget", cron: "17 * * * *", kind: housekeeping::FORGET },
         Schedule { name: "orphans", cron: "47 3 * * *", kind: orphans::SWEEP },
         Schedule { name: "audit_head", cron: "0 * * * *", kind: housekeeping::TELL_AUDIT_HEAD },

@@ -66,15 +66,15 @@ const RULES: [Rule; 16] = [
     },
     Rule {
         kept_for: DAY.saturating_mul(7),
-        forget: |conn, cutoff, batch| Box::pin(calls::forget_alarms(conn, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(calls::purge_alerts(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(30),
-        forget: |conn, cutoff, batch| Box::pin(calls::forget_open_ends(conn, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(cdrs::purge_provisional(conn, cutoff, batch)),
     },
     Rule {
         kept_for: DAY.saturating_mul(90),
-        forget: |conn, cutoff, batch| Box::pin(cdrs::forget_exports(conn, cutoff, batch)),
+        forget: |conn, cutoff, batch| Box::pin(cdrs::purge_exports(conn, cutoff, batch)),
     },
     // Nobody would want to read it any more. Other dead jobs stay until somebody has looked at them.
     Rule {

@@ -123,3 +123,26 @@ macro_rules! row {
         }
     };
 }
+
+/// Declares a [`row!`](crate::row) that is also written: `NAMES` are its columns and `values` what goes into them, in the
+/// same order, for [`Conn::insert_many`](crate::Conn::insert_many) or as parameters of `INSERT … (COLS) VALUES ($1, …)`.
+#[macro_export]
+macro_rules! table_row {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident {
+        $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty),+ $(,)?
+    }) => {
+        $crate::row! {
+            $(#[$meta])*
+            $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type),+ }
+        }
+
+        impl $name {
+            #[allow(dead_code)]
+            pub const NAMES: [&'static str; Self::WIDTH] = [$(stringify!($field)),+];
+
+            pub fn values(&self) -> [$crate::Value<'_>; Self::WIDTH] {
+                $crate::row_values![$(self.$field),+]
+            }
+        }
+    };
+}

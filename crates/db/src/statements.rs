@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use values::Value;
 
-/// A statement text for both engines, from literals and the `COLS` of rows declared in the same file.
+/// A statement text for both engines, from literals and the `COLS` of rows.
 #[macro_export]
 macro_rules! sql {
     ($text:literal) => { $text };

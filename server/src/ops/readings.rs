@@ -52,7 +52,7 @@ fn in_memory(app: &App) -> Vec<Reading> {
 async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
     let mut conn = app.db.glance().await?;
     let queue = jobs::standing(&mut conn, app.clock.now()).await?;
-    let calls = calls::in_progress(&mut conn).await?;
+    let calls = calls::count_live(&mut conn).await?;
     Ok([
         reading("trunkline_jobs_waiting", "Jobs that are due and that nobody runs.", queue.waiting as f64),
         reading("trunkline_jobs_dead", "Jobs that were given up.", queue.dead as f64),

@@ -11,7 +11,7 @@ use api::response::Response;
 use platform::app::App;
 use platform::edge::{Config, Gateway, Source, Whose};
 use platform::routing::cache::Versioned;
-use voice::calls;
+use voice::{calls, cdrs};
 
 const AUTHORIZE_BYTES: usize = 16 * 1024;
 const EVENTS_BYTES: usize = 1024 * 1024;
@@ -39,7 +39,7 @@ pub async fn config(app: &App) -> Result<Response, Problem> {
 }
 
 /// `POST /switch/authorize`
-pub async fn authorize(decisions: &calls::Decisions, request: Request<Arriving>) -> Result<Response, Problem> {
+pub async fn authorize(decisions: &calls::Authorizer, request: Request<Arriving>) -> Result<Response, Problem> {
     let asked = read_json(request, AUTHORIZE_BYTES).await?;
     answer(&decisions.authorize(asked).await?)
 }
@@ -47,16 +47,16 @@ pub async fn authorize(decisions: &calls::Decisions, request: Request<Arriving>)
 /// `POST /switch/events`
 pub async fn events(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
     let told = read_json(request, EVENTS_BYTES).await?;
-    answer(&calls::hear(app, told).await?)
+    answer(&calls::ingest_events(app, told).await?)
 }
 
 /// `POST /switch/cdrs`
 pub async fn cdrs(app: &App, request: Request<Arriving>) -> Result<Response, Problem> {
     let lines = read_body(request, CDRS_BYTES).await?;
-    if lines.iter().filter(|byte| **byte == b'\n').count() > calls::LINES_AT_ONCE {
+    if lines.iter().filter(|byte| **byte == b'\n').count() > cdrs::MAX_IMPORT_LINES {
         return Err(Problem::too_large(CDRS_BYTES));
     }
-    answer(&calls::import(app, &lines, 1).await?)
+    answer(&cdrs::import(app, &lines, 1).await?)
 }
 
 fn answer(body: &impl Serialize) -> Result<Response, Problem> {

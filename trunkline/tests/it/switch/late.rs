@@ -110,7 +110,7 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[("answered", 0), ("keepalive", 42_000)]).await;
         let ancient = scene.tell(json!([scene.event("ended", &token, 0, json!({"answered_at": 0, "at": began + 50_000}))])).await;
-        assert_eq!(ancient["rejected"][0]["reason"], "it was answered before it was allowed");
+        assert_eq!(ancient["rejected"][0]["reason"], "the answer is before the authorization");
         // What was heard of the call before is sure: it did not end earlier.
         scene.tell(json!([scene.event("ended", &token, 0, json!({"at": began + 20_000}))])).await;
         assert_eq!(scene.record(&token).await, answered(42, 42_000_000));

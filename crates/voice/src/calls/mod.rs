@@ -3,14 +3,14 @@
 //! ```text
 //!   authorize ── allow: a live call, with money reserved for its first minutes
 //!       events ── answered, keepalive: the reservation is renewed ── ended, failed ──┐
-//!       stale ─── no events any more ────────────────────────────────────────────────┴── cdrs: stored, counted, charged
+//!       stale ─── no events any more ────────────────────────────────────────────────┴── CDR, charge, rollups
 //! ```
 //!
 //! A limit is never read first and counted after: see [`concurrency`](crate::concurrency). Money is held by the ledger.
 //! So calls that begin at the same time, on any number of nodes, cannot spend the same cent.
 //!
-//! A live call keeps its terms. Its token is ours and becomes the id of its CDR, so a repeated or copied Call-ID neither
-//! avoids a charge nor hides a call. An end counts once because it deletes the live row.
+//! A live call keeps its terms. Its token is ours and becomes the id of its CDR, so a repeated or copied Call-ID
+//! neither avoids a charge nor hides a call. An end counts once because it deletes the live row.
 //!
 //! Rows are locked in one order, so that no two transactions wait for each other: live calls and provisional CDRs by
 //! token; then account by account its days, trunks, zones, holds, balance and rollups.

@@ -44,8 +44,8 @@ pub fn afford(rate: &Rate, seconds: u32, funds: i64) -> Option<Reservation> {
     within(seconds).map(|amount| Reservation { seconds, amount })
 }
 
-/// Reserves daily spend for a call that has already reserved `held`, or less if the limit does not allow all of it; none
-/// if it allows nothing.
+/// Reserves daily spend for a call that has already reserved `held`, or less if the limit does not allow all of it;
+/// none if it allows nothing.
 pub async fn reserve_spend(
     conn: &mut Conn,
     day: DailySpend,

@@ -1,8 +1,8 @@
 //! Shows how the charge of a call is computed: its sell rate, and the deck rate that the sell rate follows from.
 //!
-//! The CDR has the sell rate. The deck rate behind it is found again in the tariff of the time when the call began, which
-//! can be rebuilt exactly from the history of decks, markups and exchange rates. It is returned only if it leads to the
-//! very sell rate of the CDR.
+//! The CDR has the sell rate. The deck rate behind it is found again in the tariff of the time when the call began,
+//! which can be rebuilt exactly from the history of decks, markups and exchange rates. It is returned only if it leads
+//! to the very sell rate of the CDR.
 
 use rating::{Prefix, Rate};
 

@@ -52,7 +52,8 @@ mod tests {
             for (is_end_reported, is_answer_known) in events {
                 let next = state.next(Known { is_end_reported, is_answer_known });
                 prop_assert!(next >= state);
-                prop_assert_eq!(next == CallState::Final, state == CallState::Final || (is_end_reported && is_answer_known));
+                let is_complete = is_end_reported && is_answer_known;
+                prop_assert_eq!(next == CallState::Final, state == CallState::Final || is_complete);
                 prop_assert!(next != CallState::Live || !is_end_reported);
                 state = next;
             }

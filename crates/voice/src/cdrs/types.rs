@@ -149,7 +149,8 @@ pub struct CallPrice {
     pub rounding: Rounding,
     /// The charge of the call.
     pub charge: ExactMoney,
-    /// Transaction in `GET /account/ledger` that has the charge, together with those of other calls; null without a charge.
+    /// Transaction in `GET /account/ledger` that has the charge, together with those of other calls; null without a
+    /// charge.
     pub ledger_transaction_id: Option<TransactionId>,
 }
 
@@ -227,8 +228,8 @@ pub struct AdminCdrDetail {
     pub source: Option<PriceSource>,
     /// Whether the CDR was imported from another switch.
     pub imported: bool,
-    /// Whether a person should check the CDR: it was closed without an end event, is longer than its reservation, or its
-    /// cost is unknown.
+    /// Whether a person should check the CDR: it was closed without an end event, is longer than its reservation, or
+    /// its cost is unknown.
     pub review: bool,
 }
 

@@ -4,7 +4,8 @@
 //! begin at the same time on several nodes cannot exceed it together.
 //!
 //! - `store`: channels, CPS and zones · `daily_spend`: the daily fraud cap
-//! - `quotas`: zone quotas and their use · `capacity`: peak concurrent calls · `peaks`: recounts hours with imported CDRs
+//! - `quotas`: zone quotas and their use · `capacity`: peak concurrent calls · `peaks`: recounts hours with imported
+//!   CDRs
 //!
 //! Both live calls (`calls`) and finished ones (`cdrs`) use these counters, so this module imports neither.
 

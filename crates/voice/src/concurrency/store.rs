@@ -67,8 +67,8 @@ pub async fn enter_zone(
     Ok(entered.is_some())
 }
 
-/// The statement that counts `calls` calls in a zone. It changes one row if all of them may begin, else none. It does not
-/// record the peaks of past hours, so use it only for a zone that has already changed in this hour.
+/// The statement that counts `calls` calls in a zone. It changes one row if all of them may begin, else none. It does
+/// not record the peaks of past hours, so use it only for a zone that has already changed in this hour.
 pub fn enter_zone_statement(account: AccountId, zone: &str, calls: i64, quota: i64, now: Time) -> Statement {
     Statement::new(
         sql!(

@@ -47,8 +47,8 @@ row! {
     }
 }
 
-/// Destinations with a low ASR on a day whose accounts were not alerted. Inbound calls have no destination: whether they
-/// are answered is up to the customer.
+/// Destinations with a low ASR on a day whose accounts were not alerted. Inbound calls have no destination: whether
+/// they are answered is up to the customer.
 pub async fn list_low_asr(
     conn: &mut Conn,
     day: i64,

@@ -22,7 +22,8 @@ pub async fn acquire_together(
 ) -> Result<Vec<Allowed>, Refusal> {
     let mut calls = Vec::with_capacity(attempts.len());
     for (attempt, offer) in attempts {
-        // In one hour all calls reserve spend of the same day, the one on which they began, and no past peak is recorded.
+        // In one hour all calls reserve spend of the same day, the one on which they began, and no past peak is
+        // recorded.
         let is_of_this_hour = context.zone_hour == Some(hour_of(attempt.now));
         let requested = afford(&offer.price.rate, RESERVED_SECONDS, i64::MAX);
         let Some(reservation) = requested.filter(|_| is_of_this_hour) else { return Err(Refusal::Short) };

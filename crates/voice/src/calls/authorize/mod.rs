@@ -2,9 +2,9 @@
 //!
 //! Trunk, upstream and price come from the caches; everything else is read and counted in one transaction. Its first
 //! statement also returns the versions of the caches; if they are behind, the decision is made again with newer ones. A
-//! denial rolls back what was counted before it. On PostgreSQL, and for calls of one trunk that wait for each other, all
-//! counters are changed in one round trip, since mostly nothing is short; if something is, they are changed one by one,
-//! which tells the deny reason.
+//! denial rolls back what was counted before it. On PostgreSQL, and for calls of one trunk that wait for each other,
+//! all counters are changed in one round trip, since mostly nothing is short; if something is, they are changed one by
+//! one, which tells the deny reason.
 //!
 //! - `offer`: checks without counters, price and routes · `acquire`: counters and the hold · `queue`: joint decisions
 

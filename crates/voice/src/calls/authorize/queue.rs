@@ -102,7 +102,8 @@ async fn decide(waiting: Vec<Waiting>) {
             }
             Err(Refusal::Problem(problem)) => {
                 is_unavailable = problem.code() == Code::ServiceUnavailable;
-                tracing::warn!(calls = waiting.len(), cause = ?problem.cause(), "joint authorization failed, deciding one by one");
+                let cause = problem.cause();
+                tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
             }
             Err(Refusal::Short | Refusal::Denied(_) | Refusal::FraudCap(_)) => {}
         }

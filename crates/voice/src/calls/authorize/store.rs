@@ -1,8 +1,8 @@
 //! What an authorization decision reads, in one statement.
 //!
 //! A live call with the same identity is looked up by edge, Call-ID and tag, which few calls share. Trunk and leg are
-//! compared with IS NOT DISTINCT FROM, which no index serves: otherwise PostgreSQL, before it has statistics, may scan all
-//! calls of the trunk.
+//! compared with IS NOT DISTINCT FROM, which no index serves: otherwise PostgreSQL, before it has statistics, may scan
+//! all calls of the trunk.
 
 use crate::calls::live::CallIdentity;
 use db::{Conn, DbError, params, row, sql};

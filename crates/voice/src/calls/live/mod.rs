@@ -30,7 +30,8 @@ impl LiveCall {
         }
     }
 
-    /// Time of the last event by the switch's clock. Before the first event there is only our clock, which may be ahead.
+    /// Time of the last event by the switch's clock. Before the first event there is only our clock, which may be
+    /// ahead.
     pub fn last_event_at(&self) -> Time {
         let (started_at, seen_at) = (self.terms.started_at, self.state.seen_at);
         if seen_at == started_at { Time::from_millis(started_at.millis() - MAX_CLOCK_SKEW_MILLIS) } else { seen_at }

@@ -65,7 +65,8 @@ pub async fn insert(conn: &mut Conn, identity: &CallIdentity, call: &LiveCall) -
     Ok(conn.exec(statement.text, &statement.params).await? == 1)
 }
 
-/// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and leg.
+/// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and
+/// leg.
 pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
     let mut params: Vec<Value<'_>> = vec![call.token.to_value()];
     params.extend(call.terms.values());

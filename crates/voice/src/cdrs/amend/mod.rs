@@ -1,8 +1,8 @@
 //! Amends provisional CDRs by late events.
 //!
-//! A call is closed without its end when its events stop, and an end that does not say whether the call was answered may
-//! overtake the answer. Late events complete the CDR of such a call; the difference is charged. Its row in `open_ends`
-//! is deleted when the CDR is final, and an event that is sent again changes nothing.
+//! A call is closed without its end when its events stop, and an end that does not say whether the call was answered
+//! may overtake the answer. Late events complete the CDR of such a call; the difference is charged. Its row in
+//! `open_ends` is deleted when the CDR is final, and an event that is sent again changes nothing.
 
 mod store;
 

@@ -1,7 +1,7 @@
 //! The job that writes an export.
 //!
-//! CDRs are read in pages along the index of the account, each page in its own statement, so that no long read keeps the
-//! database from vacuuming. While one page is formatted on a blocking thread, the next is read; at most
+//! CDRs are read in pages along the index of the account, each page in its own statement, so that no long read keeps
+//! the database from vacuuming. While one page is formatted on a blocking thread, the next is read; at most
 //! [`MAX_BUFFERED_PAGES`] are in memory. CDRs that arrive meanwhile and began before the page being read are not in the
 //! file.
 

@@ -108,7 +108,8 @@ fn parse(line: &[u8]) -> Result<ImportLine, String> {
     if line.len() > MAX_LINE_BYTES {
         return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
     }
-    // The type accepts what the schema accepts, except that it also takes a list. The schema has the better error texts.
+    // The type accepts what the schema accepts, except that it also takes a list. The schema has the better error
+    // texts.
     if line.trim_ascii_start().starts_with(b"{")
         && let Ok(line) = serde_json::from_slice(line)
     {

@@ -41,7 +41,7 @@ pub async fn anonymise_numbers_job(context: JobContext<App>, _: Value) -> Result
 
 /// Anonymises the next CDRs; returns whether there are more.
 async fn anonymise_batch(conn: &mut Conn, cutoff: Time) -> Result<bool, DbError> {
-    // If the retention period was extended, CDRs may have arrived after the cutoff that the job had reached.
+    // If the retention period was extended, CDRs before the stored progress may have been imported with numbers since.
     let done = store::lock_progress(conn).await?.min((cutoff, CallId::new(uuid::Uuid::nil())));
     let next = store::cursor_after(conn, done, cutoff, BATCH_SIZE).await?;
     let end = next.unwrap_or((cutoff, CallId::new(uuid::Uuid::nil())));

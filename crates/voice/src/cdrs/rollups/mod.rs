@@ -1,7 +1,7 @@
 //! Rollups of CDRs: per UTC day and destination, per hour and trunk, and charges per UTC day.
 //!
-//! The transaction that writes a CDR also updates its rollups, so they always agree with the CDRs, and reading them costs
-//! the same however many calls there are.
+//! The transaction that writes a CDR also updates its rollups, so they always agree with the CDRs, and reading them
+//! costs the same however many calls there are.
 //!
 //! - `delta`: what CDRs add · here: `/cdrs/summary`, `/asr-acd`, and the charges of an invoice
 

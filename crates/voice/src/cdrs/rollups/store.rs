@@ -151,7 +151,8 @@ pub async fn add_to_hours(
                 "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
                  VALUES ($1, $2, $3, $4, $5, $6, $7)
                  ON CONFLICT (account_id, hour, trunk_id) DO UPDATE
-                 SET attempts = cdr_hours.attempts + excluded.attempts, answered = cdr_hours.answered + excluded.answered,
+                 SET attempts = cdr_hours.attempts + excluded.attempts,
+                     answered = cdr_hours.answered + excluded.answered,
                      seconds = cdr_hours.seconds + excluded.seconds, charge = cdr_hours.charge + excluded.charge"
             ),
             params![account, *hour, *trunk, delta.attempts, delta.answered, delta.seconds, delta.charge],

@@ -1,9 +1,9 @@
 //! Searches CDRs, newest first, at a cost that does not grow with their number.
 //!
 //! Every page begins at a cursor in time and goes back from there, over the CDRs of an account, of a trunk or of all
-//! accounts. Other filters are applied to [`MAX_SCANNED`] CDRs at a time, so a page may be short, even empty, and yet have
-//! a next one. A number may have few calls among millions: unless more than [`MAX_SCANNED`] CDRs match the prefix, they
-//! are read by number and sorted; if more match, they are frequent enough to be found by time.
+//! accounts. Other filters are applied to [`MAX_SCANNED`] CDRs at a time, so a page may be short, even empty, and yet
+//! have a next one. A number may have few calls among millions: unless more than [`MAX_SCANNED`] CDRs match the prefix,
+//! they are read by number and sorted; if more match, they are frequent enough to be found by time.
 
 mod store;
 
@@ -174,7 +174,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_with_a_prefix_sort_between_it_and_after_prefix(prefix in "[+a-z0-9]{1,8}", rest in "[ -~é]{0,8}", other in "[+a-z0-9]{1,8}") {
+        fn texts_with_a_prefix_sort_between_it_and_after_prefix(
+            prefix in "[+a-z0-9]{1,8}", rest in "[ -~é]{0,8}", other in "[+a-z0-9]{1,8}"
+        ) {
             let (within, end) = (format!("{prefix}{rest}"), store::after_prefix(&prefix));
             prop_assert!(prefix <= within && within < end);
             let lies_between = prefix <= other && other < end;

@@ -1,6 +1,6 @@
 //! Statements behind the lists of CDRs. Each reads a bounded number of rows along one index and only then applies the
-//! filters: the inner LIMIT keeps the planner from choosing another index. So each index has its own text, and all texts
-//! have the same filters and parameters.
+//! filters: the inner LIMIT keeps the planner from choosing another index. So each index has its own text, and all
+//! texts have the same filters and parameters.
 
 use std::cmp::Reverse;
 
@@ -37,8 +37,8 @@ row! {
 /// How many of an account's newest CDRs [`list_newest`] can return.
 pub const MAX_NEWEST: i64 = 201;
 
-/// An account's newest CDRs, the most frequent query. Without a range and with a literal limit, PostgreSQL keeps one plan
-/// for all parameters and saves itself planning, which takes longer than reading.
+/// An account's newest CDRs, the most frequent query. Without a range and with a literal limit, PostgreSQL keeps one
+/// plan for all parameters and saves itself planning, which takes longer than reading.
 pub async fn list_newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<CdrListRow>, DbError> {
     let mut rows: Vec<CdrListRow> = conn
         .all(
@@ -65,8 +65,8 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<CdrListRow>, DbError> {
     let text = match scan {
-        // The index over all accounts is on an expression, so that the planner does not take it for one account; the plain
-        // conditions select the partitions.
+        // The index over all accounts is on an expression, so that the planner does not take it for one account; the
+        // plain conditions select the partitions.
         Scan::AllAccounts => sql!(
             "SELECT ",
             CdrListRow::COLS,

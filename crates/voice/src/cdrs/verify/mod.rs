@@ -23,13 +23,13 @@ pub struct Mismatch {
     pub what: &'static str,
     pub which: String,
     pub stored: String,
-    pub counted: String,
+    pub computed: String,
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Mismatch { what, which, stored, counted } = self;
-        write!(f, "{what} of {which}: stored {stored}, computed {counted}")
+        let Mismatch { what, which, stored, computed } = self;
+        write!(f, "{what} of {which}: stored {stored}, computed {computed}")
     }
 }
 
@@ -63,17 +63,17 @@ pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Mismatch>, DbErr
 /// Stored and computed sums by what they are of. Sums of zero may be absent.
 pub(super) struct Sums {
     stored: BTreeMap<String, Vec<i64>>,
-    counted: BTreeMap<String, Vec<i64>>,
+    computed: BTreeMap<String, Vec<i64>>,
 }
 
 fn compare(what: &'static str, sums: &Sums) -> Result<(), Mismatch> {
     let is_nonzero = |sums: &&Vec<i64>| sums.iter().any(|sum| *sum != 0);
-    for which in sums.stored.keys().chain(sums.counted.keys()) {
+    for which in sums.stored.keys().chain(sums.computed.keys()) {
         let stored = sums.stored.get(which).filter(is_nonzero);
-        let counted = sums.counted.get(which).filter(is_nonzero);
-        if stored != counted {
+        let computed = sums.computed.get(which).filter(is_nonzero);
+        if stored != computed {
             let text = |sums: Option<&Vec<i64>>| sums.map_or("nothing".to_owned(), |sums| format!("{sums:?}"));
-            return Err(Mismatch { what, which: which.clone(), stored: text(stored), counted: text(counted) });
+            return Err(Mismatch { what, which: which.clone(), stored: text(stored), computed: text(computed) });
         }
     }
     Ok(())
@@ -95,6 +95,6 @@ fn check_price(cdr: &store::PricedCdr) -> Option<Mismatch> {
         what: "charge",
         which: cdr.id.to_string(),
         stored: format!("{} ({})", cdr.charge, if cdr.is_charged { "in the ledger" } else { "not in the ledger" }),
-        counted: price.map_or("no price".to_owned(), |price| price.to_string()),
+        computed: price.map_or("no price".to_owned(), |price| price.to_string()),
     })
 }

@@ -80,13 +80,13 @@ pub async fn days(conn: &mut Conn) -> Result<Sums, DbError> {
         (format!("{account_id} {day} {country} {destination_name}"), vec![attempts, answered, seconds, charge, cost])
     };
     let stored = sql!("SELECT ", DaySums::COLS, " FROM cdr_days");
-    let counted = sql!(
+    let computed = sql!(
         "SELECT account_id, started_at / 86400000, COALESCE(country, ''), COALESCE(destination_name, ''), COUNT(*),
                 COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
                 CAST(SUM(charge) AS BIGINT), CAST(SUM(cost) AS BIGINT)
          FROM cdrs GROUP BY 1, 2, 3, 4"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 row! {
@@ -121,7 +121,7 @@ pub async fn charged_days(conn: &mut Conn) -> Result<Sums, DbError> {
     };
     let stored = sql!("SELECT ", ChargedDay::COLS, " FROM cdr_charges");
     // The charge of a CDR includes its amendments, which were charged on other days.
-    let counted = sql!(
+    let computed = sql!(
         "SELECT account_id, recorded_at / 86400000, country, destination_name, CAST(SUM(calls) AS BIGINT),
                 CAST(SUM(billed_seconds) AS BIGINT), CAST(SUM(charge) AS BIGINT)
          FROM (
@@ -137,7 +137,7 @@ pub async fn charged_days(conn: &mut Conn) -> Result<Sums, DbError> {
                  AND cdrs.started_at = cdr_amendments.started_at
          ) AS charged GROUP BY 1, 2, 3, 4"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 pub async fn hours(conn: &mut Conn) -> Result<Sums, DbError> {
@@ -146,13 +146,13 @@ pub async fn hours(conn: &mut Conn) -> Result<Sums, DbError> {
         (format!("{account_id} {hour} {trunk_id}"), vec![attempts, answered, seconds, charge])
     };
     let stored = sql!("SELECT ", HourSums::COLS, " FROM cdr_hours");
-    let counted = sql!(
+    let computed = sql!(
         "SELECT account_id, started_at / 3600000, trunk_id, COUNT(*),
                 COUNT(CASE WHEN status = 'answered' THEN 1 END), CAST(SUM(duration_seconds) AS BIGINT),
                 CAST(SUM(charge) AS BIGINT)
          FROM cdrs GROUP BY 1, 2, 3"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 pub async fn spend(conn: &mut Conn) -> Result<Sums, DbError> {
@@ -160,31 +160,31 @@ pub async fn spend(conn: &mut Conn) -> Result<Sums, DbError> {
         (format!("{account} {day}"), vec![charged, reserved])
     };
     let stored = sql!("SELECT account_id, day, charged, reserved FROM daily_spend");
-    let counted = sql!(
+    let computed = sql!(
         "SELECT account_id, day, CAST(SUM(charged) AS BIGINT), CAST(SUM(reserved) AS BIGINT) FROM (
              SELECT account_id, started_at / 86400000 AS day, charge AS charged, 0 AS reserved FROM cdrs
              UNION ALL SELECT account_id, started_at / 86400000, 0, reserved FROM live_calls) AS calls
          GROUP BY account_id, day"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 pub async fn trunks(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(trunk, live): (TrunkId, i64)| (trunk.to_string(), vec![live]);
     let stored = sql!("SELECT trunk_id, live FROM trunk_load");
-    let counted = sql!("SELECT trunk_id, COUNT(*) FROM live_calls GROUP BY trunk_id");
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    let computed = sql!("SELECT trunk_id, COUNT(*) FROM live_calls GROUP BY trunk_id");
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 pub async fn zones(conn: &mut Conn) -> Result<Sums, DbError> {
     let named = |(account, zone, live): (AccountId, String, i64)| (format!("{account} {zone}"), vec![live]);
     let stored = sql!("SELECT account_id, zone, live FROM zone_load");
     // All zones together are stored under the empty name.
-    let counted = sql!(
+    let computed = sql!(
         "SELECT account_id, zone, COUNT(*) FROM live_calls GROUP BY account_id, zone
          UNION ALL SELECT account_id, '', COUNT(*) FROM live_calls GROUP BY account_id"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }
 
 /// Amounts of the ledger transactions that CDRs and amendments name.
@@ -195,7 +195,7 @@ pub async fn charges(conn: &mut Conn) -> Result<Sums, DbError> {
          WHERE book = 'customer' AND (EXISTS (SELECT 1 FROM cdrs WHERE ledger_id = transaction_id)
              OR EXISTS (SELECT 1 FROM cdr_amendments WHERE ledger_id = transaction_id))"
     );
-    let counted = sql!(
+    let computed = sql!(
         "SELECT ledger_id, CAST(SUM(charge) AS BIGINT) FROM (
              SELECT ledger_id, charge FROM cdrs WHERE ledger_id IS NOT NULL
              UNION ALL SELECT ledger_id, charge FROM cdr_amendments WHERE ledger_id IS NOT NULL
@@ -203,5 +203,5 @@ pub async fn charges(conn: &mut Conn) -> Result<Sums, DbError> {
                  JOIN cdrs ON cdrs.id = cdr_amendments.cdr_id AND cdrs.started_at = cdr_amendments.started_at
          ) AS charged GROUP BY ledger_id"
     );
-    Ok(Sums { stored: collect(conn, stored, named).await?, counted: collect(conn, counted, named).await? })
+    Ok(Sums { stored: collect(conn, stored, named).await?, computed: collect(conn, computed, named).await? })
 }

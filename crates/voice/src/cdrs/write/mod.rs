@@ -1,8 +1,8 @@
 //! Writes CDRs: stores, counts and charges them in one transaction.
 //!
 //! Every finished call comes this way: its end was reported, its events stopped, or it was imported. All charges of an
-//! account in a batch are one ledger transaction, which each of their CDRs names, so that ledger and CDRs can be compared
-//! to the nano.
+//! account in a batch are one ledger transaction, which each of their CDRs names, so that ledger and CDRs can be
+//! compared to the nano.
 //!
 //! - `end`: the CDR that follows from the end of a call · `batch`: charges and rollups, account by account
 
@@ -100,8 +100,8 @@ pub async fn write_cdrs(
     batch::settle(conn, entropy, batches, now).await
 }
 
-/// Imported CDRs, sorted in the order in which every import inserts them, so that two imports of the same calls wait for
-/// each other in one direction only.
+/// Imported CDRs, sorted in the order in which every import inserts them, so that two imports of the same calls wait
+/// for each other in one direction only.
 pub struct ImportBatch(Vec<CdrRow>);
 
 impl ImportBatch {

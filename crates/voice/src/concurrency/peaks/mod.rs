@@ -1,7 +1,7 @@
 //! Recounts peak concurrent calls of hours with imported CDRs.
 //!
-//! Calls of our switches are counted when they begin and end. Imported CDRs arrive later and in any order, so the import
-//! queues their hours, and a job counts each hour again from the CDRs and the live calls.
+//! Calls of our switches are counted when they begin and end. Imported CDRs arrive later and in any order, so the
+//! import queues their hours, and a job counts each hour again from the CDRs and the live calls.
 
 mod store;
 

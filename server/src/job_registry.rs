@@ -9,7 +9,7 @@ use numbers::{inventory, orders, rented};
 use platform::app::App;
 use platform::jobs::{JobKind, Kind, Registry, Runner, Schedule, SetupError};
 use platform::{ledger, mail};
-use voice::{calls, cdrs, decks, fx};
+use voice::{calls, cdrs, concurrency, decks, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let (registry, schedules) = (registry(), schedules());
@@ -48,13 +48,13 @@ fn registry() -> Registry<App> {
         decks::IMPORT => decks::import_job,
         decks::PULL_DUE => decks::pull_due_job,
         decks::ANNOUNCE => decks::announce_job,
-        calls::CLOSE_VANISHED => calls::close_vanished_job,
-        calls::COUNT_PEAKS => calls::count_peaks_job,
-        calls::MAKE_ROOM => calls::make_room_job,
-        calls::ALARM => calls::alarm_job,
-        calls::FORGET_NUMBERS => calls::forget_numbers_job,
-        cdrs::EXPORT => cdrs::export_job,
-        cdrs::EXPIRE => cdrs::expire_job,
+        calls::CLOSE_STALE => calls::close_stale_job,
+        concurrency::COUNT_PEAKS => concurrency::count_peaks_job,
+        cdrs::CREATE_PARTITIONS => cdrs::create_partitions_job,
+        calls::SEND_ALERTS => calls::send_alerts_job,
+        cdrs::ANONYMISE_NUMBERS => cdrs::anonymise_numbers_job,
+        cdrs::WRITE_EXPORT => cdrs::write_export_job,
+        cdrs::EXPIRE_EXPORTS => cdrs::expire_exports_job,
 
         inventory::IMPORT => inventory::import_job,
         orders::PROVISION => orders::provision_job,
@@ -82,11 +82,11 @@ fn schedules() -> Vec<Schedule> {
         schedule("poll_cards", every_minute, card_check::POLL),
         schedule("poll_payments", every_minute, payments::POLL),
         schedule("expire_holds", every_minute, maintenance::EXPIRE_HOLDS),
-        schedule("close_vanished_calls", every_minute, calls::CLOSE_VANISHED),
-        schedule("count_peaks_of_calls", every_minute, calls::COUNT_PEAKS),
-        schedule("make_room_for_calls", "20 1 * * *", calls::MAKE_ROOM),
-        schedule("alarm_about_calls", every_five_minutes, calls::ALARM),
-        schedule("forget_numbers_of_calls", "50 2 * * *", calls::FORGET_NUMBERS),
+        schedule("close_vanished_calls", every_minute, calls::CLOSE_STALE),
+        schedule("count_peaks_of_calls", every_minute, concurrency::COUNT_PEAKS),
+        schedule("make_room_for_calls", "20 1 * * *", cdrs::CREATE_PARTITIONS),
+        schedule("alarm_about_calls", every_five_minutes, calls::SEND_ALERTS),
+        schedule("forget_numbers_of_calls", "50 2 * * *", cdrs::ANONYMISE_NUMBERS),
         schedule("recheck_balances", "3 0 * * *", low_balance::RECHECK),
         // The European Central Bank publishes at 16:00 CET.
         schedule("fetch_fx", "30 15 * * *", fx::FETCH),
@@ -98,7 +98,7 @@ fn schedules() -> Vec<Schedule> {
         schedule("check_vat_ids", every_five_minutes, vat::CHECK),
         schedule("close_months", "10 2 * * *", invoices::CLOSE_MONTHS),
         schedule("settle_invoices", every_five_minutes, invoices::MARK_PAID),
-        schedule("expire_cdr_exports", "37 * * * *", cdrs::EXPIRE),
+        schedule("expire_cdr_exports", "37 * * * *", cdrs::EXPIRE_EXPORTS),
         schedule("forget", "17 * * * *", retention::PURGE),
         schedule("orphans", "47 3 * * *", orphaned_files::DELETE),
         schedule("audit_head", "0 * * * *", maintenance::LOG_AUDIT_HEAD),

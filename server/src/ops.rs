@@ -39,7 +39,7 @@ pub struct Operations {
     runner: Runner<App>,
     request_ids: headers::RequestIds,
     endpoints: Vec<OpsEndpoint>,
-    decisions: calls::Decisions,
+    decisions: calls::Authorizer,
     /// True once the service stops.
     stopping: watch::Receiver<bool>,
 }

@@ -23,7 +23,7 @@ use platform::clock::Clock;
 use platform::config::Settings;
 use platform::jobs::Runner;
 use platform::routing::cache::{Cached, Versioned};
-use voice::calls;
+use voice::{calls, cdrs};
 
 /// The operations port serves switches and a few other machines.
 const MAX_OPS_CONNECTIONS: usize = 1024;
@@ -67,7 +67,7 @@ pub async fn start_with_clock(
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
     let app = App::open_with(settings.clone(), clock).await?;
-    calls::make_room(&app).await?;
+    cdrs::create_partitions(&app).await?;
     let runner = job_registry::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
     let (stop, stopping) = watch::channel(false);

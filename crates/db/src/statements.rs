@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use values::Value;
 
-/// A statement for both engines, from literals and the `COLS` of rows declared in the same file.
+/// A statement for both engines, from literals and the `COLS` of rows.
 #[macro_export]
 macro_rules! sql {
     ($text:literal) => { $text };

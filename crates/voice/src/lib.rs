@@ -2,6 +2,7 @@
 
 pub mod calls;
 pub mod cdrs;
+pub mod concurrency;
 pub mod decks;
 pub mod fraud_caps;
 pub mod fx;

@@ -14,7 +14,7 @@ use db::metrics::Requests;
 use platform::app::App;
 use platform::edge::{AddressOwner, Config, Gateway, Source};
 use platform::routing::cache::Versioned;
-use voice::calls;
+use voice::{calls, cdrs};
 
 const MAX_AUTHORIZE_BYTES: usize = 16 * 1024;
 const MAX_EVENTS_BYTES: usize = 1024 * 1024;
@@ -69,20 +69,20 @@ async fn config(app: &App) -> Result<Response, Problem> {
     json(&config)
 }
 
-async fn authorize(decisions: &calls::Decisions, body: Bytes) -> Result<Response, Problem> {
+async fn authorize(decisions: &calls::Authorizer, body: Bytes) -> Result<Response, Problem> {
     json(&decisions.authorize(parse_json(&body)?).await?)
 }
 
 async fn events(app: &App, body: Bytes) -> Result<Response, Problem> {
-    json(&calls::hear(app, parse_json(&body)?).await?)
+    json(&calls::ingest_events(app, parse_json(&body)?).await?)
 }
 
 /// Imports CDRs, one JSON object per line.
 async fn cdrs(app: &App, lines: Bytes) -> Result<Response, Problem> {
-    if lines.iter().filter(|byte| **byte == b'\n').count() > calls::LINES_AT_ONCE {
+    if lines.iter().filter(|byte| **byte == b'\n').count() > cdrs::MAX_IMPORT_LINES {
         return Err(Problem::too_large(MAX_CDRS_BYTES));
     }
-    json(&calls::import(app, &lines, 1).await?)
+    json(&cdrs::import(app, &lines, 1).await?)
 }
 
 fn json(body: &impl Serialize) -> Result<Response, Problem> {

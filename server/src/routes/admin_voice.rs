@@ -6,16 +6,16 @@ use api::endpoint::{Endpoint, get, post, put};
 use api::problem::Code::StateConflict;
 use backoffice::dashboards;
 use platform::limits::Limit;
-use voice::{calls, cdrs};
+use voice::{calls, cdrs, concurrency};
 
 #[rustfmt::skip]
 pub fn live_calls() -> Vec<Endpoint> {
     vec![
-        get("/admin/customers/{id}/quotas", calls::quotas, "getCustomerZoneQuotas", "Get zone quotas of a customer")
+        get("/admin/customers/{id}/quotas", concurrency::admin_quotas, "getCustomerZoneQuotas", "Get zone quotas of a customer")
             .about("Returns how many concurrent calls a customer may have in each zone. Open to the team (admin or \
                     support).")
             .who(Team).limit(Limit::Reads).under(tags::LIVE_CALLS),
-        put("/admin/customers/{id}/quotas", calls::set_quotas, "setCustomerZoneQuotas", "Set zone quotas of a customer")
+        put("/admin/customers/{id}/quotas", concurrency::set_quotas, "setCustomerZoneQuotas", "Set zone quotas of a customer")
             .about("Sets how many concurrent calls a customer may have in each zone; zones left out return to the \
                     default quota. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("quotas.update").under(tags::LIVE_CALLS),
@@ -48,7 +48,7 @@ pub fn dashboards_and_cdrs() -> Vec<Endpoint> {
                     most, so with filters it can be short or empty and still have a `next_cursor`. Open to the team \
                     (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
-        get("/admin/cdrs/{id}", cdrs::show_to_team, "adminGetCdr", "Get CDR of any customer")
+        get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),

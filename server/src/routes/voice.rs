@@ -5,7 +5,7 @@ use api::auth::Who::Customer;
 use api::endpoint::{Endpoint, get, post};
 use api::problem::Code::NotFound;
 use platform::limits::Limit;
-use voice::{cdrs, rates};
+use voice::{cdrs, concurrency, rates};
 
 #[rustfmt::skip]
 pub fn rows() -> Vec<Endpoint> {
@@ -53,11 +53,11 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns the answer-seizure ratio and the average call duration of the account or of a trunk, from \
                     hourly rollups. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::CDRS),
-        get("/capacity", cdrs::capacity, "getPeakConcurrentCalls", "Get peak concurrent calls")
+        get("/capacity", concurrency::capacity, "getPeakConcurrentCalls", "Get peak concurrent calls")
             .about("Returns the peak number of concurrent calls for each hour of a week or each day of a month. Open \
                     to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::CDRS),
-        get("/quotas", cdrs::quotas, "listZoneQuotas", "List zone quotas")
+        get("/quotas", concurrency::list_quotas, "listZoneQuotas", "List zone quotas")
             .about("Lists the account's zones with their concurrent calls now, today's peak and the quota. Open to \
                     customers.")
             .who(Customer).limit(Limit::Reads).under(tags::CDRS),

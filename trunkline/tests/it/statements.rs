@@ -89,10 +89,16 @@ fn parameters(text: &str) -> BTreeSet<String> {
 fn statements() -> Vec<Statement> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = Vec::new();
-    for file in [root.join("crates"), root.join("server")].iter().flat_map(|folder| rust_files(folder)) {
-        let text = std::fs::read_to_string(&file).unwrap();
+    let files: Vec<_> = [root.join("crates"), root.join("server")]
+        .iter()
+        .flat_map(|folder| rust_files(folder))
+        .map(|file| (std::fs::read_to_string(&file).unwrap(), file))
+        .collect();
+    let all: String = files.iter().map(|(text, _)| text.as_str()).collect();
+    for (text, file) in &files {
         let path = file.strip_prefix(root).unwrap().display();
-        found.extend(table_rows(&text).into_iter().map(|text| Statement { place: path.to_string(), text }));
+        let rows = table_rows(text).into_iter();
+        found.extend(rows.map(|text| Statement { place: path.to_string(), text, is_postgres_only: false }));
         for (at, call) in text.match_indices("sql!(") {
             let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
             if text[line_start..at].trim_start().starts_with("//") {
@@ -100,9 +106,8 @@ fn statements() -> Vec<Statement> {
             }
             let line = text[..at].matches('\n').count() + 1;
             let place = format!("{path}:{line}");
-            let statement = arguments(&text[at + call.len()..], &text).unwrap_or_else(|why| {
-                panic!("{place}: {why}; sql! takes string literals and X::COLS of the same file")
-            });
+            let statement = arguments(&text[at + call.len()..], text, &all)
+                .unwrap_or_else(|why| panic!("{place}: {why}; sql! takes string literals and X::COLS of a row"));
             found.push(Statement { place, text: statement, is_postgres_only: text[..at].ends_with("pg_") });
         }
     }
@@ -123,7 +128,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The joined arguments of a call, read up to its closing parenthesis.
-fn arguments(mut rest: &str, file: &str) -> Result<String, String> {
+fn arguments(mut rest: &str, file: &str, all: &str) -> Result<String, String> {
     let mut joined = String::new();
     loop {
         rest = rest.trim_start_matches(|character: char| character.is_whitespace() || character == ',');
@@ -134,7 +139,8 @@ fn arguments(mut rest: &str, file: &str) -> Result<String, String> {
         } else if let Some(literal) = rest.strip_prefix('"') {
             rest = string_literal(literal, &mut joined)?;
         } else if let Some((row, behind)) = rest.split_once("::COLS") {
-            joined.push_str(&columns(row, file).ok_or(format!("no row! struct {row} here"))?);
+            let columns = columns(row, file).or_else(|| columns(row, all));
+            joined.push_str(&columns.ok_or(format!("no row! struct {row}"))?);
             rest = behind;
         } else {
             return Err(format!("cannot read {:?}", rest.chars().take(40).collect::<String>()));

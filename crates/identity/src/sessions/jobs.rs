@@ -35,8 +35,8 @@ fn decrypt(app: &App, payload: &Value) -> Option<Email> {
 
 /// Creates the reset link and sends its mail, if the address belongs to an active user.
 pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let email =
-        decrypt(&context.app, &payload).ok_or_else(|| JobError::Permanent("cannot decrypt the email address".into()))?;
+    let email = decrypt(&context.app, &payload)
+        .ok_or_else(|| JobError::Permanent("cannot decrypt the email address".into()))?;
     let db = context.db.clone();
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {

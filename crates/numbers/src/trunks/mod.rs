@@ -27,7 +27,7 @@ use platform::routing::allow_lists;
 use store::TrunkRow;
 use types::{Trunk, TrunkCreate, TrunkUpdate};
 use values::{AccountId, Change, Time, TrunkId};
-use voice::calls;
+use voice::concurrency;
 
 /// How many trunks an account may have.
 const AT_MOST: i64 = 100;
@@ -124,7 +124,7 @@ async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str
     if rented::is_on_trunk(conn, trunk.id).await? {
         return Ok(Some("Numbers, or orders of numbers, send their calls to this trunk; move them first."));
     }
-    if calls::channels_in_use(conn, trunk.id).await? > 0 {
+    if concurrency::channels_in_use(conn, trunk.id).await? > 0 {
         return Ok(Some("Calls are going on over this trunk; wait until they are over."));
     }
     Ok(None)

@@ -1,93 +1,53 @@
-//! What switches say and hear.
+//! What switches send and receive.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::prices::Route;
-use values::{AccountId, CallId, Rfc3339, SipUri, Text, Time, TrunkId, UnixMillis, UpstreamId, text_enum};
+use crate::cdrs::{CallStatus, Leg, Route, SwitchTime};
+use values::{AccountId, CallId, SipUri, Text, TrunkId, UpstreamId, text_enum};
 
 text_enum! {
-    /// Which way a call goes, seen from the network.
-    pub enum Leg {
-        /// Someone calls a number of ours.
-        Origination = "origination",
-        /// A customer calls out.
-        Termination = "termination",
-    }
-}
-
-text_enum! {
-    /// What became of a call.
-    pub enum CallStatus {
-        Answered = "answered",
-        NoAnswer = "no_answer",
-        Busy = "busy",
-        Failed = "failed",
-        Cancelled = "cancelled",
-    }
-}
-
-text_enum! {
+    /// Direction of a call that the switch claims.
     pub enum Direction {
+        /// From an upstream to a customer's number.
         Inbound = "inbound",
+        /// From a customer to an upstream.
         Outbound = "outbound",
     }
 }
 
-/// A moment as switches write it: RFC 3339, or milliseconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub Time);
-
-impl<'de> Deserialize<'de> for Moment {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged, expecting = "must be a date and time such as 2026-01-31T12:00:00Z, or Unix milliseconds")]
-        enum Either {
-            Text(Rfc3339),
-            Number(UnixMillis),
-        }
-        Ok(Moment(match Either::deserialize(deserializer)? {
-            Either::Text(Rfc3339(time)) | Either::Number(UnixMillis(time)) => time,
-        }))
-    }
-}
-
-impl JsonSchema for Moment {
-    fn schema_name() -> Cow<'static, str> {
-        "Moment".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<Rfc3339>(), generator.subschema_for::<UnixMillis>()] })
-    }
-}
-
-/// May this call begin?
+/// Asks whether a call may begin.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthorizeRequest {
+    /// Switch that asks.
     pub edge_id: Text<1, 64>,
+    /// SIP Call-ID of the call.
     pub call_id: Text<1, 255>,
+    /// Tag of the From header.
     #[serde(default)]
     pub from_tag: Option<Text<1, 255>>,
+    /// IP address that the call comes from.
     pub source_ip: Text<1, 64>,
+    /// Port that the call comes from.
     #[serde(default)]
     #[schemars(range(min = 0, max = 65535))]
     pub source_port: Option<i64>,
-    /// As the caller sent it; it need not be a number.
+    /// Caller as sent; need not be a number.
     #[serde(default)]
     pub calling: Option<Text<0, 128>>,
+    /// Called number, with a plus, with 00, or with neither.
     pub called: Text<1, 128>,
-    /// Where the switch is; the trunk's zone unless it is sent.
+    /// Zone of the switch; the trunk's zone if left out.
     #[serde(default)]
     pub zone: Option<Text<1, 64>>,
+    /// Direction of the call; must match the address if sent.
     #[serde(default)]
     pub direction: Option<Direction>,
 }
 
+/// Authorization decision.
 #[derive(Debug, Serialize)]
 #[serde(tag = "decision", rename_all = "lowercase")]
 pub enum Decision {
@@ -95,22 +55,25 @@ pub enum Decision {
     Deny(Denied),
 }
 
+/// The call may begin.
 #[derive(Debug, Serialize)]
 pub struct Allowed {
+    /// Names the call in its events; becomes the id of the CDR.
     pub call_token: CallId,
     pub account_id: AccountId,
     pub trunk_id: TrunkId,
     pub leg: Leg,
-    /// How long it may last from its answer on, unless an `extend` says otherwise.
+    /// Maximum duration from the answer, unless an `extend` raises it.
     pub max_seconds: i64,
-    /// Where to send it, the cheapest first.
+    /// Dispatcher groups to try, cheapest first.
     pub groups: Vec<i64>,
     pub routes: Vec<RouteOut>,
-    /// Where a call to one of our numbers goes.
+    /// Where to send an inbound call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_uri: Option<SipUri>,
 }
 
+/// An upstream that may take the call.
 #[derive(Debug, Serialize)]
 pub struct RouteOut {
     pub upstream_id: UpstreamId,
@@ -123,6 +86,7 @@ impl From<&Route> for RouteOut {
     }
 }
 
+/// The call may not begin.
 #[derive(Debug, Serialize)]
 pub struct Denied {
     pub reason: &'static str,
@@ -130,65 +94,67 @@ pub struct Denied {
     pub sip_reason: &'static str,
 }
 
-/// Why a call may not begin.
+/// Why a call may not begin. The order of the checks is in `docs/calls.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denial {
+pub enum DenyReason {
     SourceNotAllowed,
     DirectionMismatch,
     AccountNotActive,
     NumberNotDialable,
-    /// No customer has the number that an upstream wants to reach.
+    /// An upstream calls a number that no customer has.
     NumberUnknown,
-    /// The customer has not said where calls to its numbers go.
+    /// The trunk of the number has no `inbound_uri`.
     NoInboundUri,
     DestinationNotPriced,
     RateCap,
     FraudCap,
-    /// Every upstream is down or asks more than the customer pays.
+    /// Every upstream is down or above the sell rate.
     NoRoute,
     ChannelCap,
     CpsLimit,
     ZoneQuota,
     BalanceInsufficient,
-    /// The same Call-ID and tag are those of another call that goes on.
+    /// Another live call on this trunk has this Call-ID and tag.
     CallIdInUse,
 }
 
-impl From<Denial> for Denied {
-    fn from(denial: Denial) -> Self {
-        let (reason, sip_code, sip_reason) = match denial {
-            Denial::SourceNotAllowed => ("source_not_allowed", 403, "Source Not Allowed"),
-            Denial::DirectionMismatch => ("direction_mismatch", 403, "Wrong Direction"),
-            Denial::AccountNotActive => ("account_not_active", 403, "Account Not Active"),
-            Denial::NumberNotDialable => ("number_not_dialable", 404, "Number Not Dialable"),
-            Denial::NumberUnknown => ("number_unknown", 404, "Not Found"),
-            Denial::NoInboundUri => ("no_inbound_uri", 480, "Temporarily Unavailable"),
-            Denial::DestinationNotPriced => ("destination_not_priced", 404, "Destination Not Served"),
-            Denial::RateCap => ("rate_cap", 403, "Rate Over Cap"),
-            Denial::FraudCap => ("fraud_cap", 403, "Daily Spend Reached"),
-            Denial::NoRoute => ("no_route", 503, "No Route"),
-            Denial::ChannelCap => ("channel_cap", 503, "Trunk Full"),
-            Denial::CpsLimit => ("cps_limit", 503, "Too Many Calls Per Second"),
-            Denial::ZoneQuota => ("zone_quota", 503, "Zone Quota Reached"),
-            Denial::BalanceInsufficient => ("balance.insufficient", 402, "Insufficient Balance"),
-            Denial::CallIdInUse => ("call_id_in_use", 482, "Merged Request"),
+impl From<DenyReason> for Denied {
+    fn from(reason: DenyReason) -> Self {
+        let (reason, sip_code, sip_reason) = match reason {
+            DenyReason::SourceNotAllowed => ("source_not_allowed", 403, "Source Not Allowed"),
+            DenyReason::DirectionMismatch => ("direction_mismatch", 403, "Wrong Direction"),
+            DenyReason::AccountNotActive => ("account_not_active", 403, "Account Not Active"),
+            DenyReason::NumberNotDialable => ("number_not_dialable", 404, "Number Not Dialable"),
+            DenyReason::NumberUnknown => ("number_unknown", 404, "Not Found"),
+            DenyReason::NoInboundUri => ("no_inbound_uri", 480, "Temporarily Unavailable"),
+            DenyReason::DestinationNotPriced => ("destination_not_priced", 404, "Destination Not Served"),
+            DenyReason::RateCap => ("rate_cap", 403, "Rate Over Cap"),
+            DenyReason::FraudCap => ("fraud_cap", 403, "Daily Spend Reached"),
+            DenyReason::NoRoute => ("no_route", 503, "No Route"),
+            DenyReason::ChannelCap => ("channel_cap", 503, "Trunk Full"),
+            DenyReason::CpsLimit => ("cps_limit", 503, "Too Many Calls Per Second"),
+            DenyReason::ZoneQuota => ("zone_quota", 503, "Zone Quota Reached"),
+            DenyReason::BalanceInsufficient => ("balance.insufficient", 402, "Insufficient Balance"),
+            DenyReason::CallIdInUse => ("call_id_in_use", 482, "Merged Request"),
         };
         Denied { reason, sip_code, sip_reason }
     }
 }
 
-/// What happened at a switch. Each is read for itself, so that one that is wrong harms no other.
+/// A batch of events of a switch. Each is accepted or rejected by itself.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
-    /// The switch that asks which of its calls are to end, where the events do not say so.
+    /// Switch that asks for its calls to hang up; needed only if no event names it.
     #[serde(default)]
     pub edge_id: Option<Text<1, 64>>,
+    /// Events of calls and upstreams, in any order.
     #[schemars(length(max = 500))]
     pub events: Vec<Value>,
 }
 
 text_enum! {
+    /// What happened.
     pub enum EventType {
         Answered = "answered",
         Keepalive = "keepalive",
@@ -199,87 +165,63 @@ text_enum! {
     }
 }
 
-/// One of them; fields beyond these are no concern of ours.
+/// An event of a call or an upstream. Other fields are ignored.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Event {
+    /// Id of the event, returned if it is rejected.
     pub event_id: Text<1, 128>,
+    /// What happened.
     #[serde(rename = "type")]
     pub kind: EventType,
-    pub at: Moment,
-    /// The switch that tells it.
+    /// When it happened (RFC 3339 or Unix milliseconds).
+    pub at: SwitchTime,
+    /// Switch that sends the event.
     #[serde(default)]
     pub edge_id: Option<Text<1, 64>>,
+    /// Call token of the authorization; required for events of calls.
     #[serde(default)]
     pub call_token: Option<CallId>,
+    /// When the callee answered, if that is known.
     #[serde(default)]
-    pub answered_at: Option<Moment>,
-    /// Who carried the call, or who went up or down.
+    pub answered_at: Option<SwitchTime>,
+    /// Upstream that took the call, or that went up or down.
     #[serde(default)]
     pub upstream_id: Option<UpstreamId>,
+    /// Dispatcher group that went up or down, instead of `upstream_id`.
     #[serde(default)]
     pub dispatcher_group_id: Option<i64>,
+    /// Outcome of a call that ended.
     #[serde(default)]
     pub status: Option<CallStatus>,
-    /// What the callee's side answered, where `status` is not sent.
+    /// Final SIP response, used if `status` is not sent.
     #[serde(default)]
     #[schemars(range(min = 100, max = 699))]
     pub sip_code: Option<i64>,
 }
 
+/// Answer to a batch of events.
 #[derive(Debug, Default, Serialize)]
 pub struct EventsAnswer {
     pub accepted: usize,
     pub rejected: Vec<RejectedEvent>,
-    /// Calls that may go on for longer.
+    /// Calls whose reservation was renewed.
     pub extend: Vec<Extension>,
-    /// Calls that may not go on.
+    /// Calls that the switch must hang up.
     pub hang_up: Vec<CallId>,
 }
 
+/// An event that was not accepted.
 #[derive(Debug, Serialize)]
 pub struct RejectedEvent {
-    /// As it was sent, if anything was.
+    /// As sent; null if none was sent.
     pub event_id: Option<String>,
     pub reason: String,
 }
 
+/// A new limit of a call.
 #[derive(Debug, Serialize)]
 pub struct Extension {
     pub call_token: CallId,
+    /// Maximum duration from the answer.
     pub max_seconds: i64,
-}
-
-/// A finished call of another switch.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub struct Line {
-    pub call_id: Text<1, 255>,
-    pub leg: Leg,
-    #[serde(default)]
-    pub trunk_id: Option<TrunkId>,
-    #[serde(default)]
-    pub source_ip: Option<Text<1, 64>>,
-    #[serde(default)]
-    pub upstream_id: Option<UpstreamId>,
-    #[serde(default)]
-    pub calling: Option<Text<0, 128>>,
-    pub called: Text<1, 128>,
-    pub started_at: Moment,
-    #[serde(default)]
-    pub answered_at: Option<Moment>,
-    pub ended_at: Moment,
-    pub status: CallStatus,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub struct ImportAnswer {
-    pub accepted: usize,
-    pub duplicates: usize,
-    pub rejected: Vec<RejectedLine>,
-}
-
-#[derive(Debug, Serialize)]
-pub struct RejectedLine {
-    /// Counted from 1.
-    pub line: usize,
-    pub reason: String,
 }

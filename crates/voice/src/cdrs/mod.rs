@@ -1,24 +1,58 @@
-//! What customers and the team see of calls that are over.
+//! CDRs: finished calls, how they are stored, charged, amended, searched and exported.
 //!
-//! Calls are kept, counted and charged by [`calls`](super::calls), the only writer of their tables; here they are only
-//! read. Nothing here costs more because there are more calls: lists go along indexes and look at a bounded number of
-//! rows, sums are those that were kept as the calls ended, and a file of any length is made page by page.
+//! ```text
+//!   calls: end event, or no events ──┐
+//!   import: CDRs of other switches ──┼── write ── cdrs, charges in the ledger, rollups
+//!   amend: late events ──────────────┘
+//! ```
 //!
-//! - `lists`: `/cdrs`, `/admin/cdrs` · `search`: which calls, by which way · `proof`: why a call cost what it cost
-//! - `sums`: `/cdrs/summary`, `/asr-acd`, `/capacity`, `/quotas`, and what an invoice says of calls
-//! - `exports`: `/cdrs/exports`, records as a file
+//! - `terms`, `row`, `state`, `pricing`: a call's terms, its CDR, its states and prices
+//! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour
+//! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
+//! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
+//!
+//! Reading costs the same however many CDRs there are: lists read a bounded number of rows along an index, sums are
+//! rollups, and exports are written page by page. `calls` imports this module, not the other way round.
 
+mod admin;
+mod amend;
 mod exports;
-mod lists;
-mod proof;
+mod handlers;
+mod import;
+mod partitions;
+mod price_proof;
+mod pricing;
+mod retention;
+mod rollups;
+mod row;
 mod search;
-mod store;
-mod sums;
+mod state;
+mod terms;
+mod time;
 mod types;
+mod verify;
+mod write;
 
-pub use exports::{
-    EXPIRE, EXPORT, create as create_export, expire_job, export_job, forget as forget_exports, list as list_exports,
-    names_file, show as show_export,
+pub use admin::{admin_show, list_all};
+pub use amend::{
+    ProvisionalCdr, apply as amend, insert as insert_provisional, lock as lock_provisional, purge as purge_provisional,
 };
-pub use lists::{list, list_all, show, show_to_team};
-pub use sums::{Charge, asr_acd, capacity, charges, quotas, summary};
+pub use exports::{
+    EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, expire_exports_job, list as list_exports, names_file,
+    purge as purge_exports, show as show_export, write_export_job,
+};
+pub use handlers::{list, show};
+pub use import::{ImportAnswer, MAX_IMPORT_LINES, import, invalid_reason};
+pub use partitions::{CREATE_PARTITIONS, create_partitions, create_partitions_job};
+pub use pricing::{Quote, Route, normalize_caller, parse_dialled, quote};
+pub use retention::{ANONYMISE_NUMBERS, anonymise_numbers_job};
+pub use rollups::{Charge, asr_acd, charges, summary};
+pub use row::CdrRow;
+pub use state::{CallState, Known};
+pub use terms::{CallStatus, CallTerms, Leg, Parties, Price};
+pub use time::SwitchTime;
+pub use verify::{Mismatch, Verified, verify};
+pub use write::{
+    Amendment, CallEnd, CallUpdate, EndedCall, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time,
+    earliest, end_call, exists, seconds_between, status_from_sip_code, write_cdrs,
+};

@@ -1,11 +1,12 @@
-//! Records of calls over the wire.
+//! CDRs in the API.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::search::{CdrRow, FOREVER, Wanted, number_prefix};
-use crate::calls::{CallStatus, Leg};
+use super::row::CdrRow;
+use super::search::{CdrFilter, CdrListRow, END_OF_TIME, number_prefix};
+use super::terms::{CallStatus, Leg};
 use crate::fx;
 use api::problem::Problem;
 use platform::ledger::TransactionId;
@@ -14,30 +15,47 @@ use values::{
     text_enum,
 };
 
-/// A call that is over. Exports have the same fields in the same order.
+/// Call detail record: one finished call. CSV and JSONL exports have the same fields in the same order.
 #[derive(Serialize, JsonSchema)]
 pub struct Cdr {
+    /// Id of the CDR, a UUID v7 whose time is `started_at`; for calls of the operator's switches it is the call token.
     pub id: CallId,
-    /// The call's SIP Call-ID.
+    /// SIP Call-ID of the call.
     pub call_id: String,
+    /// Direction of the call: `termination` is outbound, `origination` is inbound.
     pub leg: Leg,
+    /// When the call began (RFC 3339, UTC).
     pub started_at: Rfc3339,
+    /// When the callee answered (RFC 3339, UTC); null if nobody did.
     pub answered_at: Option<Rfc3339>,
+    /// When the call ended (RFC 3339, UTC).
     pub ended_at: Option<Rfc3339>,
-    /// From answer to end.
+    /// Seconds from answer to end, where every started second counts; 0 if the call was not answered.
     pub duration_seconds: i64,
-    /// As the caller sent it; it need not be a number.
+    /// Caller as sent, in E.164 form if it is a number; `anonymised` after the retention period.
     pub calling: String,
+    /// Called number in E.164 form; `anonymised` after the retention period.
     pub called: String,
+    /// Country of the destination (ISO 3166-1 alpha-2); null if the call had no rate.
     pub country: Option<Country>,
+    /// Name of the destination, such as "Netherlands, mobile"; null for inbound calls and calls without a rate.
     pub destination_name: Option<String>,
+    /// Outcome of the call.
     pub status: CallStatus,
+    /// What the customer is charged for the call.
     pub customer_charge: ExactMoney,
+    /// Trunk of the call.
     pub trunk_id: TrunkId,
 }
 
 impl From<CdrRow> for Cdr {
     fn from(row: CdrRow) -> Self {
+        Cdr::from(CdrListRow::from(row))
+    }
+}
+
+impl From<CdrListRow> for Cdr {
+    fn from(row: CdrListRow) -> Self {
         Cdr {
             id: row.id,
             call_id: row.call_id,
@@ -57,66 +75,122 @@ impl From<CdrRow> for Cdr {
     }
 }
 
+impl From<CdrRow> for CdrListRow {
+    fn from(cdr: CdrRow) -> Self {
+        let country = country_of(&cdr);
+        let CdrRow { id, terms, result } = cdr;
+        CdrListRow {
+            id,
+            account_id: terms.account_id,
+            trunk_id: terms.trunk_id,
+            upstream_id: result.upstream_id,
+            call_id: terms.call_id,
+            leg: terms.leg,
+            started_at: terms.started_at,
+            answered_at: result.answered_at,
+            ended_at: result.ended_at,
+            duration_seconds: result.duration_seconds,
+            calling: terms.calling,
+            called: terms.called,
+            country,
+            destination_name: terms.destination_name,
+            status: result.status,
+            currency: terms.currency,
+            charge: result.charge,
+            cost: result.cost,
+        }
+    }
+}
+
+pub fn country_of(cdr: &CdrRow) -> Option<Country> {
+    cdr.terms.country.as_deref().and_then(|country| country.parse().ok())
+}
+
 pub fn money(nanos: i64, currency: Currency) -> ExactMoney {
     ExactMoney(Money::from_nanos(nanos, currency))
 }
 
-/// A call with what its charge follows from.
+/// A CDR with its price.
 #[derive(Serialize, JsonSchema)]
 pub struct CdrDetail {
     #[serde(flatten)]
     pub cdr: Cdr,
+    /// How the charge is computed.
     pub price: CallPrice,
 }
 
 text_enum! {
-    /// How an amount that is no whole billionth is rounded.
+    /// How an amount is rounded to nine decimal places.
     pub enum Rounding {
+        /// To the nearest, halves up.
         HalfUp = "half_up",
     }
 }
 
-/// Why a call cost what it cost. An answered call costs `connect_fee`, and `rate_per_minute` × `billed_seconds` ÷ 60
-/// rounded once, to the billionth; any other costs nothing.
+/// How the charge of a call is computed: an answered call costs `connect_fee` plus `rate_per_minute` × `billed_seconds`
+/// ÷ 60, rounded once to nine decimal places; any other call costs nothing.
 #[derive(Serialize, JsonSchema)]
 pub struct CallPrice {
-    /// The first digits of the called number that its rate is for; null when the call had no rate.
+    /// Leading digits of the called number that the rate applies to; null if the call had no rate.
     pub prefix: Option<String>,
+    /// Sell rate per minute when the call began.
     pub rate_per_minute: ExactMoney,
+    /// Fee for each answered call.
     pub connect_fee: ExactMoney,
-    /// Since when the rate held that counted when the call began.
+    /// Since when the rate was in force (RFC 3339, UTC); null if the rate cannot be traced to a deck.
     pub effective_at: Option<Rfc3339>,
-    /// The least that is billed for.
+    /// The fewest seconds that are billed for an answered call.
     pub minimum_seconds: i64,
-    /// Beyond that, seconds are billed in steps of these.
+    /// Step in which seconds beyond the minimum are billed.
     pub billing_increment_seconds: i64,
+    /// Seconds that are billed.
     pub billed_seconds: i64,
+    /// How the amount is rounded.
     pub rounding: Rounding,
+    /// The charge of the call.
     pub charge: ExactMoney,
-    /// The line of `GET /account/ledger` that took it, with other calls; null when nothing was charged.
+    /// Transaction in `GET /account/ledger` that has the charge, together with those of other calls; null without a
+    /// charge.
     pub ledger_transaction_id: Option<TransactionId>,
 }
 
-/// A call as the team sees it.
+/// A CDR with cost and margin.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminCdr {
+    /// Id of the CDR, a UUID v7 whose time is `started_at`.
     pub id: CallId,
+    /// Account of the call.
     pub account_id: AccountId,
+    /// SIP Call-ID of the call.
     pub call_id: String,
-    /// Who carried it; null when nobody did.
+    /// Upstream that took the call, or that an inbound call came from; null if none did.
     pub upstream_id: Option<UpstreamId>,
+    /// When the call began (RFC 3339, UTC).
     pub started_at: Rfc3339,
+    /// Seconds from answer to end, where every started second counts; 0 if the call was not answered.
     pub duration_seconds: i64,
+    /// Caller as sent, in E.164 form if it is a number; `anonymised` after the retention period.
     pub calling: String,
+    /// Called number in E.164 form; `anonymised` after the retention period.
     pub called: String,
+    /// Outcome of the call.
     pub status: CallStatus,
+    /// What the upstream charges for the call; 0 if the cost is unknown.
     pub our_cost: ExactMoney,
+    /// What the customer is charged for the call.
     pub customer_charge: ExactMoney,
+    /// Charge minus cost; may be negative.
     pub margin: ExactMoney,
 }
 
 impl From<CdrRow> for AdminCdr {
     fn from(row: CdrRow) -> Self {
+        AdminCdr::from(CdrListRow::from(row))
+    }
+}
+
+impl From<CdrListRow> for AdminCdr {
+    fn from(row: CdrListRow) -> Self {
         AdminCdr {
             id: row.id,
             account_id: row.account_id,
@@ -129,56 +203,69 @@ impl From<CdrRow> for AdminCdr {
             status: row.status,
             our_cost: money(row.cost, row.currency),
             customer_charge: money(row.charge, row.currency),
-            // Neither is below zero, so the difference fits.
+            // Neither is negative, so the difference does not overflow.
             margin: money(row.charge - row.cost, row.currency),
         }
     }
 }
 
-/// A call as the team sees it, with where its price comes from.
+/// A CDR with cost, margin, price and the origin of the price.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminCdrDetail {
     #[serde(flatten)]
     pub cdr: AdminCdr,
+    /// Trunk of the call.
     pub trunk_id: TrunkId,
+    /// Direction of the call: `termination` is outbound, `origination` is inbound.
     pub leg: Leg,
+    /// Country of the destination (ISO 3166-1 alpha-2); null if the call had no rate.
     pub country: Option<Country>,
+    /// Name of the destination; null for inbound calls and calls without a rate.
     pub destination_name: Option<String>,
+    /// How the charge is computed.
     pub price: CallPrice,
-    /// The row of a deck that the rate follows from; null when the call had none.
+    /// Deck rate that the sell rate follows from; null if the call had no rate or the deck rate cannot be found.
     pub source: Option<PriceSource>,
-    /// Whether it came as a line of another switch.
+    /// Whether the CDR was imported from another switch.
     pub imported: bool,
-    /// Whether a person should look at it.
+    /// Whether a person should check the CDR: it was closed without an end event, is longer than its reservation, or
+    /// its cost is unknown.
     pub review: bool,
 }
 
-/// What an upstream asked, and what became of it: `rate_per_minute` at the exchange rate, and the markup on top.
+/// Deck rate that a sell rate follows from: `rate_per_minute` converted at the exchange rate, plus the markup.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct PriceSource {
-    /// Whose price it is; another upstream may have carried the call.
+    /// Upstream whose rate it is; another upstream may have taken the call.
     pub upstream_id: UpstreamId,
+    /// Deck of the rate.
     pub deck_id: Option<Uuid>,
-    /// The row's own prefix, which may be shorter than the one that is sold.
+    /// Prefix of the deck rate, which may be shorter than that of the sell rate.
     pub prefix: String,
-    /// What the upstream asks, in its currency.
+    /// The upstream's rate per minute, in its currency.
     pub rate_per_minute: ExactMoney,
+    /// The upstream's fee for each answered call, in its currency.
     pub connect_fee: ExactMoney,
+    /// Since when the deck rate was in force (RFC 3339, UTC).
     pub effective_at: Rfc3339,
+    /// Markup on the upstream's rate, in percent.
     pub markup_percent: Markup,
-    /// Null when the upstream's currency is the customer's.
+    /// Exchange rate that was applied; null if the upstream's currency is the customer's.
     pub exchange_rate: Option<ExchangeRate>,
 }
 
-/// What a euro was worth.
+/// Exchange rate of a day.
 #[derive(Clone, Serialize, JsonSchema)]
 pub struct ExchangeRate {
+    /// Currency that is converted (ISO 4217).
     pub currency: Currency,
+    /// Day of the exchange rate (YYYY-MM-DD).
     pub date: Date,
+    /// Units of the currency for one euro.
     pub rate: fx::Rate,
 }
 
-/// Which calls.
+/// Filters of the CDR list.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CdrFilters {
@@ -209,9 +296,9 @@ pub struct CdrFilters {
 }
 
 impl CdrFilters {
-    pub fn wanted(self, account: AccountId) -> Result<Wanted, Problem> {
+    pub fn filter(self, account: AccountId) -> Result<CdrFilter, Problem> {
         let (from, to) = range(self.from, self.to)?;
-        Ok(Wanted {
+        Ok(CdrFilter {
             account: Some(account),
             trunk: self.trunk_id,
             upstream: None,
@@ -226,7 +313,7 @@ impl CdrFilters {
     }
 }
 
-/// Which calls of which customers.
+/// Filters of the list of all customers' CDRs.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminCdrFilters {
@@ -263,9 +350,9 @@ pub struct AdminCdrFilters {
 }
 
 impl AdminCdrFilters {
-    pub fn wanted(self) -> Result<Wanted, Problem> {
+    pub fn filter(self) -> Result<CdrFilter, Problem> {
         let (from, to) = range(self.from, self.to)?;
-        Ok(Wanted {
+        Ok(CdrFilter {
             account: self.account_id,
             trunk: self.trunk_id,
             upstream: self.upstream_id,
@@ -282,6 +369,6 @@ impl AdminCdrFilters {
 
 fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> Result<(Time, Time), Problem> {
     let from = from.map_or(Time::EPOCH, |from| from.0);
-    let to = to.map_or(FOREVER, |to| to.0);
+    let to = to.map_or(END_OF_TIME, |to| to.0);
     if to < from { Err(Problem::invalid("to", "must not be before from")) } else { Ok((from, to)) }
 }

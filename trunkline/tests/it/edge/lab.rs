@@ -10,7 +10,7 @@ use platform::ledger::{self, Book, Entry, Kind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use values::{AccountId, Currency, Money, Role, Time};
-use voice::calls;
+use voice::cdrs;
 
 use super::messages::Message;
 use super::programs::{Kamailio, PhoneResult, Sipp};
@@ -316,7 +316,7 @@ impl<'a> Lab<'a> {
     pub async fn end(self) {
         let verified = self.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
-        let verified = self.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
+        let verified = self.db.snapshot((), |conn, ()| Box::pin(cdrs::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the records of calls are wrong: {fault}"));
         assert_eq!(self.balance_and_held().await.1, 0, "money is still held");
         let complaints = self.kamailio.complaints();

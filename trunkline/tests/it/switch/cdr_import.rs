@@ -60,17 +60,17 @@ both! {
         let good = |id: &str| cdr_line(&scene, id, began, 60, json!({}));
         let bad = [
             (json!({"trunk_id": null}), "trunk_id or source_ip is missing"),
-            (json!({"trunk_id": null, "source_ip": "8.8.4.9"}), "no trunk calls from this source_ip"),
+            (json!({"trunk_id": null, "source_ip": "8.8.4.9"}), "no trunk has this source_ip"),
             (json!({"trunk_id": "0198c0de-7a3b-7c4d-8e5f-001122334455"}), "there is no such trunk"),
             (json!({"upstream_id": "0198c0de-7a3b-7c4d-8e5f-001122334455"}), "there is no such upstream"),
-            (json!({"called": "112"}), "called is no number that can be dialled"),
-            (json!({"called": "+4930123456"}), "the number was not sold when the call began"),
-            (json!({"ended_at": began + 86_400_000}), "ended_at lies in the future"),
-            (json!({"ended_at": began - 1}), "it ends before it began"),
-            (json!({"answered_at": began - 1}), "it was answered before it began"),
-            (json!({"status": "busy"}), "a call with answered_at has the status answered"),
+            (json!({"called": "112"}), "called is not a dialable number"),
+            (json!({"called": "+4930123456"}), "the number had no sell rate when the call began"),
+            (json!({"ended_at": began + 86_400_000}), "ended_at is in the future"),
+            (json!({"ended_at": began - 1}), "ended_at is before started_at"),
+            (json!({"answered_at": began - 1}), "answered_at is before started_at"),
+            (json!({"status": "busy"}), "status must be answered if answered_at is sent"),
             (json!({"answered_at": null}), "answered_at is missing"),
-            (json!({"started_at": 0, "answered_at": 0}), "started_at lies too far back"),
+            (json!({"started_at": 0, "answered_at": 0}), "started_at is before the year 2000"),
         ];
         let mut lines = vec![good("first")];
         lines.extend(bad.iter().map(|(changes, _)| merged(good("bad"), changes.clone())));
@@ -85,7 +85,7 @@ both! {
         }
         let [torn, poor] = &rejected[bad.len()..] else { panic!("{answer}") };
         assert_eq!((torn["line"].as_u64(), poor["line"].as_u64()), (Some(15), Some(16)));
-        assert!(torn["reason"].as_str().unwrap().starts_with("it is not JSON"));
+        assert!(torn["reason"].as_str().unwrap().starts_with("the line is not JSON"));
         assert!(poor["reason"].as_str().unwrap().contains("called"));
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 120_000_000);
         scene.end().await;
@@ -182,7 +182,7 @@ both! {
         let spoil = db.tx((), |conn, ()| Box::pin(async move { conn.exec("UPDATE cdr_days SET seconds = seconds + 1", &[]).await }));
         spoil.await.unwrap();
         let (is_ok, words) = run(&["cdrs", "verify"]);
-        assert!(!is_ok && words.contains("the sums of a day"), "{words}");
+        assert!(!is_ok && words.contains("daily rollup"), "{words}");
         scene.world.stop().await;
     }
 }

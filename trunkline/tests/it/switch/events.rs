@@ -78,7 +78,7 @@ both! {
         assert!(reason(json!("nonsense")).starts_with("type must be one of"), "{}", reason(json!("nonsense")));
         assert_eq!(reason(json!("nobody")), "there is no such call");
         assert_eq!(reason(json!("whose")), "call_token is missing");
-        assert_eq!(reason(json!("soon")), "it lies in the future");
+        assert_eq!(reason(json!("soon")), "the time is in the future");
         assert_eq!(rejected.len(), 6);
         assert_eq!(scene.cdr(&token).await, answered_cdr(30, 30_000_000));
         scene.end().await;
@@ -94,12 +94,12 @@ both! {
             told["rejected"][0]["reason"].as_str().unwrap().to_owned()
         };
         let long_ago = began - 400_000;
-        assert_eq!(refused("answered", json!({"at": long_ago})).await, "it was answered before it was allowed");
-        assert_eq!(refused("keepalive", json!({"answered_at": 0})).await, "it was answered before it was allowed");
-        assert_eq!(refused("ended", json!({"answered_at": long_ago})).await, "it was answered before it was allowed");
-        assert_eq!(refused("ended", json!({"at": long_ago})).await, "it ends before it was allowed");
-        assert_eq!(refused("failed", json!({"at": long_ago})).await, "it ends before it was allowed");
-        assert_eq!(refused("ended", json!({"answered_at": began, "at": began - 1})).await, "it ends before it was answered");
+        assert_eq!(refused("answered", json!({"at": long_ago})).await, "the answer is before the authorization");
+        assert_eq!(refused("keepalive", json!({"answered_at": 0})).await, "the answer is before the authorization");
+        assert_eq!(refused("ended", json!({"answered_at": long_ago})).await, "the answer is before the authorization");
+        assert_eq!(refused("ended", json!({"at": long_ago})).await, "the end is before the authorization");
+        assert_eq!(refused("failed", json!({"at": long_ago})).await, "the end is before the authorization");
+        assert_eq!(refused("ended", json!({"answered_at": began, "at": began - 1})).await, "the call ends before its answer");
         // No more events come, and the rejected ones do not keep the call from being closed.
         scene.world.advance(1300).await;
         assert_eq!(scene.cdr(&token).await, Some(("failed".to_owned(), 0, 0, 0, true)));

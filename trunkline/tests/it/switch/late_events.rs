@@ -109,7 +109,7 @@ both! {
         let scene = Scene::start(db, 10_000).await;
         let (token, began) = vanished(&scene, &[("answered", 0), ("keepalive", 42_000)]).await;
         let ancient = scene.send_events(json!([scene.event("ended", &token, 0, json!({"answered_at": 0, "at": began + 50_000}))])).await;
-        assert_eq!(ancient["rejected"][0]["reason"], "it was answered before it was allowed");
+        assert_eq!(ancient["rejected"][0]["reason"], "the answer is before the authorization");
         // Earlier events are certain: the call did not end before them.
         scene.send_events(json!([scene.event("ended", &token, 0, json!({"at": began + 20_000}))])).await;
         assert_eq!(scene.cdr(&token).await, answered_cdr(42, 42_000_000));

@@ -135,8 +135,8 @@ both! {
         let nobody = "no customer had the number when the call began";
         assert_eq!(answer["rejected"], json!([
             {"line": 3, "reason": nobody}, {"line": 4, "reason": nobody},
-            {"line": 5, "reason": "no upstream calls from this source_ip"},
-            {"line": 6, "reason": "no trunk calls from this source_ip"},
+            {"line": 5, "reason": "no upstream has this source_ip"},
+            {"line": 6, "reason": "no trunk has this source_ip"},
         ]));
         let mut conn = db.read().await.unwrap();
         let kept: (String, i64, bool) = conn

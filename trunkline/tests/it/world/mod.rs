@@ -41,7 +41,7 @@ use serde_json::{Value, json};
 use server::serve::{self, Running};
 use tempfile::TempDir;
 use values::{Role, UserId};
-use voice::calls;
+use voice::cdrs;
 
 use client::{Client, Session};
 use engines::TestDb;
@@ -216,7 +216,7 @@ impl World {
         audit::verify(&mut app.db.read().await.unwrap(), &app.keys).await.unwrap().expect("the audit chain holds");
         let verified = app.db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the ledger is wrong: {fault}"));
-        let verified = app.db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await.unwrap();
+        let verified = app.db.snapshot((), |conn, ()| Box::pin(cdrs::verify(conn))).await.unwrap();
         verified.unwrap_or_else(|fault| panic!("the CDRs are wrong: {fault}"));
         self.node.stop().await;
     }

@@ -1,28 +1,32 @@
-//! May this call begin? The checks in their order, and what is taken for it.
+//! Authorizes calls: the checks in their order, and what an allowed call occupies.
 //!
-//! Who calls and what it costs is known in memory; everything else is asked and taken in one transaction. Its first
-//! statement also tells whether memory is behind, in which case all is decided again from what it has missed. A refusal
-//! undoes whatever was taken before it. Where statements travel, or calls of one trunk wait for each other, all is asked
-//! for at once, since mostly nothing is short; if something is, it is asked for again piece by piece, which tells what.
+//! Trunk, upstream and price come from the caches; everything else is read and counted in one transaction. Its first
+//! statement also returns the versions of the caches; if they are behind, the decision is made again with newer ones. A
+//! denial rolls back what was counted before it. On PostgreSQL, and for calls of one trunk that wait for each other,
+//! all counters are changed in one round trip, since mostly nothing is short; if something is, they are changed one by
+//! one, which tells the deny reason.
+//!
+//! - `offer`: checks without counters, price and routes · `acquire`: counters and the hold · `queue`: joint decisions
 
+mod acquire;
+mod offer;
 mod queue;
 mod store;
-mod take;
-mod terms;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::SECOND_MILLIS;
-use super::live::{self, Identity, LiveCall};
-use super::load::Day;
-use super::prices::{Quote, caller, dialled, quote};
-use super::slice::Slice;
-use super::types::{Allowed, AuthorizeRequest, Decision, Denial, Direction, RouteOut};
+use super::live::{self, CallIdentity, LiveCall, LiveState};
+use super::reservation::{Reservation, expiry_while_ringing};
+use super::types::{Allowed, AuthorizeRequest, Decision, DenyReason, Direction, RouteOut};
+use crate::cdrs::{CallTerms, Parties, Quote, normalize_caller, parse_dialled, quote};
+use crate::concurrency::DailySpend;
+use acquire::{acquire, acquire_together};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::balance::CURRENCY;
 use identity::notifications::{self, FraudCapReached};
+use offer::Offer;
 use platform::app::App;
 use platform::ledger::LedgerError;
 use platform::routing::allow_lists::Addresses;
@@ -30,33 +34,25 @@ use platform::routing::cache::Versioned;
 use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
 use queue::Queue;
-use store::{Facts, Versions};
-use take::{take, take_at_once};
-use terms::Terms;
+use store::{CallContext, Versions};
 use values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
 
-/// What is paid for ahead, in seconds, as long as there is money.
-pub(super) const SLICE_SECONDS: u32 = 300;
-/// How long a call may ring before its slice begins.
-pub(super) const RING_SECONDS: i64 = 180;
-/// How long money is held after its slice.
-pub(super) const HOLD_GRACE_SECONDS: i64 = 30;
-/// How often a decision is made again because memory was behind.
-const ATTEMPTS: usize = 4;
+/// How often a decision is made because the caches were behind.
+const MAX_DECISIONS: usize = 4;
 
-/// What this node has in memory.
-struct Known {
+/// The caches that a decision uses.
+struct Caches {
     addresses: Arc<Addresses>,
     gateways: Arc<Gateways>,
     tariff: Arc<Tariff>,
 }
 
-impl Known {
-    async fn at_least(app: &App, wanted: &Versions) -> Result<Known, DbError> {
-        Ok(Known {
-            addresses: app.addresses.at_least(&app.db, wanted.addresses).await?,
-            gateways: app.gateways.at_least(&app.db, wanted.gateways).await?,
-            tariff: app.tariff.at_least(&app.db, wanted.tariff).await?,
+impl Caches {
+    async fn at_least(app: &App, versions: &Versions) -> Result<Caches, DbError> {
+        Ok(Caches {
+            addresses: app.addresses.at_least(&app.db, versions.addresses).await?,
+            gateways: app.gateways.at_least(&app.db, versions.gateways).await?,
+            tariff: app.tariff.at_least(&app.db, versions.tariff).await?,
         })
     }
 
@@ -69,49 +65,50 @@ impl Known {
     }
 }
 
-/// Whose call it is: a customer's, or an upstream's to a number of a customer.
+/// Where a call comes from: a customer, or an upstream that calls a customer's number.
 #[derive(Clone, Copy)]
 enum Source {
     Trunk(TrunkId),
     Upstream(UpstreamId),
 }
 
-/// A call that asks to begin, with all that memory knows of it.
-struct Asked {
+/// A call to be authorized, with what the caches say about it.
+struct Attempt {
     app: App,
-    identity: Identity,
+    identity: CallIdentity,
     source: Source,
     zone: Option<String>,
     calling: String,
-    /// As it was dialled, where it is no number.
+    /// As dialled if it is not a number.
     called: Result<E164, String>,
-    /// Nothing if the number is not sold, or is a customer's.
+    /// None for inbound calls and for numbers without a sell rate.
     quote: Option<Quote>,
-    known: Versions,
+    versions: Versions,
     now: Time,
 }
 
-impl Asked {
-    /// A name for the call, should it begin.
-    fn token(&self) -> CallId {
+impl Attempt {
+    fn new_token(&self) -> CallId {
         CallId::new(self.app.entropy.uuid(self.now))
     }
 }
 
-/// How a call takes what it needs.
+/// How a call acquires what it needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Taking {
-    AtOnce,
-    PieceByPiece,
+enum Mode {
+    /// In one round trip, or not at all.
+    Together,
+    StepByStep,
 }
 
-/// Why a transaction came to nothing.
+/// Why a transaction was rolled back.
 enum Refusal {
-    Denied(Denial),
-    /// Denied for what the calls of this day may cost.
-    DaySpent(Day),
+    Denied(DenyReason),
+    /// Denied by the daily fraud cap.
+    FraudCap(DailySpend),
+    /// The caches are behind these versions.
     Behind(Versions),
-    /// Not all of it could be taken at once.
+    /// Not everything could be acquired in one round trip.
     Short,
     Problem(Problem),
 }
@@ -128,15 +125,15 @@ impl From<LedgerError> for Refusal {
     }
 }
 
-/// Where switches ask.
-pub struct Decisions {
+/// Makes authorization decisions for switches.
+pub struct Authorizer {
     app: App,
     queue: Arc<Queue>,
 }
 
-impl Decisions {
-    pub fn new(app: App) -> Decisions {
-        Decisions { app, queue: Arc::default() }
+impl Authorizer {
+    pub fn new(app: App) -> Authorizer {
+        Authorizer { app, queue: Arc::default() }
     }
 
     pub async fn authorize(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {
@@ -153,227 +150,226 @@ impl Decisions {
         let address: IpAddr =
             request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
         if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
-            return Err(Problem::invalid("zone", format!("{zone} is no zone of ours")));
+            return Err(Problem::invalid("zone", format!("{zone} is not a zone")));
         }
         let now = app.clock.now();
-        let mut wanted = Versions::default();
-        for _ in 0..ATTEMPTS {
-            let known = Known::at_least(app, &wanted).await?;
-            let source = match source(&known, address, request.direction) {
+        let mut versions = Versions::default();
+        for _ in 0..MAX_DECISIONS {
+            let caches = Caches::at_least(app, &versions).await?;
+            let source = match source(&caches, address, request.direction) {
                 Ok(source) => source,
-                Err(denial) => {
-                    wanted = store::versions(&mut *app.db.read().await?).await?;
-                    if known.versions().covers(&wanted) {
-                        return Ok(deny(denial));
+                Err(reason) => {
+                    versions = store::versions(&mut *app.db.read().await?).await?;
+                    if caches.versions().covers(&versions) {
+                        return Ok(deny(reason));
                     }
                     continue;
                 }
             };
-            match self.queue.begin(asked(app, &request, &known, source, now)).await {
+            match self.queue.authorize(attempt(app, &request, &caches, source, now)).await {
                 Ok(allowed) => return Ok(Decision::Allow(allowed)),
-                Err(Refusal::Behind(versions)) => wanted = versions,
-                Err(Refusal::Denied(denial)) => return Ok(deny(denial)),
-                Err(Refusal::DaySpent(day)) => {
-                    tell_once(app, day, now).await?;
-                    return Ok(deny(Denial::FraudCap));
+                Err(Refusal::Behind(newer)) => versions = newer,
+                Err(Refusal::Denied(reason)) => return Ok(deny(reason)),
+                Err(Refusal::FraudCap(day)) => {
+                    notify_fraud_cap(app, day, now).await?;
+                    return Ok(deny(DenyReason::FraudCap));
                 }
                 Err(Refusal::Short) => {}
                 Err(Refusal::Problem(problem)) => return Err(problem),
             }
         }
-        Err(Problem::unavailable("The tariff changes too fast to price a call by it."))
+        Err(Problem::unavailable("The tariff is changing; try again."))
     }
 }
 
 /// Decides on one call.
-async fn begin(asked: Arc<Asked>) -> Result<Allowed, Refusal> {
-    let db = asked.app.db.clone();
+async fn authorize_one(attempt: Arc<Attempt>) -> Result<Allowed, Refusal> {
+    let db = attempt.app.db.clone();
+    // On PostgreSQL every statement is a round trip, and mostly nothing is short.
     if db.is_shared() {
-        match db.tx(Arc::clone(&asked), |conn, asked| Box::pin(allow(conn, asked, Taking::AtOnce))).await {
+        match db.tx(Arc::clone(&attempt), |conn, attempt| Box::pin(allow(conn, attempt, Mode::Together))).await {
             Err(Refusal::Short) => {}
             outcome => return outcome,
         }
     }
-    db.tx(asked, |conn, asked| Box::pin(allow(conn, asked, Taking::PieceByPiece))).await
+    db.tx(attempt, |conn, attempt| Box::pin(allow(conn, attempt, Mode::StepByStep))).await
 }
 
-/// Decides on calls of one trunk and zone that may all begin; where one may not, on none.
-async fn begin_together(asked: Vec<Arc<Asked>>) -> Result<Vec<Allowed>, Refusal> {
-    let Some(db) = asked.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
-    db.tx(asked, |conn, asked| Box::pin(allow_together(conn, asked))).await
+/// Allows calls of one trunk and zone if all of them may begin; otherwise none.
+async fn authorize_together(attempts: Vec<Arc<Attempt>>) -> Result<Vec<Allowed>, Refusal> {
+    let Some(db) = attempts.first().map(|first| first.app.db.clone()) else { return Ok(Vec::new()) };
+    db.tx(attempts, |conn, attempts| Box::pin(allow_together(conn, attempts))).await
 }
 
-fn deny(denial: Denial) -> Decision {
-    Decision::Deny(denial.into())
+fn deny(reason: DenyReason) -> Decision {
+    Decision::Deny(reason.into())
 }
 
-fn source(known: &Known, address: IpAddr, direction: Option<Direction>) -> Result<Source, Denial> {
-    let trunk = known.addresses.find(address).map(|network| network.trunk_id);
-    let upstream = known.gateways.find_by_source(address).map(|carrier| carrier.id);
+fn source(caches: &Caches, address: IpAddr, direction: Option<Direction>) -> Result<Source, DenyReason> {
+    let trunk = caches.addresses.find(address).map(|network| network.trunk_id);
+    let upstream = caches.gateways.find_by_source(address).map(|upstream| upstream.id);
     match (direction, trunk, upstream) {
-        (_, None, None) => Err(Denial::SourceNotAllowed),
+        (_, None, None) => Err(DenyReason::SourceNotAllowed),
         (None | Some(Direction::Outbound), Some(trunk), _) => Ok(Source::Trunk(trunk)),
         (None | Some(Direction::Inbound), _, Some(upstream)) => Ok(Source::Upstream(upstream)),
-        (Some(Direction::Inbound), _, None) | (Some(Direction::Outbound), None, _) => Err(Denial::DirectionMismatch),
+        (Some(Direction::Inbound), _, None) | (Some(Direction::Outbound), None, _) => {
+            Err(DenyReason::DirectionMismatch)
+        }
     }
 }
 
-fn asked(app: &App, request: &AuthorizeRequest, known: &Known, source: Source, now: Time) -> Asked {
-    let called = dialled(&request.called);
-    let sold = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
-    let quote = sold.and_then(|number| {
-        let quote = quote(&known.tariff, &known.gateways, |id| known.gateways.is_down(id), number, now);
+fn attempt(app: &App, request: &AuthorizeRequest, caches: &Caches, source: Source, now: Time) -> Attempt {
+    let called = parse_dialled(&request.called);
+    let outbound = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
+    let quote = outbound.and_then(|number| {
+        let quote = quote(&caches.tariff, &caches.gateways, |id| caches.gateways.is_down(id), number, now);
         app.metrics.decks.lookups.of(if quote.is_some() { "found" } else { "missed" }).inc();
         quote
     });
-    Asked {
+    Attempt {
         app: app.clone(),
-        identity: Identity {
+        identity: CallIdentity {
             edge_id: request.edge_id.to_string(),
             call_id: request.call_id.to_string(),
             from_tag: request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default(),
         },
         source,
         zone: request.zone.as_ref().map(ToString::to_string),
-        calling: caller(request.calling.as_deref()),
+        calling: normalize_caller(request.calling.as_deref()),
         called: called.ok_or_else(|| request.called.to_string()),
         quote,
-        known: known.versions(),
+        versions: caches.versions(),
         now,
     }
 }
 
-async fn allow(conn: &mut Conn, asked: &Asked, taking: Taking) -> Result<Allowed, Refusal> {
-    let Some(facts) = facts(conn, asked).await? else { return Err(nobody(conn, asked).await?) };
-    if !asked.known.covers(&facts.versions()) {
-        return Err(Refusal::Behind(facts.versions()));
+async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed, Refusal> {
+    let Some(context) = context(conn, attempt).await? else { return Err(deny_unknown_source(conn, attempt).await?) };
+    if !attempt.versions.covers(&context.versions()) {
+        return Err(Refusal::Behind(context.versions()));
     }
-    if let Some(token) = facts.token {
-        return again(conn, asked, token).await;
+    if let Some(token) = context.token {
+        return replay_decision(conn, attempt, token).await;
     }
-    let terms = terms(asked, &facts).map_err(Refusal::Denied)?;
-    if taking == Taking::AtOnce {
-        let allowed = take_at_once(conn, &facts, vec![(asked, terms)]).await?;
+    let offer = offer(attempt, &context).map_err(Refusal::Denied)?;
+    if mode == Mode::Together {
+        let allowed = acquire_together(conn, &context, vec![(attempt, offer)]).await?;
         return allowed.into_iter().next().ok_or(Refusal::Short);
     }
-    let token = asked.token();
-    let slice = take(conn, asked, &facts, &terms, token).await?;
-    let call = begun(asked, &facts, terms, token, slice);
-    if !live::insert(conn, &asked.identity, &call).await? {
-        // The same question was asked twice at once; the next attempt finds the other's answer.
+    let token = attempt.new_token();
+    let reservation = acquire(conn, attempt, &context, &offer, token).await?;
+    let call = live_call(attempt, &context, offer, token, reservation);
+    if !live::insert(conn, &attempt.identity, &call).await? {
+        // The same request was sent twice at the same time; the retry finds the other's live call.
         return Err(conn.retry_conflict().into());
     }
-    Ok(answer(&call))
+    Ok(allowed(&call))
 }
 
-async fn allow_together(conn: &mut Conn, asked: &[Arc<Asked>]) -> Result<Vec<Allowed>, Refusal> {
-    let Some(first) = asked.first() else { return Ok(Vec::new()) };
-    let Some(facts) = facts(conn, first).await? else { return Err(Refusal::Short) };
-    if !asked.iter().all(|asked| asked.known.covers(&facts.versions())) {
-        return Err(Refusal::Behind(facts.versions()));
+async fn allow_together(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Vec<Allowed>, Refusal> {
+    let Some(first) = attempts.first() else { return Ok(Vec::new()) };
+    let Some(context) = context(conn, first).await? else { return Err(Refusal::Short) };
+    if !attempts.iter().all(|attempt| attempt.versions.covers(&context.versions())) {
+        return Err(Refusal::Behind(context.versions()));
     }
-    let mut asking = Vec::with_capacity(asked.len());
-    for asked in asked {
-        // Whoever asks again is answered as before, even if such a call would be refused by now.
-        asking.push((&**asked, terms(asked, &facts).map_err(|_| Refusal::Short)?));
+    let mut offers = Vec::with_capacity(attempts.len());
+    for attempt in attempts {
+        // Not denied here: a replay gets its decision again, even if the call would be denied now.
+        offers.push((&**attempt, offer(attempt, &context).map_err(|_| Refusal::Short)?));
     }
-    take_at_once(conn, &facts, asking).await
+    acquire_together(conn, &context, offers).await
 }
 
-fn terms(asked: &Asked, facts: &Facts) -> Result<Terms, Denial> {
-    match (asked.source, &asked.called) {
-        (Source::Trunk(_), called) => Terms::outbound(facts, called.as_ref().ok(), asked.quote.as_ref()),
-        (Source::Upstream(upstream), Ok(called)) => Terms::inbound(facts, called, upstream),
-        (Source::Upstream(_), Err(_)) => Err(Denial::NumberUnknown),
+fn offer(attempt: &Attempt, context: &CallContext) -> Result<Offer, DenyReason> {
+    match (attempt.source, &attempt.called) {
+        (Source::Trunk(_), called) => Offer::outbound(context, called.as_ref().ok(), attempt.quote.as_ref()),
+        (Source::Upstream(upstream), Ok(called)) => Offer::inbound(context, called, upstream),
+        (Source::Upstream(_), Err(_)) => Err(DenyReason::NumberUnknown),
     }
 }
 
-async fn facts(conn: &mut Conn, asked: &Asked) -> Result<Option<Facts>, DbError> {
-    let (zone, identity) = (asked.zone.as_deref(), &asked.identity);
-    match (asked.source, &asked.called) {
-        (Source::Trunk(trunk), _) => store::facts(conn, trunk, zone, identity).await,
-        (Source::Upstream(_), Ok(number)) => store::facts_of_number(conn, number, zone, identity).await,
+async fn context(conn: &mut Conn, attempt: &Attempt) -> Result<Option<CallContext>, DbError> {
+    let (zone, identity) = (attempt.zone.as_deref(), &attempt.identity);
+    match (attempt.source, &attempt.called) {
+        (Source::Trunk(trunk), _) => store::context_of_trunk(conn, trunk, zone, identity).await,
+        (Source::Upstream(_), Ok(number)) => store::context_of_number(conn, number, zone, identity).await,
         (Source::Upstream(_), Err(_)) => Ok(None),
     }
 }
 
-/// Why a call is refused that is nobody's, unless memory is behind.
-async fn nobody(conn: &mut Conn, asked: &Asked) -> Result<Refusal, DbError> {
+/// Denies a call that belongs to no account, unless the caches are behind.
+async fn deny_unknown_source(conn: &mut Conn, attempt: &Attempt) -> Result<Refusal, DbError> {
     let versions = store::versions(conn).await?;
-    Ok(match asked.source {
-        _ if !asked.known.covers(&versions) => Refusal::Behind(versions),
-        Source::Trunk(_) => Refusal::Denied(Denial::SourceNotAllowed),
-        Source::Upstream(_) => Refusal::Denied(Denial::NumberUnknown),
+    Ok(match attempt.source {
+        _ if !attempt.versions.covers(&versions) => Refusal::Behind(versions),
+        Source::Trunk(_) => Refusal::Denied(DenyReason::SourceNotAllowed),
+        Source::Upstream(_) => Refusal::Denied(DenyReason::NumberUnknown),
     })
 }
 
-fn begun(asked: &Asked, facts: &Facts, terms: Terms, token: CallId, slice: Slice) -> LiveCall {
-    LiveCall {
-        token,
-        call_id: asked.identity.call_id.clone(),
-        account_id: facts.account_id,
-        trunk_id: facts.trunk_id,
-        leg: terms.leg,
-        zone: facts.zone.clone(),
-        calling: asked.calling.clone(),
-        called: terms.called.to_string(),
-        country: terms.country,
-        destination_name: terms.destination_name,
-        prefix: terms.prefix,
-        currency: CURRENCY,
-        rate_per_minute: terms.rate.nanos_per_minute(),
-        connect_fee: terms.rate.connect_fee_nanos(),
-        increment_seconds: terms.rate.increment_seconds().into(),
-        minimum_seconds: terms.rate.minimum_seconds().into(),
-        rate_upstream_id: terms.rate_upstream_id,
-        routes: List(terms.routes),
-        target_uri: terms.target_uri,
-        upstream_id: terms.upstream_id,
-        started_at: asked.now,
+fn live_call(
+    attempt: &Attempt,
+    context: &CallContext,
+    offer: Offer,
+    token: CallId,
+    reservation: Reservation,
+) -> LiveCall {
+    let parties = Parties {
+        account_id: context.account_id,
+        trunk_id: context.trunk_id,
+        call_id: attempt.identity.call_id.clone(),
+        leg: offer.leg,
+        zone: context.zone.clone(),
+        calling: attempt.calling.clone(),
+        called: offer.called.to_string(),
+        started_at: attempt.now,
+    };
+    let state = LiveState {
+        routes: List(offer.routes),
+        target_uri: offer.target_uri,
+        upstream_id: offer.upstream_id,
         answered_at: None,
-        seen_at: asked.now,
-        reserved: slice.amount,
-        reserved_seconds: slice.seconds.into(),
-        expires_at: unanswered_until(asked.now, slice.seconds.into()),
+        seen_at: attempt.now,
+        reserved: reservation.amount,
+        reserved_seconds: reservation.seconds.into(),
+        expires_at: expiry_while_ringing(attempt.now, reservation.seconds.into()),
         hang_up: false,
-    }
+    };
+    LiveCall { token, terms: CallTerms::new(parties, offer.price), state }
 }
 
-/// How long money for so many seconds is held while a call rings.
-pub(super) fn unanswered_until(now: Time, seconds: i64) -> Time {
-    Time::from_millis(now.millis() + (RING_SECONDS + seconds + HOLD_GRACE_SECONDS) * SECOND_MILLIS)
-}
-
-/// The same question again: the same answer, as long as it can be the same call.
-async fn again(conn: &mut Conn, asked: &Asked, token: CallId) -> Result<Allowed, Refusal> {
+/// Answers a repeated request as before, as long as it can be the same call.
+async fn replay_decision(conn: &mut Conn, attempt: &Attempt, token: CallId) -> Result<Allowed, Refusal> {
     let Some(call) = live::find(conn, token).await? else { return Err(conn.retry_conflict().into()) };
-    let called = asked.called.as_ref().map(|number| number.as_str());
-    let is_same = called == Ok(call.called.as_str()) && asked.calling == call.calling && call.answered_at.is_none();
-    if is_same { Ok(answer(&call)) } else { Err(Refusal::Denied(Denial::CallIdInUse)) }
+    let called = attempt.called.as_ref().map(|number| number.as_str());
+    let is_same = called == Ok(call.terms.called.as_str())
+        && attempt.calling == call.terms.calling
+        && call.state.answered_at.is_none();
+    if is_same { Ok(allowed(&call)) } else { Err(Refusal::Denied(DenyReason::CallIdInUse)) }
 }
 
-fn answer(call: &LiveCall) -> Allowed {
-    let routes = &call.routes.0;
+fn allowed(call: &LiveCall) -> Allowed {
+    let routes = &call.state.routes.0;
     Allowed {
         call_token: call.token,
-        account_id: call.account_id,
-        trunk_id: call.trunk_id,
-        leg: call.leg,
-        max_seconds: call.reserved_seconds,
+        account_id: call.terms.account_id,
+        trunk_id: call.terms.trunk_id,
+        leg: call.terms.leg,
+        max_seconds: call.state.reserved_seconds,
         groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
         routes: routes.iter().map(RouteOut::from).collect(),
-        target_uri: call.target_uri.clone(),
+        target_uri: call.state.target_uri.clone(),
     }
 }
 
-/// Tells the account that its calls are refused for what they may cost in a day, once a day.
-async fn tell_once(app: &App, day: Day, now: Time) -> Result<(), DbError> {
+/// Notifies the account, once a day, that its calls are denied by the daily fraud cap.
+async fn notify_fraud_cap(app: &App, day: DailySpend, now: Time) -> Result<(), DbError> {
     app.db
         .tx((app.entropy, day, now), |conn, (entropy, day, now)| {
             Box::pin(async move {
-                if day.tell_once(conn).await? {
-                    let news = FraudCapReached { max_spend_per_day: Money::from_nanos(day.most, CURRENCY) };
-                    notifications::notify(conn, *entropy, day.account, &news, *now).await?;
+                if day.claim_notification(conn).await? {
+                    let notification = FraudCapReached { max_spend_per_day: Money::from_nanos(day.limit, CURRENCY) };
+                    notifications::notify(conn, *entropy, day.account, &notification, *now).await?;
                 }
                 Ok::<_, DbError>(())
             })

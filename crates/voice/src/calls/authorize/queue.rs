@@ -1,5 +1,5 @@
-//! Calls of one trunk take from the same rows, so those who ask at the same time would wait for each other's commits.
-//! Instead they wait here while one is decided on, and then go together.
+//! Decides on calls of one trunk together. They change the same rows, so requests at the same time would wait for each
+//! other's commits; instead they queue here while one decision is made, and are then decided in one transaction.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,109 +9,112 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Asked, Refusal, Source, begin, begin_together};
+use super::{Attempt, Refusal, Source, authorize_one, authorize_together};
 use crate::calls::types::Allowed;
 use api::problem::{Code, Problem};
 use values::TrunkId;
 
-/// How many are decided on in one transaction.
-const TOGETHER: usize = 64;
+/// Maximum number of calls in one transaction.
+const MAX_TOGETHER: usize = 64;
 
 type Outcome = Result<Allowed, Refusal>;
-/// Calls with the same place are allowed by the same facts.
-type Place = (TrunkId, Option<String>);
+/// Trunk and zone: calls with the same key have the same context.
+type QueueKey = (TrunkId, Option<String>);
 
-/// Who waits at each place where decisions are being made; as many as requests are being answered, and no more.
+/// Attempts that wait, by key. A key is present while a task serves it. Bounded by the number of requests in progress.
 #[derive(Default)]
-pub struct Queue(Mutex<HashMap<Place, Vec<Waiting>>>);
+pub struct Queue(Mutex<HashMap<QueueKey, Vec<Waiting>>>);
 
 struct Waiting {
-    asked: Arc<Asked>,
+    attempt: Arc<Attempt>,
     outcome: oneshot::Sender<Outcome>,
 }
 
 impl Waiting {
-    /// Unless whoever asked has gone away.
-    fn hear(self, outcome: Outcome) {
+    /// Does nothing if the request has gone away.
+    fn send(self, outcome: Outcome) {
         let _ = self.outcome.send(outcome);
     }
 }
 
 impl Queue {
-    pub async fn begin(self: &Arc<Queue>, asked: Asked) -> Outcome {
-        let asked = Arc::new(asked);
-        let Source::Trunk(trunk) = asked.source else { return begin(asked).await };
-        let place = (trunk, asked.zone.clone());
+    pub async fn authorize(self: &Arc<Queue>, attempt: Attempt) -> Outcome {
+        let attempt = Arc::new(attempt);
+        let Source::Trunk(trunk) = attempt.source else { return authorize_one(attempt).await };
+        let key = (trunk, attempt.zone.clone());
         let (outcome, decided) = oneshot::channel();
-        let waiting = Waiting { asked, outcome };
-        let is_first = match self.places().entry(place.clone()) {
+        let waiting = Waiting { attempt, outcome };
+        let is_first = match self.keys().entry(key.clone()) {
             Entry::Occupied(mut others) => {
                 others.get_mut().push(waiting);
                 false
             }
-            Entry::Vacant(place) => {
-                place.insert(vec![waiting]);
+            Entry::Vacant(entry) => {
+                entry.insert(vec![waiting]);
                 true
             }
         };
         if is_first {
-            // A caller who goes away takes nobody along.
-            tokio::spawn(Arc::clone(self).serve(place));
+            // A task of its own, so that a request that goes away does not stop the others.
+            tokio::spawn(Arc::clone(self).serve(key));
         }
-        decided.await.unwrap_or_else(|_| Err(Refusal::Problem(Problem::internal("a decision was never made"))))
+        decided
+            .await
+            .unwrap_or_else(|_| Err(Refusal::Problem(Problem::internal("authorization decision was not made"))))
     }
 
-    /// Decides for all at this place, until nobody waits there.
-    async fn serve(self: Arc<Queue>, place: Place) {
+    /// Decides on all attempts of a key, until none waits.
+    async fn serve(self: Arc<Queue>, key: QueueKey) {
         let work = async {
-            while let Some(next) = self.next(&place) {
+            while let Some(next) = self.next(&key) {
                 decide(next).await;
             }
         };
         if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-            self.places().remove(&place);
+            self.keys().remove(&key);
         }
     }
 
-    fn next(&self, place: &Place) -> Option<Vec<Waiting>> {
-        let mut places = self.places();
-        let waiting = places.get_mut(place)?;
+    fn next(&self, key: &QueueKey) -> Option<Vec<Waiting>> {
+        let mut keys = self.keys();
+        let waiting = keys.get_mut(key)?;
         if waiting.is_empty() {
-            places.remove(place);
+            keys.remove(key);
             return None;
         }
-        let number = waiting.len().min(TOGETHER);
+        let number = waiting.len().min(MAX_TOGETHER);
         Some(waiting.drain(..number).collect())
     }
 
-    fn places(&self) -> MutexGuard<'_, HashMap<Place, Vec<Waiting>>> {
+    fn keys(&self) -> MutexGuard<'_, HashMap<QueueKey, Vec<Waiting>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Together if they can all begin, and otherwise one by one.
+/// Decides together if all may begin, otherwise one by one.
 async fn decide(waiting: Vec<Waiting>) {
-    let mut is_away = false;
+    let mut is_unavailable = false;
     if waiting.len() > 1 {
-        match begin_together(waiting.iter().map(|it| Arc::clone(&it.asked)).collect()).await {
-            Ok(allowed) => return waiting.into_iter().zip(allowed).for_each(|(it, allowed)| it.hear(Ok(allowed))),
+        match authorize_together(waiting.iter().map(|it| Arc::clone(&it.attempt)).collect()).await {
+            Ok(allowed) => return waiting.into_iter().zip(allowed).for_each(|(it, allowed)| it.send(Ok(allowed))),
             Err(Refusal::Behind(versions)) => {
-                return waiting.into_iter().for_each(|it| it.hear(Err(Refusal::Behind(versions))));
+                return waiting.into_iter().for_each(|it| it.send(Err(Refusal::Behind(versions))));
             }
             Err(Refusal::Problem(problem)) => {
-                is_away = problem.code() == Code::ServiceUnavailable;
-                tracing::warn!(calls = waiting.len(), cause = ?problem.cause(), "calls could not be decided on together");
+                is_unavailable = problem.code() == Code::ServiceUnavailable;
+                let cause = problem.cause();
+                tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
             }
-            Err(Refusal::Short | Refusal::Denied(_) | Refusal::DaySpent(_)) => {}
+            Err(Refusal::Short | Refusal::Denied(_) | Refusal::FraudCap(_)) => {}
         }
     }
     for it in waiting {
-        // Nobody waits for a database that has kept somebody before them waiting in vain.
-        let outcome = match is_away {
-            true => Err(Refusal::Problem(Problem::unavailable("The database does not answer; try again."))),
-            false => begin(Arc::clone(&it.asked)).await,
+        // Do not wait again for a database that was unavailable a moment ago.
+        let outcome = match is_unavailable {
+            true => Err(Refusal::Problem(Problem::unavailable("The database is unavailable; try again."))),
+            false => authorize_one(Arc::clone(&it.attempt)).await,
         };
-        is_away |= matches!(&outcome, Err(Refusal::Problem(why)) if why.code() == Code::ServiceUnavailable);
-        it.hear(outcome);
+        is_unavailable |= matches!(&outcome, Err(Refusal::Problem(why)) if why.code() == Code::ServiceUnavailable);
+        it.send(outcome);
     }
 }

@@ -1,15 +1,15 @@
-//! What a decision about a call asks the database, in one statement.
+//! What an authorization decision reads, in one statement.
 //!
-//! Whether the call goes on already is looked up by what its switch knows it by, which few calls have in common.
-//! Their trunk and leg are compared in a way that no index serves: a planner that knows little yet would else choose
-//! among all calls of the trunk.
+//! A live call with the same identity is looked up by edge, Call-ID and tag, which few calls share. Trunk and leg are
+//! compared with IS NOT DISTINCT FROM, which no index serves: otherwise PostgreSQL, before it has statistics, may scan
+//! all calls of the trunk.
 
-use crate::calls::live::Identity;
+use crate::calls::live::CallIdentity;
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, CallId, E164, SipUri, TrunkId};
 
 row! {
-    /// How often each thing has changed that nodes keep in memory.
+    /// Versions of the caches that a decision uses.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Versions {
         pub addresses: i64,
@@ -19,7 +19,7 @@ row! {
 }
 
 impl Versions {
-    /// Whether nothing has changed since that these do not have.
+    /// Whether these are not behind the others.
     pub fn covers(&self, other: &Versions) -> bool {
         self.addresses >= other.addresses && self.gateways >= other.gateways && self.tariff >= other.tariff
     }
@@ -38,9 +38,9 @@ pub async fn versions(conn: &mut Conn) -> Result<Versions, DbError> {
 }
 
 row! {
-    /// What holds for a call on a trunk.
+    /// Trunk, account and limits of a call.
     #[derive(Clone, Debug)]
-    pub struct Facts {
+    pub struct CallContext {
         pub trunk_id: TrunkId,
         pub account_id: AccountId,
         pub zone: String,
@@ -50,33 +50,33 @@ row! {
         pub max_spend_per_day: Option<i64>,
         pub max_rate_per_minute: Option<i64>,
         pub channels: Option<i64>,
-        /// Where calls to the trunk's numbers go.
+        /// Where inbound calls of the trunk go.
         pub inbound_uri: Option<SipUri>,
-        /// Where the number is that is called, if it is a customer's.
+        /// Country of the called number, if it is a customer's.
         pub number_country: Option<String>,
         addresses: i64,
         gateways: i64,
         tariff: i64,
-        /// The hour in which the account's calls of the zone last changed.
+        /// Hour of the last change of the account's live calls in the zone.
         pub zone_hour: Option<i64>,
-        /// The call of the same identity that goes the same way at this trunk.
+        /// The live call with the same identity, trunk and leg.
         pub token: Option<CallId>,
     }
 }
 
-impl Facts {
+impl CallContext {
     pub fn versions(&self) -> Versions {
         Versions { addresses: self.addresses, gateways: self.gateways, tariff: self.tariff }
     }
 }
 
-/// The facts for a call of this trunk, in its own zone unless another is named; nothing if the trunk is gone.
-pub async fn facts(
+/// Context of a call from a trunk, in the trunk's zone unless another is given; none if the trunk is gone.
+pub async fn context_of_trunk(
     conn: &mut Conn,
     trunk: TrunkId,
     zone: Option<&str>,
-    identity: &Identity,
-) -> Result<Option<Facts>, DbError> {
+    identity: &CallIdentity,
+) -> Result<Option<CallContext>, DbError> {
     conn.opt(
         sql!(
             "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
@@ -99,13 +99,13 @@ pub async fn facts(
     .await
 }
 
-/// The facts for a call to this number, on the trunk that it is sent to; nothing if no customer has the number.
-pub async fn facts_of_number(
+/// Context of a call to a customer's number, on the trunk of the number; none if no customer has it.
+pub async fn context_of_number(
     conn: &mut Conn,
     number: &E164,
     zone: Option<&str>,
-    identity: &Identity,
-) -> Result<Option<Facts>, DbError> {
+    identity: &CallIdentity,
+) -> Result<Option<CallContext>, DbError> {
     conn.opt(
         sql!(
             "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,

@@ -1,31 +1,47 @@
-//! Calls that are going on.
+//! Live calls: calls that were allowed and are not over.
 
+mod admin;
 mod store;
 
+pub use admin::{hang_up, list_live};
 pub use store::{
-    Identity, LiveCall, Progress, Watched, find, in_progress, insert, inserting, lock, lock_vanished, progress, remove,
-    was_kept,
+    CallIdentity, LiveCall, LiveState, LockedCall, count_live, delete, find, insert, insert_statement, list_to_hang_up,
+    lock, lock_stale, update,
 };
 
-use rating::Rate;
-
-use db::DbError;
-use values::Money;
+use crate::cdrs::{KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};
+use crate::concurrency::SECOND_MILLIS;
+use values::Time;
 
 impl LiveCall {
-    /// What it was sold at.
-    pub fn rate(&self) -> Result<Rate, DbError> {
-        let seconds = |seconds| u16::try_from(seconds).map_err(DbError::other);
-        let (increment, minimum) = (seconds(self.increment_seconds)?, seconds(self.minimum_seconds)?);
-        Rate::new(self.rate_per_minute, self.connect_fee, increment, minimum).map_err(DbError::other)
-    }
-
-    /// The name of its hold.
-    pub fn reference(&self) -> String {
+    /// The reference of its hold.
+    pub fn hold_reference(&self) -> String {
         self.token.to_string()
     }
 
-    pub fn money(&self, nanos: i64) -> Money {
-        Money::from_nanos(nanos, self.currency)
+    pub fn known(&self) -> KnownCall<'_> {
+        KnownCall {
+            id: self.token,
+            terms: &self.terms,
+            routes: &self.state.routes.0,
+            upstream_id: self.state.upstream_id,
+            answered_at: self.state.answered_at,
+            reserved_seconds: self.state.reserved_seconds,
+        }
+    }
+
+    /// Time of the last event by the switch's clock. Before the first event there is only our clock, which may be
+    /// ahead.
+    pub fn last_event_at(&self) -> Time {
+        let (started_at, seen_at) = (self.terms.started_at, self.state.seen_at);
+        if seen_at == started_at { Time::from_millis(started_at.millis() - MAX_CLOCK_SKEW_MILLIS) } else { seen_at }
+    }
+
+    /// Until when the call was live for certain, within the longest call that is accepted.
+    pub fn last_live_at(&self) -> Time {
+        let seen_at = self.state.seen_at;
+        let answered_at = self.state.answered_at.unwrap_or(seen_at);
+        let latest = Time::from_millis(answered_at.millis().saturating_add(MAX_CALL_SECONDS * SECOND_MILLIS));
+        seen_at.max(answered_at).min(latest)
     }
 }

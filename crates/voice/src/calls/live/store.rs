@@ -1,34 +1,16 @@
-//! The live calls.
+//! Table `live_calls`.
 
-use crate::calls::prices::Route;
-use crate::calls::types::Leg;
-use db::{Conn, DbError, Row, Statement, params, row, sql};
+use crate::cdrs::{CallTerms, Leg, Route};
+use db::{Conn, DbError, FromRow, Param, Row, Statement, Value, params, row, sql, table_row};
 use values::{AccountId, CallId, Currency, List, SipUri, Time, TrunkId, UpstreamId};
 
-row! {
+table_row! {
+    /// What changes while a call is live, and where it goes.
     #[derive(Clone, Debug)]
-    pub struct LiveCall {
-        pub token: CallId,
-        pub call_id: String,
-        pub account_id: AccountId,
-        pub trunk_id: TrunkId,
-        pub leg: Leg,
-        pub zone: String,
-        pub calling: String,
-        pub called: String,
-        pub country: Option<String>,
-        pub destination_name: Option<String>,
-        pub prefix: Option<String>,
-        pub currency: Currency,
-        pub rate_per_minute: i64,
-        pub connect_fee: i64,
-        pub increment_seconds: i64,
-        pub minimum_seconds: i64,
-        pub rate_upstream_id: Option<UpstreamId>,
+    pub struct LiveState {
         pub routes: List<Route>,
         pub target_uri: Option<SipUri>,
         pub upstream_id: Option<UpstreamId>,
-        pub started_at: Time,
         pub answered_at: Option<Time>,
         pub seen_at: Time,
         pub reserved: i64,
@@ -38,96 +20,99 @@ row! {
     }
 }
 
-/// What a switch knows a call by, while it lasts.
+/// A live call. Its columns are `token` and those of [`CallTerms`] and [`LiveState`], in this order.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct LiveCall {
+    pub token: CallId,
+    pub terms: CallTerms,
+    pub state: LiveState,
+}
+
+impl LiveCall {
+    const WIDTH: usize = 1 + CallTerms::WIDTH + LiveState::WIDTH;
+}
+
+impl FromRow for LiveCall {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        Ok(LiveCall {
+            token: row.get(0)?,
+            terms: CallTerms::from_column(row, 1)?,
+            state: LiveState::from_column(row, 1 + CallTerms::WIDTH)?,
+        })
+    }
+}
+
+/// What a switch identifies a live call by.
+#[derive(Clone, Debug)]
+pub struct CallIdentity {
     pub edge_id: String,
     pub call_id: String,
-    /// Empty when none was sent.
+    /// Empty if none was sent.
     pub from_tag: String,
 }
 
 pub async fn find(conn: &mut Conn, token: CallId) -> Result<Option<LiveCall>, DbError> {
-    conn.opt(sql!("SELECT ", LiveCall::COLS, " FROM live_calls WHERE token = $1"), params![token]).await
+    conn.opt(
+        sql!("SELECT token, ", CallTerms::COLS, ", ", LiveState::COLS, " FROM live_calls WHERE token = $1"),
+        params![token],
+    )
+    .await
 }
 
-/// Adds a call, unless one of the same identity goes the same way at its trunk.
-pub async fn insert(conn: &mut Conn, identity: &Identity, call: &LiveCall) -> Result<bool, DbError> {
-    let statement = inserting(identity, call);
+/// Inserts a call; false if there is one with the same identity, trunk and leg.
+pub async fn insert(conn: &mut Conn, identity: &CallIdentity, call: &LiveCall) -> Result<bool, DbError> {
+    let statement = insert_statement(identity, call);
     Ok(conn.exec(statement.text, &statement.params).await? == 1)
 }
 
-/// The same as a statement.
-pub fn inserting(identity: &Identity, call: &LiveCall) -> Statement {
+/// The statement that inserts a call. It changes one row, or none if there is one with the same identity, trunk and
+/// leg.
+pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
+    let mut params: Vec<Value<'_>> = vec![call.token.to_value()];
+    params.extend(call.terms.values());
+    params.extend(call.state.values());
+    params.extend([identity.edge_id.to_value(), identity.from_tag.to_value()]);
     Statement::new(
         sql!(
-            "INSERT INTO live_calls (token, call_id, account_id, trunk_id, leg, zone, calling, called, country,
-                 destination_name, prefix, currency, rate_per_minute, connect_fee, increment_seconds,
-                 minimum_seconds, rate_upstream_id, routes, target_uri, upstream_id, started_at, answered_at, seen_at,
-                 reserved, reserved_seconds, expires_at, hang_up, edge_id, from_tag)
+            "INSERT INTO live_calls (token, ",
+            CallTerms::COLS,
+            ", ",
+            LiveState::COLS,
+            ", edge_id, from_tag)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
                  $22, $23, $24, $25, $26, $27, $28, $29)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
-        params![
-            call.token,
-            call.call_id,
-            call.account_id,
-            call.trunk_id,
-            call.leg,
-            call.zone,
-            call.calling,
-            call.called,
-            call.country,
-            call.destination_name,
-            call.prefix,
-            call.currency,
-            call.rate_per_minute,
-            call.connect_fee,
-            call.increment_seconds,
-            call.minimum_seconds,
-            call.rate_upstream_id,
-            call.routes,
-            call.target_uri,
-            call.upstream_id,
-            call.started_at,
-            call.answered_at,
-            call.seen_at,
-            call.reserved,
-            call.reserved_seconds,
-            call.expires_at,
-            call.hang_up,
-            identity.edge_id,
-            identity.from_tag
-        ],
+        &params,
     )
 }
 
-/// A call that somebody speaks of, and what its account may do.
+/// A live call, and whether its account may continue it.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct LockedCall {
     pub call: LiveCall,
     pub is_account_active: bool,
-    /// What calls may cost in a day, once the account chose it.
+    /// The account's daily fraud cap, if it set one.
     pub max_spend_per_day: Option<i64>,
 }
 
-impl db::FromRow for Watched {
+impl FromRow for LockedCall {
     fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
-        Ok(Watched {
-            call: LiveCall::from_column(row, 0)?,
+        Ok(LockedCall {
+            call: LiveCall::from_row(row)?,
             is_account_active: row.get(LiveCall::WIDTH)?,
             max_spend_per_day: row.get(LiveCall::WIDTH + 1)?,
         })
     }
 }
 
-/// The call, which nobody else can change before we commit.
-pub async fn lock(conn: &mut Conn, token: CallId) -> Result<Option<Watched>, DbError> {
+pub async fn lock(conn: &mut Conn, token: CallId) -> Result<Option<LockedCall>, DbError> {
     conn.opt(
         sql!(
-            "SELECT ",
-            LiveCall::COLS,
+            "SELECT token, ",
+            CallTerms::COLS,
+            ", ",
+            LiveState::COLS,
             ", EXISTS (SELECT 1 FROM onboardings WHERE onboardings.account_id = live_calls.account_id
                    AND onboarding_status = 'approved' AND suspended_from IS NULL),
                (SELECT max_spend_per_day FROM fraud_caps WHERE fraud_caps.account_id = live_calls.account_id)
@@ -138,13 +123,14 @@ pub async fn lock(conn: &mut Conn, token: CallId) -> Result<Option<Watched>, DbE
     .await
 }
 
-/// Calls of which nobody has spoken since their money was let go of before this moment. Those that somebody is about to
-/// change are left to them.
-pub async fn lock_vanished(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<LiveCall>, DbError> {
+/// Locks calls whose hold expired before `cutoff`, except those that another transaction has locked.
+pub async fn lock_stale(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<LiveCall>, DbError> {
     conn.all(
         sql!(
-            "SELECT ",
-            LiveCall::COLS,
+            "SELECT token, ",
+            CallTerms::COLS,
+            ", ",
+            LiveState::COLS,
             " FROM live_calls WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 /*pg FOR UPDATE SKIP LOCKED */"
         ),
         params![cutoff, limit],
@@ -152,18 +138,8 @@ pub async fn lock_vanished(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<
     .await
 }
 
-/// What there is to say of a call that goes on.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    pub answered_at: Option<Time>,
-    pub upstream_id: Option<UpstreamId>,
-    pub seen_at: Time,
-    pub reserved: i64,
-    pub reserved_seconds: i64,
-    pub expires_at: Time,
-}
-
-pub async fn progress(conn: &mut Conn, token: CallId, progress: &Progress) -> Result<(), DbError> {
+/// Saves what events change of a call.
+pub async fn update(conn: &mut Conn, token: CallId, state: &LiveState) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE live_calls SET answered_at = $2, upstream_id = $3, seen_at = $4, reserved = $5,
@@ -172,39 +148,135 @@ pub async fn progress(conn: &mut Conn, token: CallId, progress: &Progress) -> Re
         ),
         params![
             token,
-            progress.answered_at,
-            progress.upstream_id,
-            progress.seen_at,
-            progress.reserved,
-            progress.reserved_seconds,
-            progress.expires_at
+            state.answered_at,
+            state.upstream_id,
+            state.seen_at,
+            state.reserved,
+            state.reserved_seconds,
+            state.expires_at
         ],
     )
     .await?;
     Ok(())
 }
 
-pub async fn remove(conn: &mut Conn, token: CallId) -> Result<(), DbError> {
+pub async fn delete(conn: &mut Conn, token: CallId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM live_calls WHERE token = $1"), params![token]).await?;
     Ok(())
 }
 
-/// Whether a call has its record already.
-pub async fn was_kept(conn: &mut Conn, token: CallId) -> Result<bool, DbError> {
-    let Some(started_at) = token.started_at() else { return Ok(false) };
-    let found: Option<(CallId,)> = conn
-        .opt(sql!("SELECT id FROM cdrs WHERE id = $1 AND started_at = $2 AND NOT imported"), params![token, started_at])
-        .await?;
-    Ok(found.is_some())
-}
+/// The count stops here.
+const MAX_COUNT: i64 = 100_000;
 
-/// Beyond this nobody needs the exact number.
-const COUNTED_AT_MOST: i64 = 100_000;
-
-/// How many calls go on.
-pub async fn in_progress(conn: &mut Conn) -> Result<i64, DbError> {
+/// Number of live calls, up to [`MAX_COUNT`].
+pub async fn count_live(conn: &mut Conn) -> Result<i64, DbError> {
     let (calls,) = conn
-        .one(sql!("SELECT COUNT(*) FROM (SELECT token FROM live_calls LIMIT $1) AS going_on"), params![COUNTED_AT_MOST])
+        .one(sql!("SELECT COUNT(*) FROM (SELECT token FROM live_calls LIMIT $1) AS live"), params![MAX_COUNT])
         .await?;
     Ok(calls)
+}
+
+row! {
+    /// A live call as the team sees it.
+    #[derive(Clone, Debug)]
+    pub struct LiveListRow {
+        pub token: CallId,
+        pub edge_id: String,
+        pub call_id: String,
+        pub account_id: AccountId,
+        pub trunk_id: TrunkId,
+        pub leg: Leg,
+        pub zone: String,
+        pub calling: String,
+        pub called: String,
+        pub country: Option<String>,
+        pub destination_name: Option<String>,
+        pub upstream_id: Option<UpstreamId>,
+        pub started_at: Time,
+        pub answered_at: Option<Time>,
+        pub currency: Currency,
+        pub reserved: i64,
+        pub reserved_seconds: i64,
+        pub hang_up: bool,
+    }
+}
+
+/// Which live calls to list.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveFilter {
+    pub account: Option<AccountId>,
+    pub trunk: Option<TrunkId>,
+    pub leg: Option<Leg>,
+}
+
+/// Live calls before a cursor, newest first. Each text reads along its own index.
+pub async fn list(
+    conn: &mut Conn,
+    filter: LiveFilter,
+    (at, token): (Time, CallId),
+    limit: i64,
+) -> Result<Vec<LiveListRow>, DbError> {
+    match filter {
+        LiveFilter { trunk: Some(trunk), account, leg } => {
+            let sql = sql!(
+                "SELECT ",
+                LiveListRow::COLS,
+                " FROM live_calls WHERE trunk_id = $1 AND (account_id = $2 OR $2 IS NULL) AND (leg = $3 OR $3 IS NULL)
+                    AND (started_at, token) < ($4, $5)
+                  ORDER BY started_at DESC, token DESC LIMIT $6"
+            );
+            conn.all(sql, params![trunk, account, leg, at, token, limit]).await
+        }
+        LiveFilter { trunk: None, account: Some(account), leg } => {
+            let sql = sql!(
+                "SELECT ",
+                LiveListRow::COLS,
+                " FROM live_calls WHERE account_id = $1 AND (leg = $2 OR $2 IS NULL) AND (started_at, token) < ($3, $4)
+                  ORDER BY started_at DESC, token DESC LIMIT $5"
+            );
+            conn.all(sql, params![account, leg, at, token, limit]).await
+        }
+        LiveFilter { trunk: None, account: None, leg: Some(leg) } => {
+            let sql = sql!(
+                "SELECT ",
+                LiveListRow::COLS,
+                " FROM live_calls WHERE leg = $1 AND (started_at, token) < ($2, $3)
+                  ORDER BY started_at DESC, token DESC LIMIT $4"
+            );
+            conn.all(sql, params![leg, at, token, limit]).await
+        }
+        LiveFilter { trunk: None, account: None, leg: None } => {
+            let sql = sql!(
+                "SELECT ",
+                LiveListRow::COLS,
+                " FROM live_calls WHERE (started_at, token) < ($1, $2) ORDER BY started_at DESC, token DESC LIMIT $3"
+            );
+            conn.all(sql, params![at, token, limit]).await
+        }
+    }
+}
+
+pub async fn show(conn: &mut Conn, token: CallId) -> Result<Option<LiveListRow>, DbError> {
+    conn.opt(sql!("SELECT ", LiveListRow::COLS, " FROM live_calls WHERE token = $1"), params![token]).await
+}
+
+/// Marks a call to be hung up; false if it is not live.
+pub async fn mark_hang_up(conn: &mut Conn, token: CallId) -> Result<bool, DbError> {
+    let marked = conn.exec(sql!("UPDATE live_calls SET hang_up = TRUE WHERE token = $1"), params![token]).await?;
+    Ok(marked > 0)
+}
+
+/// Calls of a switch to be hung up: those that the team marked, and those of suspended accounts.
+pub async fn list_to_hang_up(conn: &mut Conn, edge_id: &str, limit: i64) -> Result<Vec<(CallId,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT token FROM live_calls WHERE edge_id = $1 AND hang_up
+             UNION
+             SELECT l.token FROM onboardings o JOIN live_calls l ON l.account_id = o.account_id
+             WHERE o.suspended_from IS NOT NULL AND l.edge_id = $1
+             LIMIT $2"
+        ),
+        params![edge_id, limit],
+    )
+    .await
 }

@@ -1,20 +1,19 @@
-//! Exports: an account's records of calls as a file.
+//! Exports: the CDRs of an account as a file.
 //!
-//! A request is a row and a job. The job writes the calls of the range, the oldest first, page by page into the file
-//! store, which knows a file by its content: one that breaks off leaves nothing behind and is written anew from its
-//! beginning, so a file is whole or not there. It can be fetched for seven days. An export that failed is asked for
-//! again by another request.
+//! A request is a row and a job. The job writes the CDRs of the range, oldest first, page by page into the file store,
+//! which names a file by its content: an attempt that breaks off leaves nothing behind, and the next begins again. The
+//! file can be downloaded for seven days. A failed export is not retried; the customer requests another.
 //!
-//! - `write`: the job · `rows`: a call as a line of a file
+//! - `write`: the job · `lines`: a CDR as a line of the file
 
-mod rows;
+mod lines;
 mod store;
 mod types;
 mod write;
 
-pub use store::{forget, names_file};
+pub use store::{names_file, purge};
 pub use types::{CdrExport, CdrExportCreate};
-pub use write::{EXPORT, export_job};
+pub use write::{WRITE_EXPORT, write_export_job};
 
 use std::time::Duration;
 
@@ -33,26 +32,26 @@ use store::ExportRow;
 use types::{CdrExportId, Compression, ExportFormat, ExportStatus};
 use values::Time;
 
-pub const EXPIRE: Kind = Kind::new("cdrs.expire_exports");
+pub const EXPIRE_EXPORTS: Kind = Kind::new("cdrs.expire_exports");
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// The longest range of one file.
-const MOST_DAYS: u32 = 366;
-/// No job is tried for longer.
-const GIVEN_UP_AFTER: Duration = DAY;
-/// Exports whose files are let go of in one transaction.
-const BATCH: i64 = 1000;
+/// Maximum range of one file.
+const MAX_DAYS: u32 = 366;
+/// The job is retried for less than this.
+const GIVE_UP_AFTER: Duration = DAY;
+/// Exports that one transaction expires.
+const BATCH_SIZE: i64 = 1000;
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<CdrExportCreate>,
+    Body(request): Body<CdrExportCreate>,
 ) -> Result<Committed<Accepted<CdrExport>>, Problem> {
-    let (from, to) = (wanted.from.0, wanted.to.0);
+    let (from, to) = (request.from.0, request.to.0);
     if to <= from {
         return Err(Problem::invalid("to", "must be after from"));
     }
-    if to > from.plus(DAY.saturating_mul(MOST_DAYS)) {
-        return Err(Problem::invalid("to", format!("must be at most {MOST_DAYS} days after from")));
+    if to > from.plus(DAY.saturating_mul(MAX_DAYS)) {
+        return Err(Problem::invalid("to", format!("must be at most {MAX_DAYS} days after from")));
     }
     let account = ctx.principal()?.account_id;
     ctx.limit(Limit::Exports, Subject::account(account)).await?;
@@ -60,8 +59,8 @@ pub async fn create(
         id: CdrExportId::new(ctx.app.entropy.uuid(ctx.now)),
         account_id: account,
         status: ExportStatus::Queued,
-        format: wanted.format.unwrap_or(ExportFormat::Csv),
-        compression: wanted.compression.unwrap_or(Compression::None),
+        format: request.format.unwrap_or(ExportFormat::Csv),
+        compression: request.compression.unwrap_or(Compression::None),
         range_from: from,
         range_to: to,
         rows_count: 0,
@@ -80,7 +79,7 @@ async fn enqueue(tx: &mut Tx<'_>, export: &ExportRow) -> Result<Accepted<CdrExpo
     let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     store::insert(tx, export).await?;
     let payload = json!({"export_id": export.id});
-    let job = NewJob { id: app.entropy.uuid(now), kind: EXPORT, payload, run_at: now };
+    let job = NewJob { id: app.entropy.uuid(now), kind: WRITE_EXPORT, payload, run_at: now };
     jobs::enqueue(tx, &job).await?;
     Ok(Accepted(CdrExport::new(&app, export.clone(), now)))
 }
@@ -102,15 +101,15 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<
     Ok(Json(CdrExport::new(&ctx.request.app, export, ctx.request.now)))
 }
 
-/// Lets go of files whose time is over; the sweep of files that no row names removes them. An export whose job was
-/// lost with its node at the last attempt is given up.
-pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+/// Expires exports; the sweep of orphaned files deletes their files. An export whose job was lost with its node at the
+/// last attempt fails.
+pub async fn expire_exports_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let now = context.clock.now();
-    let batch = || context.db.tx(now, |conn, now| Box::pin(store::expire(conn, *now, BATCH)));
-    while batch().await? == BATCH.cast_unsigned() {}
-    let given_up = context
-        .db
-        .tx(now, |conn, now| Box::pin(store::give_up(conn, now.minus(GIVEN_UP_AFTER), *now, write::CAME_TO_NOTHING)));
-    given_up.await?;
+    let batch = || context.db.tx(now, |conn, now| Box::pin(store::expire(conn, *now, BATCH_SIZE)));
+    while batch().await? == BATCH_SIZE.cast_unsigned() {}
+    let abandoned = context.db.tx(now, |conn, now| {
+        Box::pin(store::fail_abandoned(conn, now.minus(GIVE_UP_AFTER), *now, write::WRITE_FAILED))
+    });
+    abandoned.await?;
     Ok(())
 }

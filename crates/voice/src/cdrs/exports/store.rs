@@ -1,11 +1,11 @@
-//! The exports table.
+//! Table `cdr_exports`.
 
 use super::types::{CdrExportId, Compression, ExportFormat, ExportStatus};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, params, sql, table_row};
 use platform::outside::files::{ContentHash, StoredFile};
 use values::{AccountId, Time};
 
-row! {
+table_row! {
     #[derive(Clone)]
     pub struct ExportRow {
         pub id: CdrExportId,
@@ -28,21 +28,11 @@ row! {
 pub async fn insert(conn: &mut Conn, export: &ExportRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
-            "INSERT INTO cdr_exports (id, account_id, status, format, compression, range_from, range_to, rows_count,
-                                      requested_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+            "INSERT INTO cdr_exports (",
+            ExportRow::COLS,
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
         ),
-        params![
-            export.id,
-            export.account_id,
-            export.status,
-            export.format,
-            export.compression,
-            export.range_from,
-            export.range_to,
-            export.rows_count,
-            export.requested_at
-        ],
+        &export.values(),
     )
     .await?;
     Ok(())
@@ -56,7 +46,7 @@ pub async fn find(conn: &mut Conn, account: AccountId, id: CdrExportId) -> Resul
     .await
 }
 
-/// An account's exports before this place, newest first.
+/// An account's exports before a cursor, newest first.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
@@ -75,8 +65,8 @@ pub async fn list(
     .await
 }
 
-/// Takes an export up, or again from its beginning; nothing if it is over.
-pub async fn begin(conn: &mut Conn, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
+/// Starts an export, or starts it again; none if it is over.
+pub async fn start(conn: &mut Conn, id: CdrExportId) -> Result<Option<ExportRow>, DbError> {
     conn.opt(
         sql!(
             "UPDATE cdr_exports SET status = 'running', rows_count = 0
@@ -94,7 +84,7 @@ pub async fn set_progress(conn: &mut Conn, id: CdrExportId, rows: i64) -> Result
     Ok(())
 }
 
-/// The file is there. False when the export is over already.
+/// Makes an export ready; false if it is already over.
 pub async fn complete(
     conn: &mut Conn,
     id: CdrExportId,
@@ -128,7 +118,7 @@ pub async fn fail(conn: &mut Conn, id: CdrExportId, reason: &str, now: Time) -> 
     Ok(())
 }
 
-/// Lets go of files whose time is over, and answers how many.
+/// Expires up to `batch` exports and returns how many.
 pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
@@ -141,20 +131,20 @@ pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbErr
     .await
 }
 
-/// Gives up exports that nobody works at any more.
-pub async fn give_up(conn: &mut Conn, asked_before: Time, now: Time, reason: &str) -> Result<u64, DbError> {
+/// Fails exports that no job works on any more.
+pub async fn fail_abandoned(conn: &mut Conn, requested_before: Time, now: Time, reason: &str) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "UPDATE cdr_exports SET status = 'failed', reason = $3, completed_at = $2
              WHERE status IN ('queued', 'running') AND requested_at < $1"
         ),
-        params![asked_before, now, reason],
+        params![requested_before, now, reason],
     )
     .await
 }
 
-/// Forgets the oldest exports that have no file.
-pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+/// Purges up to `batch` exports without a file that were requested before `cutoff`.
+pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "DELETE FROM cdr_exports WHERE id IN
@@ -166,7 +156,7 @@ pub async fn forget(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, Db
     .await
 }
 
-/// Whether any export has this content.
+/// Whether an export has this file.
 pub async fn names_file(conn: &mut Conn, hash: &ContentHash) -> Result<bool, DbError> {
     let (named,) =
         conn.one(sql!("SELECT EXISTS (SELECT 1 FROM cdr_exports WHERE content_hash = $1)"), params![*hash]).await?;

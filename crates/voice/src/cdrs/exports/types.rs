@@ -1,4 +1,4 @@
-//! Exports over the wire.
+//! Exports in the API.
 
 use std::time::Duration;
 
@@ -17,78 +17,97 @@ id! {
 }
 
 text_enum! {
+    /// Status of an export.
     pub enum ExportStatus {
+        /// The job has not begun.
         Queued = "queued",
+        /// The file is being written.
         Running = "running",
+        /// The file can be downloaded.
         Ready = "ready",
+        /// The file could not be written; `reason` says why.
         Failed = "failed",
+        /// The file was deleted.
         Expired = "expired",
     }
 }
 
 text_enum! {
+    /// Format of an export.
     pub enum ExportFormat {
-        /// A table with a header.
+        /// CSV with a header line.
         Csv = "csv",
-        /// A JSON object to a line, as in the list of calls.
+        /// One JSON object per line, with the fields of the CDR list.
         Jsonl = "jsonl",
     }
 }
 
 text_enum! {
+    /// Compression of an export.
     pub enum Compression {
         None = "none",
         Gzip = "gzip",
     }
 }
 
+/// Which CDRs to export, and how.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CdrExportCreate {
-    /// Calls that began then or later.
+    /// Export calls that began at this time or later (RFC 3339).
     pub from: Rfc3339,
-    /// Calls that began before; at most 366 days later.
+    /// Export calls that began before this time (RFC 3339); at most 366 days after `from`.
     pub to: Rfc3339,
-    /// `csv` unless it is sent.
+    /// Format of the file; `csv` if left out.
     #[serde(default)]
     pub format: Option<ExportFormat>,
-    /// `none` unless it is sent.
+    /// Compression of the file; `none` if left out.
     #[serde(default)]
     pub compression: Option<Compression>,
 }
 
-/// Records of calls as a file.
+/// CDRs of an account as a file.
 #[derive(Serialize, JsonSchema)]
 pub struct CdrExport {
+    /// Id of the export.
     pub id: CdrExportId,
+    /// Status of the export.
     pub status: ExportStatus,
+    /// Format of the file.
     pub format: ExportFormat,
+    /// Compression of the file.
     pub compression: Compression,
+    /// The file has calls that began at this time or later (RFC 3339, UTC).
     pub from: Rfc3339,
+    /// The file has calls that began before this time (RFC 3339, UTC).
     pub to: Rfc3339,
-    /// How many calls are in the file, or were written so far.
+    /// Number of CDRs in the file, or written so far.
     pub rows_count: i64,
+    /// Size of the file in bytes; null until the file is ready.
     pub size_bytes: Option<i64>,
-    /// Of the file, in hexadecimal.
+    /// SHA-256 of the file in hexadecimal; null unless the status is `ready`.
     pub sha256: Option<String>,
-    /// A signed link to the file, for a quarter of an hour; null unless it is ready.
+    /// Signed link to the file, valid for at least 15 minutes or until the file expires; null unless the status is
+    /// `ready`.
     #[schemars(url)]
     pub download_url: Option<String>,
-    /// Why it failed.
+    /// Why the export failed; null unless the status is `failed`.
     pub reason: Option<String>,
+    /// When the export was requested (RFC 3339, UTC).
     pub requested_at: Rfc3339,
+    /// When the export became ready or failed (RFC 3339, UTC); null before.
     pub completed_at: Option<Rfc3339>,
-    /// When the file goes.
+    /// When the file expires (RFC 3339, UTC); null until the file is ready.
     pub expires_at: Option<Rfc3339>,
 }
 
-/// How long a link lives at least, if the file does.
-const LINK_LIVES: Duration = Duration::from_secs(15 * 60);
+/// Minimum lifetime of a link, unless the file expires earlier.
+const MIN_LINK_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 impl CdrExport {
     pub fn new(app: &App, row: ExportRow, now: Time) -> CdrExport {
-        let is_over = row.expires_at.is_some_and(|expires_at| expires_at <= now);
-        let status = if row.status == ExportStatus::Ready && is_over { ExportStatus::Expired } else { row.status };
+        let is_expired = row.expires_at.is_some_and(|expires_at| expires_at <= now);
+        let status = if row.status == ExportStatus::Ready && is_expired { ExportStatus::Expired } else { row.status };
         let hash = row.content_hash.filter(|_| status == ExportStatus::Ready);
         CdrExport {
             id: row.id,
@@ -110,13 +129,13 @@ impl CdrExport {
 }
 
 fn link(app: &App, row: &ExportRow, hash: ContentHash, now: Time) -> String {
-    // To a full minute: who looks again soon is shown the same link, and so the same version.
-    let lives_until = Time::from_seconds(now.plus(LINK_LIVES).seconds() / 60 * 60 + 60);
+    // Rounded to a minute, so that repeated reads return the same link and the same ETag.
+    let valid_until = Time::from_seconds(now.plus(MIN_LINK_LIFETIME).seconds() / 60 * 60 + 60);
     let token = app.links.sign(&Download {
         hash,
         file_name: file_name(row),
         content_type: content_type(row).to_owned(),
-        expires_at: row.expires_at.map_or(lives_until, |expires_at| expires_at.min(lives_until)),
+        expires_at: row.expires_at.map_or(valid_until, |expires_at| expires_at.min(valid_until)),
     });
     format!("{}/v1/files/{token}", app.public_url)
 }

@@ -1,9 +1,9 @@
 //! The job that writes an export.
 //!
-//! Calls are read in pages along the index of the account, each page a statement of its own, so that no long read
-//! keeps the database from tidying up behind itself. While one page is put into lines on a thread that may be busy,
-//! the next is being read; there are never more than [`PAGES_AT_ONCE`] in memory. Calls that arrive meanwhile and began
-//! before the page that is being read are not in the file.
+//! CDRs are read in pages along the index of the account, each page in its own statement, so that no long read keeps
+//! the database from vacuuming. While one page is formatted on a blocking thread, the next is read; at most
+//! [`MAX_BUFFERED_PAGES`] are in memory. CDRs that arrive meanwhile and began before the page being read are not in the
+//! file.
 
 use std::io::{self, Write};
 use std::pin::pin;
@@ -21,95 +21,100 @@ use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::DAY;
-use super::rows;
+use super::lines;
 use super::store::{self, ExportRow};
 use super::types::{CdrExportId, Compression};
-use crate::cdrs::search::{CdrRow, onwards};
+use crate::cdrs::search::{CdrCursor, CdrListRow, list_ascending};
 use db::{Conn, Db, DbError};
 use identity::notifications::{ExportReady, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{FilesError, StoredFile};
-use values::{CallId, Rfc3339, Time};
+use values::{CallId, Rfc3339};
 
-pub const EXPORT: Kind = Kind::new("cdrs.export").attempts(ATTEMPTS);
+pub const WRITE_EXPORT: Kind = Kind::new("cdrs.export").attempts(MAX_ATTEMPTS);
 
-/// The last of them is made after ten minutes.
-const ATTEMPTS: u16 = 8;
-const KEPT_DAYS: u32 = 7;
-const PAGE: i64 = 5000;
-const PAGES_AT_ONCE: usize = 2;
-/// How often whoever looks sees how far the export is.
+/// The last attempt is about ten minutes after the first.
+const MAX_ATTEMPTS: u16 = 8;
+const RETENTION_DAYS: u32 = 7;
+const PAGE_SIZE: i64 = 5000;
+const MAX_BUFFERED_PAGES: usize = 2;
+/// Pages between two updates of `rows_count`.
 const PROGRESS_PAGES: i64 = 20;
-const SIZE_AT_MOST: u64 = 4 * 1024 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
-pub const CAME_TO_NOTHING: &str = "the file could not be written; please ask for it again";
-const TOO_LARGE: &str = "the file would be larger than 4 GiB; ask for a shorter range, or for gzip";
+pub const WRITE_FAILED: &str = "the file could not be written; create another export";
+const TOO_LARGE: &str = "the file would be larger than 4 GiB; choose a shorter range or gzip";
 
-/// The bytes of a file as they come.
-type Pieces = BoxStream<'static, io::Result<Bytes>>;
+/// The bytes of a file.
+type ByteStream = BoxStream<'static, io::Result<Bytes>>;
 
 #[derive(Deserialize)]
-struct Wanted {
+struct Payload {
     export_id: CdrExportId,
 }
 
-pub async fn export_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let Wanted { export_id } =
+pub async fn write_export_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
+    let Payload { export_id } =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
-    let begun = context.db.tx(export_id, |conn, id| Box::pin(store::begin(conn, *id)));
-    let Some(export) = begun.await? else { return Ok(()) };
+    let started = context.db.tx(export_id, |conn, id| Box::pin(store::start(conn, *id)));
+    let Some(export) = started.await? else { return Ok(()) };
     let count = Arc::new(AtomicI64::new(0));
-    let written = context.app.files.put(pieces(&context.db, &export, &count), SIZE_AT_MOST).await;
-    let end = match written {
-        Ok(file) => End::Ready(file, count.load(Ordering::Relaxed)),
-        Err(FilesError::TooLarge { .. }) => End::Failed(TOO_LARGE),
+    let written = context.app.files.put(file_bytes(&context.db, &export, &count), MAX_FILE_BYTES).await;
+    let outcome = match written {
+        Ok(file) => Outcome::Ready(file, count.load(Ordering::Relaxed)),
+        Err(FilesError::TooLarge { .. }) => Outcome::Failed(TOO_LARGE),
         Err(error) if context.job.attempts >= context.job.max_attempts => {
-            tracing::error!(export = %export.id, %error, "an export failed for good");
-            End::Failed(CAME_TO_NOTHING)
+            tracing::error!(export = %export.id, %error, "export failed");
+            Outcome::Failed(WRITE_FAILED)
         }
         Err(error) => return Err(JobError::Failed(error.to_string())),
     };
-    let ended = (context.clone(), export, end);
-    context.db.tx(ended, |conn, (context, export, end)| Box::pin(finish(conn, context, export, end))).await
+    let input = (context.clone(), export, outcome);
+    context.db.tx(input, |conn, (context, export, outcome)| Box::pin(finish(conn, context, export, outcome))).await
 }
 
-/// What an attempt came to.
-enum End {
+/// Result of an attempt.
+enum Outcome {
     Ready(StoredFile, i64),
     Failed(&'static str),
 }
 
-async fn finish(conn: &mut Conn, context: &JobContext<App>, export: &ExportRow, end: &End) -> Result<(), JobError> {
+async fn finish(
+    conn: &mut Conn,
+    context: &JobContext<App>,
+    export: &ExportRow,
+    outcome: &Outcome,
+) -> Result<(), JobError> {
     let now = context.clock.now();
-    match end {
-        End::Ready(file, rows) => {
-            let expires_at = now.plus(DAY.saturating_mul(KEPT_DAYS));
+    match outcome {
+        Outcome::Ready(file, rows) => {
+            let expires_at = now.plus(DAY.saturating_mul(RETENTION_DAYS));
             if store::complete(conn, export.id, *rows, *file, (now, expires_at)).await? {
-                let news = ExportReady {
+                let notification = ExportReady {
                     export_id: export.id.uuid(),
                     rows_count: *rows,
                     size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
                     expires_at: Rfc3339(expires_at),
                 };
-                notify(conn, context.app.entropy, export.account_id, &news, now).await?;
+                notify(conn, context.app.entropy, export.account_id, &notification, now).await?;
             }
         }
-        End::Failed(reason) => store::fail(conn, export.id, reason, now).await?,
+        Outcome::Failed(reason) => store::fail(conn, export.id, reason, now).await?,
     }
     context.finish_in(conn).await
 }
 
-fn pieces(db: &Db, export: &ExportRow, count: &Arc<AtomicI64>) -> Pieces {
+fn file_bytes(db: &Db, export: &ExportRow, count: &Arc<AtomicI64>) -> ByteStream {
     let format = export.format;
-    let header = stream::iter([Ok(Bytes::from_static(rows::header(format).as_bytes()))]);
+    let header = stream::iter([Ok(Bytes::from_static(lines::header(format).as_bytes()))]);
     let lines = pages(db.clone(), export.clone(), count.clone())
         .map_err(io::Error::other)
         .map_ok(move |page| async move {
-            let lines = spawn_blocking(move || rows::lines(format, page)).await;
+            let lines = spawn_blocking(move || lines::write(format, page)).await;
             lines.map_err(io::Error::other)?.map(Bytes::from)
         })
-        .try_buffered(PAGES_AT_ONCE);
+        .try_buffered(MAX_BUFFERED_PAGES);
     let plain = header.chain(lines).boxed();
     match export.compression {
         Compression::None => plain,
@@ -117,11 +122,11 @@ fn pieces(db: &Db, export: &ExportRow, count: &Arc<AtomicI64>) -> Pieces {
     }
 }
 
-/// How far the reading is.
-struct Reading {
+/// Reads the CDRs of an export page by page.
+struct PageReader {
     db: Db,
     export: ExportRow,
-    after: (Time, CallId),
+    after: CdrCursor,
     pages: i64,
     count: Arc<AtomicI64>,
 }
@@ -130,22 +135,23 @@ fn pages(
     db: Db,
     export: ExportRow,
     count: Arc<AtomicI64>,
-) -> impl futures_util::Stream<Item = Result<Vec<CdrRow>, DbError>> + Send + 'static {
+) -> impl futures_util::Stream<Item = Result<Vec<CdrListRow>, DbError>> + Send + 'static {
     let after = (export.range_from, CallId::new(Uuid::nil()));
-    let reading = Reading { db, export, after, pages: 0, count };
-    stream::try_unfold(Some(reading), async |reading| {
-        let Some(mut reading) = reading else { return Ok(None) };
-        let page = reading.next_page().await?;
-        let is_last = (page.len() as i64) < PAGE;
-        Ok(Some((page, (!is_last).then_some(reading))))
+    let reader = PageReader { db, export, after, pages: 0, count };
+    stream::try_unfold(Some(reader), async |reader| {
+        let Some(mut reader) = reader else { return Ok(None) };
+        let page = reader.next_page().await?;
+        let is_last = (page.len() as i64) < PAGE_SIZE;
+        Ok(Some((page, (!is_last).then_some(reader))))
     })
 }
 
-impl Reading {
-    async fn next_page(&mut self) -> Result<Vec<CdrRow>, DbError> {
-        let wanted = (self.export.account_id, self.after, self.export.range_to);
-        let read =
-            self.db.report(wanted, |conn, (account, after, to)| Box::pin(onwards(conn, *account, *after, *to, PAGE)));
+impl PageReader {
+    async fn next_page(&mut self) -> Result<Vec<CdrListRow>, DbError> {
+        let range = (self.export.account_id, self.after, self.export.range_to);
+        let read = self.db.report(range, |conn, (account, after, to)| {
+            Box::pin(list_ascending(conn, *account, *after, *to, PAGE_SIZE))
+        });
         let page = read.await?;
         if let Some(last) = page.last() {
             self.after = (last.started_at, last.id);
@@ -160,19 +166,19 @@ impl Reading {
     }
 }
 
-/// The same in one gzip member, squeezed piece by piece.
-fn compressed(plain: Pieces) -> Pieces {
+/// Compresses the bytes into one gzip member.
+fn compressed(plain: ByteStream) -> ByteStream {
     let encoder = GzEncoder::new(Vec::new(), Level::fast());
-    let squeezed = stream::try_unfold(Some((plain, encoder)), async |state| {
+    let compressed_bytes = stream::try_unfold(Some((plain, encoder)), async |state| {
         let Some((mut plain, mut encoder)) = state else { return Ok(None) };
-        let piece = pin!(plain.next()).await.transpose()?;
-        let squeeze = move || {
-            let Some(piece) = piece else { return Ok((encoder.finish()?, None)) };
-            encoder.write_all(&piece)?;
+        let chunk = pin!(plain.next()).await.transpose()?;
+        let compress = move || {
+            let Some(chunk) = chunk else { return Ok((encoder.finish()?, None)) };
+            encoder.write_all(&chunk)?;
             Ok::<_, io::Error>((std::mem::take(encoder.get_mut()), Some(encoder)))
         };
-        let (squeezed, encoder) = spawn_blocking(squeeze).await.map_err(io::Error::other)??;
-        Ok(Some((Bytes::from(squeezed), encoder.map(|encoder| (plain, encoder)))))
+        let (compressed_bytes, encoder) = spawn_blocking(compress).await.map_err(io::Error::other)??;
+        Ok(Some((Bytes::from(compressed_bytes), encoder.map(|encoder| (plain, encoder)))))
     });
-    squeezed.boxed()
+    compressed_bytes.boxed()
 }

@@ -1,186 +1,156 @@
-//! Looking for calls, newest first, at a cost that does not grow with how many there are.
+//! Searches CDRs, newest first, at a cost that does not grow with their number.
 //!
-//! Every page begins at a place in time and goes back from there, over an account's calls, a trunk's or everybody's.
-//! Other wishes are met by looking at [`LOOKED_AT`] calls and keeping those that fit: a page may come out short, even
-//! empty, and yet have a next one. A number is different, since it may have few calls among millions. Unless more than
-//! [`LOOKED_AT`] calls begin with the digits that are asked for, they are fetched by the number and put in order; if
-//! there are more, they are common enough to be met on the way.
+//! Every page begins at a cursor in time and goes back from there, over the CDRs of an account, of a trunk or of all
+//! accounts. Other filters are applied to [`MAX_SCANNED`] CDRs at a time, so a page may be short, even empty, and yet
+//! have a next one. A number may have few calls among millions: unless more than [`MAX_SCANNED`] CDRs match the prefix,
+//! they are read by number and sorted; if more match, they are frequent enough to be found by time.
 
 mod store;
 
-pub use store::{CdrRow, onwards};
+pub use store::{CdrListRow, list_ascending};
 
 use uuid::Uuid;
 
-use crate::calls::{CallStatus, Leg};
+use super::terms::{CallStatus, Leg};
 use db::{Conn, DbError};
 use values::{AccountId, CallId, Country, Time, TrunkId, UpstreamId};
 
-/// How many calls are looked at for one page.
-pub const LOOKED_AT: i64 = 10_000;
+/// CDRs that are read for one page.
+pub const MAX_SCANNED: i64 = 10_000;
 
-/// After every call.
-pub const FOREVER: Time = Time::from_millis(i64::MAX);
+/// Later than every call.
+pub const END_OF_TIME: Time = Time::from_millis(i64::MAX);
 
-/// Where a call stands among others.
-pub type Place = (Time, CallId);
+/// Start time and id of a CDR.
+pub type CdrCursor = (Time, CallId);
 
-/// Which calls.
+/// Which CDRs to return.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CdrFilter {
     pub account: Option<AccountId>,
     pub trunk: Option<TrunkId>,
     pub upstream: Option<UpstreamId>,
     pub status: Option<CallStatus>,
     pub leg: Option<Leg>,
     pub country: Option<Country>,
-    /// What the caller's or the called number begins with.
+    /// Prefix of the calling number.
     pub calling: Option<String>,
+    /// Prefix of the called number.
     pub called: Option<String>,
     pub from: Time,
-    /// The first moment that does not belong to it.
+    /// Exclusive.
     pub to: Time,
 }
 
-impl Wanted {
-    fn is_of_any_time(&self) -> bool {
-        self.from <= Time::EPOCH && self.to == FOREVER
+impl CdrFilter {
+    fn has_range(&self) -> bool {
+        self.from > Time::EPOCH || self.to != END_OF_TIME
     }
 }
 
-/// A page of calls, and the place after which the next begins.
-pub struct Found {
-    pub rows: Vec<CdrRow>,
-    pub next: Option<Place>,
+/// A page of CDRs, and the cursor of the next one.
+pub struct CdrPage {
+    pub rows: Vec<CdrListRow>,
+    pub next: Option<CdrCursor>,
 }
 
-/// Whose calls are gone through in the order of time.
+/// The index that a search reads along: by time, or by number.
 #[derive(Clone, Copy)]
-enum Stretch {
-    Everybody,
+enum Scan<'f> {
+    AllAccounts,
     Account(AccountId),
     Trunk(AccountId, TrunkId),
+    Called(AccountId, &'f str),
+    Calling(AccountId, &'f str),
 }
 
-/// So many calls after a place, or from the newest.
-pub async fn page(conn: &mut Conn, wanted: &Wanted, after: Option<Place>, limit: usize) -> Result<Found, DbError> {
-    let place = after.unwrap_or((wanted.to, CallId::new(Uuid::nil())));
-    // One row more than fits tells whether there is another page.
+/// Returns a page after a cursor, or from the newest CDR.
+pub async fn page(
+    conn: &mut Conn,
+    filter: &CdrFilter,
+    after: Option<CdrCursor>,
+    limit: usize,
+) -> Result<CdrPage, DbError> {
+    let cursor = after.unwrap_or((filter.to, CallId::new(Uuid::nil())));
+    // One row more than the page tells whether there is a next one.
     let fetch = i64::try_from(limit).unwrap_or(i64::MAX - 1) + 1;
-    if let Some(rows) = by_number(conn, wanted, place, fetch).await? {
-        return Ok(whole(rows, limit));
+    if let Some(scan) = scan_by_number(conn, filter, cursor).await? {
+        return Ok(cut(store::list(conn, &scan, filter, cursor, MAX_SCANNED + 1, fetch).await?, limit));
     }
-    let stretch = stretch(conn, wanted).await?;
-    if !is_choosy(wanted, stretch) {
-        if let (Stretch::Account(account), None, true) = (stretch, after, wanted.is_of_any_time())
-            && fetch <= store::NEWEST
+    let scan = scan_by_time(conn, filter).await?;
+    if !has_more_filters(filter, scan) {
+        if let (Scan::Account(account), None, false) = (scan, after, filter.has_range())
+            && fetch <= store::MAX_NEWEST
         {
-            return Ok(whole(store::newest(conn, account, fetch).await?, limit));
+            return Ok(cut(store::list_newest(conn, account, fetch).await?, limit));
         }
-        return Ok(whole(stretch.rows(conn, wanted, place, fetch, fetch).await?, limit));
+        return Ok(cut(store::list(conn, &scan, filter, cursor, fetch, fetch).await?, limit));
     }
-    let rows = stretch.rows(conn, wanted, place, LOOKED_AT, fetch).await?;
+    let rows = store::list(conn, &scan, filter, cursor, MAX_SCANNED, fetch).await?;
     if rows.len() > limit {
-        return Ok(whole(rows, limit));
+        return Ok(cut(rows, limit));
     }
-    // Calls that arrive in between move the last place up; what was shown must not be shown again.
-    let shown = rows.last().map(place_of);
-    let last = stretch.last(conn, wanted.from, place, LOOKED_AT).await?;
-    let next = last.map(|last| shown.map_or(last, |shown| shown.min(last)));
-    Ok(Found { rows, next })
+    // CDRs that arrive between the two statements move the last cursor up; no row may be returned twice.
+    let returned = rows.last().map(cursor_of);
+    let last = store::last_scanned(conn, &scan, filter.from, cursor, MAX_SCANNED).await?;
+    let next = last.map(|last| returned.map_or(last, |returned| returned.min(last)));
+    Ok(CdrPage { rows, next })
 }
 
-/// The page that these rows are, one of which may be too many.
-fn whole(mut rows: Vec<CdrRow>, limit: usize) -> Found {
+/// A page of these rows, the last of which may be one too many.
+fn cut(mut rows: Vec<CdrListRow>, limit: usize) -> CdrPage {
     let has_more = rows.len() > limit;
     rows.truncate(limit);
-    let next = rows.last().filter(|_| has_more).map(place_of);
-    Found { rows, next }
+    let next = rows.last().filter(|_| has_more).map(cursor_of);
+    CdrPage { rows, next }
 }
 
-pub fn place_of(row: &CdrRow) -> Place {
+fn cursor_of(row: &CdrListRow) -> CdrCursor {
     (row.started_at, row.id)
 }
 
-/// The rows by way of a number, if one is asked for that has few enough calls.
-async fn by_number(conn: &mut Conn, wanted: &Wanted, place: Place, fetch: i64) -> Result<Option<Vec<CdrRow>>, DbError> {
-    let Some(account) = wanted.account else { return Ok(None) };
-    let most = LOOKED_AT + 1;
-    if let Some(called) = &wanted.called {
-        let number = (account, called.as_str());
-        if store::count_called(conn, number, wanted, place, most).await? < most {
-            return store::of_called(conn, number, wanted, place, most, fetch).await.map(Some);
-        }
-    }
-    if let Some(calling) = &wanted.calling {
-        let number = (account, calling.as_str());
-        if store::count_calling(conn, number, wanted, place, most).await? < most {
-            return store::of_calling(conn, number, wanted, place, most, fetch).await.map(Some);
+/// A scan by number, if the filter has one that few enough CDRs match.
+async fn scan_by_number<'f>(
+    conn: &mut Conn,
+    filter: &'f CdrFilter,
+    cursor: CdrCursor,
+) -> Result<Option<Scan<'f>>, DbError> {
+    let Some(account) = filter.account else { return Ok(None) };
+    let called = filter.called.as_deref().map(|prefix| Scan::Called(account, prefix));
+    let calling = filter.calling.as_deref().map(|prefix| Scan::Calling(account, prefix));
+    for scan in called.into_iter().chain(calling) {
+        if store::count(conn, &scan, filter, cursor, MAX_SCANNED + 1).await? <= MAX_SCANNED {
+            return Ok(Some(scan));
         }
     }
     Ok(None)
 }
 
-async fn stretch(conn: &mut Conn, wanted: &Wanted) -> Result<Stretch, DbError> {
-    let account = match (wanted.account, wanted.trunk) {
-        (None, Some(trunk)) => store::owner(conn, trunk).await?,
+async fn scan_by_time<'f>(conn: &mut Conn, filter: &CdrFilter) -> Result<Scan<'f>, DbError> {
+    let account = match (filter.account, filter.trunk) {
+        (None, Some(trunk)) => store::trunk_account(conn, trunk).await?,
         (account, _) => account,
     };
-    Ok(match (account, wanted.trunk) {
-        (Some(account), Some(trunk)) => Stretch::Trunk(account, trunk),
-        (Some(account), None) => Stretch::Account(account),
-        (None, _) => Stretch::Everybody,
+    Ok(match (account, filter.trunk) {
+        (Some(account), Some(trunk)) => Scan::Trunk(account, trunk),
+        (Some(account), None) => Scan::Account(account),
+        (None, _) => Scan::AllAccounts,
     })
 }
 
-/// Whether there may be calls in the stretch that are not wanted.
-fn is_choosy(wanted: &Wanted, stretch: Stretch) -> bool {
-    let is_trunk_left = wanted.trunk.is_some() && !matches!(stretch, Stretch::Trunk(..));
+/// Whether the scan may return CDRs that do not match.
+fn has_more_filters(filter: &CdrFilter, scan: Scan<'_>) -> bool {
+    let is_trunk_left = filter.trunk.is_some() && !matches!(scan, Scan::Trunk(..));
     is_trunk_left
-        || wanted.upstream.is_some()
-        || wanted.status.is_some()
-        || wanted.leg.is_some()
-        || wanted.country.is_some()
-        || wanted.calling.is_some()
-        || wanted.called.is_some()
+        || filter.upstream.is_some()
+        || filter.status.is_some()
+        || filter.leg.is_some()
+        || filter.country.is_some()
+        || filter.calling.is_some()
+        || filter.called.is_some()
 }
 
-impl Stretch {
-    async fn rows(
-        self,
-        conn: &mut Conn,
-        wanted: &Wanted,
-        place: Place,
-        looked_at: i64,
-        fetch: i64,
-    ) -> Result<Vec<CdrRow>, DbError> {
-        match self {
-            Stretch::Everybody => store::of_everybody(conn, wanted, place, looked_at, fetch).await,
-            Stretch::Account(account) => store::of_account(conn, account, wanted, place, looked_at, fetch).await,
-            Stretch::Trunk(account, trunk) => {
-                store::of_trunk(conn, (account, trunk), wanted, place, looked_at, fetch).await
-            }
-        }
-    }
-
-    async fn last(self, conn: &mut Conn, from: Time, place: Place, looked_at: i64) -> Result<Option<Place>, DbError> {
-        match self {
-            Stretch::Everybody => store::last_of_everybody(conn, from, place, looked_at).await,
-            Stretch::Account(account) => store::last_of_account(conn, account, from, place, looked_at).await,
-            Stretch::Trunk(account, trunk) => {
-                store::last_of_trunk(conn, (account, trunk), from, place, looked_at).await
-            }
-        }
-    }
-}
-
-/// What comes after everything that begins like this.
-fn beyond(prefix: &str) -> String {
-    format!("{prefix}{}", char::MAX)
-}
-
-/// What numbers begin with, as they are kept: with a plus if these are digits, which may have come with 00. In a query
-/// string a plus is a space.
+/// A number prefix as stored: digits get a plus, also if they were sent with 00. In a query string a plus is a space.
 pub fn number_prefix(text: &str) -> String {
     let text = text.trim();
     let bare = text.strip_prefix("00").unwrap_or_else(|| text.trim_start_matches('+'));
@@ -195,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_is_looked_for_however_its_plus_came_through() {
+    fn a_number_prefix_is_accepted_with_plus_with_00_or_with_neither() {
         for text in ["+3120", "3120", " 3120", "+3120 ", "003120", " 003120"] {
             assert_eq!(number_prefix(text), "+3120", "{text:?}");
         }
@@ -204,8 +174,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_begins_with_a_prefix_lies_between_it_and_what_is_beyond(prefix in "[+a-z0-9]{1,8}", rest in "[ -~é]{0,8}", other in "[+a-z0-9]{1,8}") {
-            let (within, end) = (format!("{prefix}{rest}"), beyond(&prefix));
+        fn texts_with_a_prefix_sort_between_it_and_after_prefix(
+            prefix in "[+a-z0-9]{1,8}", rest in "[ -~é]{0,8}", other in "[+a-z0-9]{1,8}"
+        ) {
+            let (within, end) = (format!("{prefix}{rest}"), store::after_prefix(&prefix));
             prop_assert!(prefix <= within && within < end);
             let lies_between = prefix <= other && other < end;
             prop_assert_eq!(other.starts_with(&prefix), lies_between);

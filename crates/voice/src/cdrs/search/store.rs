@@ -1,16 +1,18 @@
-//! The statements behind a list. Each looks at a bounded number of rows, in the order of one index, and only then at
-//! the other wishes: the inner LIMIT keeps the engine from choosing a way that is longer.
+//! Statements behind the lists of CDRs. Each reads a bounded number of rows along one index and only then applies the
+//! filters: the inner LIMIT keeps the planner from choosing another index. So each index has its own text, and all
+//! texts have the same filters and parameters.
 
 use std::cmp::Reverse;
 
-use super::{Place, Wanted, beyond};
-use crate::calls::{CallStatus, Leg};
-use db::{Conn, DbError, params, row, sql};
+use super::{CdrCursor, CdrFilter, Scan};
+use crate::cdrs::terms::{CallStatus, Leg};
+use db::{Conn, DbError, Param, Value, params, row, sql};
 use values::{AccountId, CallId, Country, Currency, Time, TrunkId, UpstreamId};
 
 row! {
+    /// A CDR as listed and exported.
     #[derive(Clone, Debug)]
-    pub struct CdrRow {
+    pub struct CdrListRow {
         pub id: CallId,
         pub account_id: AccountId,
         pub trunk_id: TrunkId,
@@ -32,18 +34,17 @@ row! {
     }
 }
 
-/// How many of an account's newest calls are had at once.
-pub const NEWEST: i64 = 201;
+/// How many of an account's newest CDRs [`list_newest`] can return.
+pub const MAX_NEWEST: i64 = 201;
 
-/// An account's newest calls, which is what is asked for most. Without a range, and with a limit that stands in the
-/// text, an engine that plans anew for values it cannot foresee finds that one plan does for all, and saves itself work
-/// that takes longer than the reading.
-pub async fn newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<CdrRow>, DbError> {
-    let mut rows: Vec<CdrRow> = conn
+/// An account's newest CDRs, the most frequent query. Without a range and with a literal limit, PostgreSQL keeps one
+/// plan for all parameters and saves itself planning, which takes longer than reading.
+pub async fn list_newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<Vec<CdrListRow>, DbError> {
+    let mut rows: Vec<CdrListRow> = conn
         .all(
             sql!(
                 "SELECT ",
-                CdrRow::COLS,
+                CdrListRow::COLS,
                 " FROM (SELECT * FROM cdrs WHERE account_id = $1 ORDER BY started_at DESC, id DESC LIMIT 201) AS newest
                  LIMIT $2"
             ),
@@ -54,332 +55,205 @@ pub async fn newest(conn: &mut Conn, account: AccountId, limit: i64) -> Result<V
     Ok(rows)
 }
 
-/// Of everybody's calls before a place, those that are wanted among so many. Their index is that of an expression, lest
-/// it be taken for the calls of one account; the bare conditions choose the months.
-pub async fn of_everybody(
+/// Scans up to `scanned` CDRs before a cursor and returns those that match, newest first.
+pub async fn list(
     conn: &mut Conn,
-    wanted: &Wanted,
-    (at, id): Place,
-    looked_at: i64,
+    scan: &Scan<'_>,
+    filter: &CdrFilter,
+    (at, id): CdrCursor,
+    scanned: i64,
     limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
-    conn.all(
-        sql!(
+) -> Result<Vec<CdrListRow>, DbError> {
+    let text = match scan {
+        // The index over all accounts is on an expression, so that the planner does not take it for one account; the
+        // plain conditions select the partitions.
+        Scan::AllAccounts => sql!(
             "SELECT ",
-            CdrRow::COLS,
+            CdrListRow::COLS,
             " FROM (SELECT * FROM cdrs WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1
                       AND started_at + 0 <= $2 AND (started_at + 0, id) < ($2, $3)
-                    ORDER BY started_at + 0 DESC, id DESC LIMIT $4) AS looked_at
-             WHERE (trunk_id = $5 OR $5 IS NULL) AND (upstream_id = $6 OR $6 IS NULL) AND (status = $7 OR $7 IS NULL)
-               AND (leg = $8 OR $8 IS NULL) AND (country = $9 OR $9 IS NULL)
-               AND (CAST($10 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($10 AS TEXT))) = $10)
-               AND (CAST($11 AS TEXT) IS NULL OR substr(called, 1, length(CAST($11 AS TEXT))) = $11)
-             ORDER BY started_at DESC, id DESC LIMIT $12"
-        ),
-        params![
-            wanted.from,
-            at,
-            id,
-            looked_at,
-            wanted.trunk,
-            wanted.upstream,
-            wanted.status,
-            wanted.leg,
-            wanted.country,
-            wanted.calling,
-            wanted.called,
-            limit
-        ],
-    )
-    .await
-}
-
-/// The same of one account.
-pub async fn of_account(
-    conn: &mut Conn,
-    account: AccountId,
-    wanted: &Wanted,
-    (at, id): Place,
-    looked_at: i64,
-    limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            CdrRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $1 AND started_at >= $2 AND started_at <= $3
-                      AND (started_at, id) < ($3, $4)
-                    ORDER BY started_at DESC, id DESC LIMIT $5) AS looked_at
-             WHERE (upstream_id = $6 OR $6 IS NULL) AND (status = $7 OR $7 IS NULL) AND (leg = $8 OR $8 IS NULL)
-               AND (country = $9 OR $9 IS NULL)
-               AND (CAST($10 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($10 AS TEXT))) = $10)
-               AND (CAST($11 AS TEXT) IS NULL OR substr(called, 1, length(CAST($11 AS TEXT))) = $11)
-             ORDER BY started_at DESC, id DESC LIMIT $12"
-        ),
-        params![
-            account,
-            wanted.from,
-            at,
-            id,
-            looked_at,
-            wanted.upstream,
-            wanted.status,
-            wanted.leg,
-            wanted.country,
-            wanted.calling,
-            wanted.called,
-            limit
-        ],
-    )
-    .await
-}
-
-/// The same of one trunk.
-pub async fn of_trunk(
-    conn: &mut Conn,
-    (account, trunk): (AccountId, TrunkId),
-    wanted: &Wanted,
-    (at, id): Place,
-    looked_at: i64,
-    limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
-    conn.all(
-        sql!(
-            "SELECT ",
-            CdrRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $1 AND trunk_id = $2 AND started_at >= $3
-                      AND started_at <= $4 AND (started_at, id) < ($4, $5)
-                    ORDER BY started_at DESC, id DESC LIMIT $6) AS looked_at
-             WHERE (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL) AND (leg = $9 OR $9 IS NULL)
-               AND (country = $10 OR $10 IS NULL)
+                    ORDER BY started_at + 0 DESC, id DESC LIMIT $4) AS scanned
+             WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
                AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
                AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
-             ORDER BY started_at DESC, id DESC LIMIT $13"
+             ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
-        params![
-            account,
-            trunk,
-            wanted.from,
-            at,
-            id,
-            looked_at,
-            wanted.upstream,
-            wanted.status,
-            wanted.leg,
-            wanted.country,
-            wanted.calling,
-            wanted.called,
-            limit
-        ],
-    )
-    .await
-}
-
-/// The same of numbers that begin like this one, and have been called.
-pub async fn of_called(
-    conn: &mut Conn,
-    (account, called): (AccountId, &str),
-    wanted: &Wanted,
-    (at, id): Place,
-    looked_at: i64,
-    limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
-    conn.all(
-        sql!(
+        Scan::Account(_) => sql!(
             "SELECT ",
-            CdrRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $1 AND called /*pg COLLATE \"C\" */ >= $2
-                      AND called /*pg COLLATE \"C\" */ < $3 AND started_at >= $4 AND started_at <= $5
-                      AND (started_at, id) < ($5, $6)
-                    ORDER BY called /*pg COLLATE \"C\" */, started_at, id LIMIT $7) AS looked_at
-             WHERE (upstream_id = $8 OR $8 IS NULL) AND (trunk_id = $9 OR $9 IS NULL) AND (status = $10 OR $10 IS NULL)
-               AND (leg = $11 OR $11 IS NULL) AND (country = $12 OR $12 IS NULL)
-               AND (CAST($13 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($13 AS TEXT))) = $13)
-             ORDER BY started_at DESC, id DESC LIMIT $14"
+            CdrListRow::COLS,
+            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND started_at >= $1 AND started_at <= $2
+                      AND (started_at, id) < ($2, $3)
+                    ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
+             WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
+               AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
+               AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
+             ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
-        params![
-            account,
-            called,
-            beyond(called),
-            wanted.from,
-            at,
-            id,
-            looked_at,
-            wanted.upstream,
-            wanted.trunk,
-            wanted.status,
-            wanted.leg,
-            wanted.country,
-            wanted.calling,
-            limit
-        ],
-    )
-    .await
-}
-
-/// The same of callers that begin like this.
-pub async fn of_calling(
-    conn: &mut Conn,
-    (account, calling): (AccountId, &str),
-    wanted: &Wanted,
-    (at, id): Place,
-    looked_at: i64,
-    limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
-    conn.all(
-        sql!(
+        Scan::Trunk(..) => sql!(
             "SELECT ",
-            CdrRow::COLS,
-            " FROM (SELECT * FROM cdrs WHERE account_id = $1 AND calling /*pg COLLATE \"C\" */ >= $2
-                      AND calling /*pg COLLATE \"C\" */ < $3 AND started_at >= $4 AND started_at <= $5
-                      AND (started_at, id) < ($5, $6)
-                    ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $7) AS looked_at
-             WHERE (upstream_id = $8 OR $8 IS NULL) AND (trunk_id = $9 OR $9 IS NULL) AND (status = $10 OR $10 IS NULL)
-               AND (leg = $11 OR $11 IS NULL) AND (country = $12 OR $12 IS NULL)
-               AND (CAST($13 AS TEXT) IS NULL OR substr(called, 1, length(CAST($13 AS TEXT))) = $13)
-             ORDER BY started_at DESC, id DESC LIMIT $14"
+            CdrListRow::COLS,
+            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND trunk_id = $14 AND started_at >= $1
+                      AND started_at <= $2 AND (started_at, id) < ($2, $3)
+                    ORDER BY started_at DESC, id DESC LIMIT $4) AS scanned
+             WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
+               AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
+               AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
+             ORDER BY started_at DESC, id DESC LIMIT $5"
         ),
-        params![
-            account,
-            calling,
-            beyond(calling),
-            wanted.from,
-            at,
-            id,
-            looked_at,
-            wanted.upstream,
-            wanted.trunk,
-            wanted.status,
-            wanted.leg,
-            wanted.country,
-            wanted.called,
-            limit
-        ],
-    )
-    .await
+        Scan::Called(..) => sql!(
+            "SELECT ",
+            CdrListRow::COLS,
+            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND called /*pg COLLATE \"C\" */ >= $14
+                      AND called /*pg COLLATE \"C\" */ < $15 AND started_at >= $1 AND started_at <= $2
+                      AND (started_at, id) < ($2, $3)
+                    ORDER BY called /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS scanned
+             WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
+               AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
+               AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
+             ORDER BY started_at DESC, id DESC LIMIT $5"
+        ),
+        Scan::Calling(..) => sql!(
+            "SELECT ",
+            CdrListRow::COLS,
+            " FROM (SELECT * FROM cdrs WHERE account_id = $13 AND calling /*pg COLLATE \"C\" */ >= $14
+                      AND calling /*pg COLLATE \"C\" */ < $15 AND started_at >= $1 AND started_at <= $2
+                      AND (started_at, id) < ($2, $3)
+                    ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS scanned
+             WHERE (trunk_id = $6 OR $6 IS NULL) AND (upstream_id = $7 OR $7 IS NULL) AND (status = $8 OR $8 IS NULL)
+               AND (leg = $9 OR $9 IS NULL) AND (country = $10 OR $10 IS NULL)
+               AND (CAST($11 AS TEXT) IS NULL OR substr(calling, 1, length(CAST($11 AS TEXT))) = $11)
+               AND (CAST($12 AS TEXT) IS NULL OR substr(called, 1, length(CAST($12 AS TEXT))) = $12)
+             ORDER BY started_at DESC, id DESC LIMIT $5"
+        ),
+    };
+    let bounds = scan.bounds();
+    let params: Vec<Value<'_>> = params![
+        filter.from,
+        at,
+        id,
+        scanned,
+        limit,
+        filter.trunk,
+        filter.upstream,
+        filter.status,
+        filter.leg,
+        filter.country,
+        filter.calling,
+        filter.called
+    ]
+    .iter()
+    .map(Value::to_owned)
+    .chain(bounds)
+    .collect();
+    conn.all(text, &params).await
 }
 
-/// How many calls to numbers that begin like this there are before a place, counted up to so many.
-pub async fn count_called(
+/// Counts the CDRs of a scan before a cursor, up to `limit`; only for scans by number.
+pub async fn count(
     conn: &mut Conn,
-    (account, called): (AccountId, &str),
-    wanted: &Wanted,
-    (at, id): Place,
-    most: i64,
+    scan: &Scan<'_>,
+    filter: &CdrFilter,
+    (at, id): CdrCursor,
+    limit: i64,
 ) -> Result<i64, DbError> {
-    let (count,) = conn
-        .one(
-            sql!(
-                "SELECT COUNT(*) FROM (SELECT id FROM cdrs WHERE account_id = $1 AND called /*pg COLLATE \"C\" */ >= $2
-                     AND called /*pg COLLATE \"C\" */ < $3 AND started_at >= $4 AND started_at <= $5
-                     AND (started_at, id) < ($5, $6)
-                 ORDER BY called /*pg COLLATE \"C\" */, started_at, id LIMIT $7) AS found"
-            ),
-            params![account, called, beyond(called), wanted.from, at, id, most],
-        )
-        .await?;
+    let text = match scan {
+        Scan::Called(..) => sql!(
+            "SELECT COUNT(*) FROM (SELECT id FROM cdrs WHERE account_id = $5 AND called /*pg COLLATE \"C\" */ >= $6
+                 AND called /*pg COLLATE \"C\" */ < $7 AND started_at >= $1 AND started_at <= $2
+                 AND (started_at, id) < ($2, $3)
+             ORDER BY called /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS found"
+        ),
+        Scan::Calling(..) => sql!(
+            "SELECT COUNT(*) FROM (SELECT id FROM cdrs WHERE account_id = $5
+                 AND calling /*pg COLLATE \"C\" */ >= $6 AND calling /*pg COLLATE \"C\" */ < $7
+                 AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
+             ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $4) AS found"
+        ),
+        Scan::AllAccounts | Scan::Account(_) | Scan::Trunk(..) => return Ok(limit),
+    };
+    let bounds = scan.bounds();
+    let params: Vec<Value<'_>> =
+        params![filter.from, at, id, limit].iter().map(Value::to_owned).chain(bounds).collect();
+    let (count,) = conn.one(text, &params).await?;
     Ok(count)
 }
 
-/// The same of callers.
-pub async fn count_calling(
+/// The last of the next `scanned` CDRs before a cursor, if there are as many; only for scans by time.
+pub async fn last_scanned(
     conn: &mut Conn,
-    (account, calling): (AccountId, &str),
-    wanted: &Wanted,
-    (at, id): Place,
-    most: i64,
-) -> Result<i64, DbError> {
-    let (count,) = conn
-        .one(
-            sql!(
-                "SELECT COUNT(*) FROM (SELECT id FROM cdrs WHERE account_id = $1
-                     AND calling /*pg COLLATE \"C\" */ >= $2 AND calling /*pg COLLATE \"C\" */ < $3
-                     AND started_at >= $4 AND started_at <= $5 AND (started_at, id) < ($5, $6)
-                 ORDER BY calling /*pg COLLATE \"C\" */, started_at, id LIMIT $7) AS found"
-            ),
-            params![account, calling, beyond(calling), wanted.from, at, id, most],
-        )
-        .await?;
-    Ok(count)
-}
-
-/// The last of so many calls before a place, if there are as many.
-pub async fn last_of_everybody(
-    conn: &mut Conn,
+    scan: &Scan<'_>,
     from: Time,
-    (at, id): Place,
-    looked_at: i64,
-) -> Result<Option<Place>, DbError> {
-    conn.opt(
-        sql!(
+    (at, id): CdrCursor,
+    scanned: i64,
+) -> Result<Option<CdrCursor>, DbError> {
+    let text = match scan {
+        Scan::AllAccounts => sql!(
             "SELECT started_at, id FROM cdrs
              WHERE started_at >= $1 AND started_at <= $2 AND started_at + 0 >= $1 AND started_at + 0 <= $2
                AND (started_at + 0, id) < ($2, $3)
              ORDER BY started_at + 0 DESC, id DESC LIMIT 1 OFFSET $4"
         ),
-        params![from, at, id, looked_at - 1],
-    )
-    .await
-}
-
-/// The same of one account.
-pub async fn last_of_account(
-    conn: &mut Conn,
-    account: AccountId,
-    from: Time,
-    (at, id): Place,
-    looked_at: i64,
-) -> Result<Option<Place>, DbError> {
-    conn.opt(
-        sql!(
+        Scan::Account(_) => sql!(
             "SELECT started_at, id FROM cdrs
-             WHERE account_id = $1 AND started_at >= $2 AND started_at <= $3 AND (started_at, id) < ($3, $4)
-             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $5"
+             WHERE account_id = $5 AND started_at >= $1 AND started_at <= $2 AND (started_at, id) < ($2, $3)
+             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
-        params![account, from, at, id, looked_at - 1],
-    )
-    .await
-}
-
-/// The same of one trunk.
-pub async fn last_of_trunk(
-    conn: &mut Conn,
-    (account, trunk): (AccountId, TrunkId),
-    from: Time,
-    (at, id): Place,
-    looked_at: i64,
-) -> Result<Option<Place>, DbError> {
-    conn.opt(
-        sql!(
+        Scan::Trunk(..) => sql!(
             "SELECT started_at, id FROM cdrs
-             WHERE account_id = $1 AND trunk_id = $2 AND started_at >= $3 AND started_at <= $4
-               AND (started_at, id) < ($4, $5)
-             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $6"
+             WHERE account_id = $5 AND trunk_id = $6 AND started_at >= $1 AND started_at <= $2
+               AND (started_at, id) < ($2, $3)
+             ORDER BY started_at DESC, id DESC LIMIT 1 OFFSET $4"
         ),
-        params![account, trunk, from, at, id, looked_at - 1],
-    )
-    .await
+        Scan::Called(..) | Scan::Calling(..) => return Ok(None),
+    };
+    let bounds = scan.bounds();
+    let params: Vec<Value<'_>> = params![from, at, id, scanned - 1].iter().map(Value::to_owned).chain(bounds).collect();
+    conn.opt(text, &params).await
 }
 
-/// Whose a trunk is, if it is still there.
-pub async fn owner(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
+impl Scan<'_> {
+    /// The last parameters of a scan: account, and trunk or number prefix.
+    fn bounds(&self) -> Vec<Value<'static>> {
+        let number = |account: &AccountId, prefix: &str| {
+            params![*account, prefix.to_owned(), after_prefix(prefix)].iter().map(Value::to_owned).collect()
+        };
+        match self {
+            Scan::AllAccounts => Vec::new(),
+            Scan::Account(account) => vec![account.to_value().to_owned()],
+            Scan::Trunk(account, trunk) => vec![account.to_value().to_owned(), trunk.to_value().to_owned()],
+            Scan::Called(account, prefix) | Scan::Calling(account, prefix) => number(account, prefix),
+        }
+    }
+}
+
+/// A text greater than every text with this prefix.
+pub fn after_prefix(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
+}
+
+/// The account of a trunk, if the trunk still exists.
+pub async fn trunk_account(conn: &mut Conn, trunk: TrunkId) -> Result<Option<AccountId>, DbError> {
     let found: Option<(AccountId,)> =
         conn.opt(sql!("SELECT account_id FROM trunks WHERE id = $1"), params![trunk]).await?;
     Ok(found.map(|(account,)| account))
 }
 
-/// An account's calls after this place and before a moment, the oldest first, as a file has them.
-pub async fn onwards(
+/// An account's CDRs after a cursor and before a time, oldest first, for exports.
+pub async fn list_ascending(
     conn: &mut Conn,
     account: AccountId,
-    (at, id): (Time, CallId),
+    (at, id): CdrCursor,
     to: Time,
     limit: i64,
-) -> Result<Vec<CdrRow>, DbError> {
+) -> Result<Vec<CdrListRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
-            CdrRow::COLS,
+            CdrListRow::COLS,
             " FROM cdrs WHERE account_id = $1 AND started_at >= $2 AND (started_at, id) > ($2, $3) AND started_at < $4
              ORDER BY started_at, id LIMIT $5"
         ),

@@ -1,0 +1,113 @@
+//! Spend and ASR alerts: notifies an account of an hour that costs far more than usual, and of a destination where few
+//! calls are answered.
+//!
+//! A job reads the rollups, never the CDRs, and sends each alert once a day.
+
+mod rules;
+mod store;
+
+use serde_json::Value;
+
+use crate::concurrency::{DAY_MILLIS, HOUR_MILLIS, day_of, hour_of};
+use db::DbError;
+use identity::balance::CURRENCY;
+use identity::notifications::{self, News, QualityLowAsr, SpendJump};
+use platform::app::App;
+use platform::config::AlarmSettings;
+use platform::jobs::{JobContext, JobError, Kind};
+use rules::{TRAILING_HOURS, asr, average, is_jump};
+use store::Alert;
+pub use store::purge;
+use values::{AccountId, Date, Money, Rfc3339, Time};
+
+pub const SEND_ALERTS: Kind = Kind::new("calls.alarm");
+
+const BATCH_SIZE: i64 = 500;
+
+pub async fn send_alerts_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let (app, now) = (&context.app, context.clock.now());
+    // Calls of the hour before may have ended since the last run.
+    for hour in [hour_of(now) - 1, hour_of(now)] {
+        check_spend(app, hour, now).await?;
+    }
+    Ok(check_asr(app, day_of(now), now).await?)
+}
+
+/// Alerts accounts whose calls of an hour cost far more than those of the hours before.
+async fn check_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
+    let AlarmSettings { spend_factor, spend_least, .. } = app.settings.calls.alarms;
+    let mut after = AccountId::new(uuid::Uuid::nil());
+    loop {
+        let mut reader = app.db.read().await?;
+        let expensive = store::list_expensive_hours(&mut reader, hour, spend_least, after, BATCH_SIZE).await?;
+        let mut jumps = Vec::new();
+        for (account, spend) in &expensive {
+            let before = store::sum_spend(&mut reader, *account, hour - TRAILING_HOURS, hour).await?;
+            if is_jump(*spend, before, spend_factor) {
+                jumps.push((*account, *spend, before));
+            }
+        }
+        drop(reader);
+        for (account, spend, before) in jumps {
+            let money = |nanos| Money::from_nanos(nanos, CURRENCY).into();
+            let started = Rfc3339(Time::from_millis(hour * HOUR_MILLIS));
+            let notification = SpendJump { hour: started, spend: money(spend), average: money(average(before)) };
+            let alert = Alert::of_account(hour * HOUR_MILLIS / DAY_MILLIS, account, SpendJump::CODE.as_str());
+            send_once(app, alert, notification, now).await?;
+        }
+        match expensive.last() {
+            Some((account, _)) if expensive.len() as i64 == BATCH_SIZE => after = *account,
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Alerts accounts of destinations with a low ASR on a day.
+async fn check_asr(app: &App, day: i64, now: Time) -> Result<(), DbError> {
+    let AlarmSettings { asr_percent, asr_calls, .. } = app.settings.calls.alarms;
+    let code = QualityLowAsr::CODE.as_str();
+    loop {
+        let low =
+            store::list_low_asr(&mut *app.db.read().await?, day, asr_calls, asr_percent, code, BATCH_SIZE).await?;
+        let is_last = (low.len() as i64) < BATCH_SIZE;
+        for found in low {
+            let alert = Alert {
+                day,
+                account: found.account_id,
+                code,
+                country: found.country.clone(),
+                destination_name: found.destination_name.clone(),
+            };
+            let notification = QualityLowAsr {
+                date: Date::from(Time::from_millis(day * DAY_MILLIS)),
+                country: found.country,
+                destination_name: found.destination_name,
+                attempts: found.attempts,
+                answered: found.answered,
+                asr: asr(found.answered, found.attempts),
+            };
+            send_once(app, alert, notification, now).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
+}
+
+async fn send_once<N: News + Send + Sync + 'static>(
+    app: &App,
+    alert: Alert,
+    notification: N,
+    now: Time,
+) -> Result<(), DbError> {
+    app.db
+        .tx((app.entropy, alert, notification, now), |conn, (entropy, alert, notification, now)| {
+            Box::pin(async move {
+                if store::claim(conn, alert).await? {
+                    notifications::notify(conn, *entropy, alert.account, notification, *now).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        })
+        .await
+}

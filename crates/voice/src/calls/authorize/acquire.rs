@@ -1,0 +1,125 @@
+//! What a call occupies: daily spend, a channel, a place in the zone quota, and a hold.
+
+use super::offer::Offer;
+use super::store::CallContext;
+use super::{Attempt, Refusal, allowed, live_call};
+use crate::calls::live;
+use crate::calls::reservation::{RESERVED_SECONDS, Reservation, afford, expiry_while_ringing, reserve_spend};
+use crate::calls::types::{Allowed, DenyReason};
+use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
+use crate::fraud_caps;
+use db::{Conn, Statement};
+use identity::balance::CURRENCY;
+use platform::ledger::{self, Kind, LedgerError, NewHold};
+use values::{AccountId, CallId, Money, Time};
+
+/// Acquires all that these calls of a trunk need and inserts their live calls, in one round trip and in the order of
+/// [`acquire`]. If anything is short, nothing is acquired.
+pub async fn acquire_together(
+    conn: &mut Conn,
+    context: &CallContext,
+    attempts: Vec<(&Attempt, Offer)>,
+) -> Result<Vec<Allowed>, Refusal> {
+    let mut calls = Vec::with_capacity(attempts.len());
+    for (attempt, offer) in attempts {
+        // In one hour all calls reserve spend of the same day, the one on which they began, and no past peak is
+        // recorded.
+        let is_of_this_hour = context.zone_hour == Some(hour_of(attempt.now));
+        let requested = afford(&offer.price.rate, RESERVED_SECONDS, i64::MAX);
+        let Some(reservation) = requested.filter(|_| is_of_this_hour) else { return Err(Refusal::Short) };
+        calls.push((attempt, live_call(attempt, context, offer, attempt.new_token(), reservation)));
+    }
+    let Some((newest, _)) = calls.iter().max_by_key(|(attempt, _)| attempt.now) else { return Ok(Vec::new()) };
+    let (now, number) = (newest.now, i64::try_from(calls.len()).unwrap_or(i64::MAX));
+    let references: Vec<String> = calls.iter().map(|(_, call)| call.hold_reference()).collect();
+    let paid = calls.iter().zip(&references).filter(|((_, call), _)| call.state.reserved > 0);
+    let holds: Vec<NewHold<'_>> = paid
+        .map(|((_, call), reference)| {
+            new_hold(call.terms.account_id, reference, call.state.reserved, call.state.expires_at)
+        })
+        .collect();
+    let Ok(holding) = ledger::hold_statements(&holds, now) else { return Err(Refusal::Short) };
+
+    let (account, trunk) = (context.account_id, context.trunk_id);
+    let mut statements = Vec::with_capacity(4 + holding.len() + calls.len());
+    // The ledger accepted the holds, so their sum does not overflow.
+    let reserved: i64 = calls.iter().map(|(_, call)| call.state.reserved).sum();
+    if reserved > 0 {
+        statements.push(concurrency::reserve_statement(daily_spend(context, now), reserved));
+    }
+    statements.push(concurrency::occupy_channels(trunk, number, context.channel_cap, context.cps_limit, now));
+    let quota = zone_quota(newest, context);
+    statements.push(concurrency::enter_zone_statement(account, &context.zone, number, quota, now));
+    statements.push(concurrency::enter_zone_statement(account, ALL_ZONES, number, i64::MAX, now));
+    statements.extend(holding);
+    statements.extend(calls.iter().map(|(attempt, call)| live::insert_statement(&attempt.identity, call)));
+    let changed = conn.exec_all(&statements.iter().map(Statement::parts).collect::<Vec<_>>()).await?;
+    let is_all = changed.iter().all(|rows| *rows == 1);
+    if is_all { Ok(calls.iter().map(|(_, call)| allowed(call)).collect()) } else { Err(Refusal::Short) }
+}
+
+fn daily_spend(context: &CallContext, now: Time) -> DailySpend {
+    let limit = context.max_spend_per_day.unwrap_or(fraud_caps::DEFAULT.max_spend_per_day.nanos());
+    DailySpend { account: context.account_id, day: day_of(now), limit }
+}
+
+fn zone_quota(attempt: &Attempt, context: &CallContext) -> i64 {
+    context.channels.unwrap_or(attempt.app.settings.calls.zone_channels)
+}
+
+fn new_hold(account: AccountId, reference: &str, nanos: i64, until: Time) -> NewHold<'_> {
+    NewHold { account, kind: Kind::Call, reference, amount: Money::from_nanos(nanos, CURRENCY), until }
+}
+
+/// Acquires what a call needs step by step, with a shorter reservation if there is not enough for a whole one.
+pub async fn acquire(
+    conn: &mut Conn,
+    attempt: &Attempt,
+    context: &CallContext,
+    offer: &Offer,
+    token: CallId,
+) -> Result<Reservation, Refusal> {
+    let (now, account, rate) = (attempt.now, context.account_id, &offer.price.rate);
+    let day = daily_spend(context, now);
+    let Some(requested) = afford(rate, RESERVED_SECONDS, i64::MAX) else {
+        return Err(Refusal::Denied(DenyReason::BalanceInsufficient));
+    };
+    let Some(capped) = reserve_spend(conn, day, rate, requested, 0).await? else {
+        return Err(Refusal::FraudCap(day));
+    };
+    if !concurrency::occupy_channel(conn, context.trunk_id, context.channel_cap, context.cps_limit, now).await? {
+        let is_full = concurrency::channels_in_use(conn, context.trunk_id).await? >= context.channel_cap;
+        return Err(Refusal::Denied(if is_full { DenyReason::ChannelCap } else { DenyReason::CpsLimit }));
+    }
+    if !concurrency::enter_zone(conn, account, &context.zone, zone_quota(attempt, context), now).await? {
+        return Err(Refusal::Denied(DenyReason::ZoneQuota));
+    }
+    concurrency::enter_zone(conn, account, ALL_ZONES, i64::MAX, now).await?;
+    if capped.amount == 0 || hold(conn, context, token, capped, now).await? {
+        return Ok(capped);
+    }
+    let available = ledger::lock_balance(conn, account, CURRENCY).await?.available().nanos();
+    let Some(funded) = afford(rate, capped.seconds, available) else {
+        return Err(Refusal::Denied(DenyReason::BalanceInsufficient));
+    };
+    day.release(conn, capped.amount - funded.amount).await?;
+    match hold(conn, context, token, funded, now).await? {
+        true => Ok(funded),
+        false => Err(Refusal::Denied(DenyReason::BalanceInsufficient)),
+    }
+}
+
+async fn hold(
+    conn: &mut Conn,
+    context: &CallContext,
+    token: CallId,
+    reservation: Reservation,
+    now: Time,
+) -> Result<bool, LedgerError> {
+    let (reference, until) = (token.to_string(), expiry_while_ringing(now, reservation.seconds.into()));
+    match ledger::hold(conn, &new_hold(context.account_id, &reference, reservation.amount, until), now).await {
+        Ok(_) => Ok(true),
+        Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

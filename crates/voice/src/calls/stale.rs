@@ -1,0 +1,63 @@
+//! Closes live calls that have no events any more. Their CDRs are provisional.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::live;
+use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
+use db::{Conn, DbError};
+use platform::app::App;
+use platform::jobs::{JobContext, JobError, Kind};
+use platform::ledger::LedgerError;
+use values::Time;
+
+pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished");
+
+/// How long after the expiry of its hold a call is closed: time for a switch that could not reach us to report its end.
+const CLOSE_AFTER: Duration = Duration::from_secs(300);
+const BATCH_SIZE: i64 = 200;
+
+pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let now = context.clock.now();
+    let batch = || context.db.tx((context.app.clone(), now), |conn, (app, now)| Box::pin(close_batch(conn, app, *now)));
+    while batch().await.map_err(|error| JobError::Failed(error.to_string()))? == BATCH_SIZE.unsigned_abs() as usize {}
+    Ok(())
+}
+
+/// Closes up to [`BATCH_SIZE`] calls and returns how many.
+async fn close_batch(conn: &mut Conn, app: &App, now: Time) -> Result<usize, LedgerError> {
+    let stale = live::lock_stale(conn, now.minus(CLOSE_AFTER), BATCH_SIZE).await?;
+    let mut ended = Vec::with_capacity(stale.len());
+    for call in stale {
+        // An answered call was live until its last event; anything later is not certain.
+        let end = CallEnd {
+            answered_at: call.state.answered_at,
+            ended_at: call.last_live_at(),
+            status: Some(CallStatus::Failed),
+            upstream_id: None,
+            is_assumed: true,
+        };
+        let cdr = cdrs::end_call(call.known(), &end, now).map_err(DbError::other)?;
+        live::delete(conn, call.token).await?;
+        // The switch that reports an answer later may have a clock that is behind.
+        let ended_at = if call.state.answered_at.is_some() { end.ended_at } else { call.last_event_at() };
+        let reserved = call.state.reserved;
+        let provisional = ProvisionalCdr {
+            token: call.token,
+            is_end_told: false,
+            answered_at: call.state.answered_at,
+            ended_at,
+            routes: call.state.routes,
+            reserved_seconds: call.state.reserved_seconds,
+            closed_at: now,
+        };
+        cdrs::insert_provisional(conn, &provisional).await?;
+        ended.push(EndedCall { cdr, reserved });
+    }
+    cdrs::write_cdrs(conn, app.entropy, &mut ended, &mut [], now).await?;
+    if !ended.is_empty() {
+        tracing::warn!(calls = ended.len(), "stale calls closed");
+    }
+    Ok(ended.len())
+}

@@ -1,0 +1,41 @@
+//! `/admin/cdrs`: the CDRs of all customers, with cost and margin.
+
+use super::handlers::{MAX_PAGE_SIZE, PageCursor, from_page_cursor, to_page_cursor};
+use super::price_proof;
+use super::search;
+use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, country_of};
+use super::write;
+use api::answer::Json;
+use api::context::ReadCtx;
+use api::input::Path;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use values::CallId;
+
+pub async fn list_all(
+    mut ctx: ReadCtx,
+    listing: Listing<AdminCdrFilters, PageCursor, MAX_PAGE_SIZE>,
+) -> Result<Page<AdminCdr>, Problem> {
+    let filter = listing.filters.clone().filter()?;
+    let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
+    listing.page_with_next(page.rows, page.next.map(to_page_cursor), AdminCdr::from)
+}
+
+pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
+    let cdr = write::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let ReadCtx { conn, request } = ctx;
+    drop(conn);
+    let source = price_proof::source(&request.app, &cdr).await?;
+    let price = price_proof::price(&cdr, source.as_ref());
+    Ok(Json(AdminCdrDetail {
+        trunk_id: cdr.terms.trunk_id,
+        leg: cdr.terms.leg,
+        country: country_of(&cdr),
+        destination_name: cdr.terms.destination_name.clone(),
+        price,
+        source,
+        imported: cdr.result.imported,
+        review: cdr.result.review,
+        cdr: cdr.into(),
+    }))
+}

@@ -1,0 +1,46 @@
+//! `/cdrs`: the CDRs of the caller's account, and each with its price.
+
+use super::price_proof;
+use super::search::{self, CdrCursor};
+use super::types::{Cdr, CdrDetail, CdrFilters};
+use super::write;
+use api::answer::Json;
+use api::context::ReadCtx;
+use api::input::Path;
+use api::page::{Listing, Page};
+use api::problem::Problem;
+use values::{CallId, Time};
+
+/// Maximum number of CDRs on a page.
+pub const MAX_PAGE_SIZE: u32 = 1000;
+
+/// Page cursor: start time in Unix milliseconds and id of the last CDR of the page before.
+pub type PageCursor = (i64, CallId);
+
+pub fn from_page_cursor((at, id): PageCursor) -> CdrCursor {
+    (Time::from_millis(at), id)
+}
+
+pub fn to_page_cursor((at, id): CdrCursor) -> PageCursor {
+    (at.millis(), id)
+}
+
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<CdrFilters, PageCursor, MAX_PAGE_SIZE>,
+) -> Result<Page<Cdr>, Problem> {
+    let filter = listing.filters.clone().filter(ctx.principal()?.account_id)?;
+    let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
+    listing.page_with_next(page.rows, page.next.map(to_page_cursor), Cdr::from)
+}
+
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<CdrDetail>, Problem> {
+    let account = ctx.principal()?.account_id;
+    let cdr = write::find(&mut ctx, id).await?.filter(|cdr| cdr.terms.account_id == account);
+    let cdr = cdr.ok_or_else(Problem::not_found)?;
+    let ReadCtx { conn, request } = ctx;
+    drop(conn);
+    let source = price_proof::source(&request.app, &cdr).await?;
+    let price = price_proof::price(&cdr, source.as_ref());
+    Ok(Json(CdrDetail { cdr: cdr.into(), price }))
+}

@@ -1,0 +1,100 @@
+//! Verifies CDRs: prices each again and recomputes everything that is derived from them (`trunkline cdrs verify`).
+
+mod store;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rating::Rate;
+
+use super::terms::CallStatus;
+use db::{Conn, DbError};
+
+/// What was verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    pub cdrs: u64,
+    pub live_calls: u64,
+}
+
+/// The first mismatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    pub what: &'static str,
+    pub which: String,
+    pub stored: String,
+    pub computed: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Mismatch { what, which, stored, computed } = self;
+        write!(f, "{what} of {which}: stored {stored}, computed {computed}")
+    }
+}
+
+/// Verifies all CDRs. Needs one read snapshot: see [`Db::snapshot`](db::Db::snapshot).
+pub async fn verify(conn: &mut Conn) -> Result<Result<Verified, Mismatch>, DbError> {
+    let mut verified = Verified::default();
+    let mut price_mismatch = None;
+    verified.cdrs = store::each_cdr(conn, |cdr| {
+        if price_mismatch.is_none() {
+            price_mismatch = check_price(&cdr);
+        }
+        Ok(())
+    })
+    .await?;
+    if let Some(mismatch) = price_mismatch {
+        return Ok(Err(mismatch));
+    }
+    verified.live_calls = store::count_live(conn).await?;
+    let comparisons = [
+        ("daily rollup", store::days(conn).await?),
+        ("daily charges", store::charged_days(conn).await?),
+        ("hourly rollup", store::hours(conn).await?),
+        ("daily spend", store::spend(conn).await?),
+        ("live calls of trunk", store::trunks(conn).await?),
+        ("live calls in zone", store::zones(conn).await?),
+        ("ledger transaction", store::charges(conn).await?),
+    ];
+    Ok(comparisons.into_iter().try_for_each(|(what, sums)| compare(what, &sums)).map(|()| verified))
+}
+
+/// Stored and computed sums by what they are of. Sums of zero may be absent.
+pub(super) struct Sums {
+    stored: BTreeMap<String, Vec<i64>>,
+    computed: BTreeMap<String, Vec<i64>>,
+}
+
+fn compare(what: &'static str, sums: &Sums) -> Result<(), Mismatch> {
+    let is_nonzero = |sums: &&Vec<i64>| sums.iter().any(|sum| *sum != 0);
+    for which in sums.stored.keys().chain(sums.computed.keys()) {
+        let stored = sums.stored.get(which).filter(is_nonzero);
+        let computed = sums.computed.get(which).filter(is_nonzero);
+        if stored != computed {
+            let text = |sums: Option<&Vec<i64>>| sums.map_or("nothing".to_owned(), |sums| format!("{sums:?}"));
+            return Err(Mismatch { what, which: which.clone(), stored: text(stored), computed: text(computed) });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a charge follows from rate and duration, and that it has a ledger transaction.
+fn check_price(cdr: &store::PricedCdr) -> Option<Mismatch> {
+    let rate = || {
+        let seconds = |seconds| u16::try_from(seconds).ok();
+        let (increment, minimum) = (seconds(cdr.increment_seconds)?, seconds(cdr.minimum_seconds)?);
+        Rate::new(cdr.rate_per_minute, cdr.connect_fee, increment, minimum).ok()
+    };
+    let price = match cdr.status {
+        CallStatus::Answered => rate().and_then(|rate| rate.price(u32::try_from(cdr.duration_seconds).ok()?).ok()),
+        _ => Some(0),
+    };
+    let is_charged = cdr.is_charged == (cdr.charge > 0);
+    (price != Some(cdr.charge) || !is_charged).then(|| Mismatch {
+        what: "charge",
+        which: cdr.id.to_string(),
+        stored: format!("{} ({})", cdr.charge, if cdr.is_charged { "in the ledger" } else { "not in the ledger" }),
+        computed: price.map_or("no price".to_owned(), |price| price.to_string()),
+    })
+}

@@ -1,0 +1,126 @@
+//! A batch of CDRs, account by account: what each account is charged and what its calls release.
+//!
+//! Rows are locked in one order, so that no two transactions wait for each other: accounts by id, and for each account
+//! its days, trunks, zones, holds, balance and rollups.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::Amendment;
+use crate::cdrs::rollups::{self, ChargeDelta, RollupDelta};
+use crate::cdrs::row::CdrRow;
+use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
+use db::Conn;
+use identity::balance::CURRENCY;
+use platform::entropy::Entropy;
+use platform::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
+use values::{AccountId, Money, Time, TrunkId};
+
+/// What a batch means for one account.
+#[derive(Default)]
+pub struct AccountBatch {
+    charge: i64,
+    ledger_id: Option<TransactionId>,
+    /// By the day on which calls began: their charges, and what was reserved for them.
+    days: BTreeMap<i64, (i64, i64)>,
+    /// Live calls that ended, by trunk and by zone.
+    trunks: BTreeMap<TrunkId, i64>,
+    zones: BTreeMap<String, i64>,
+    holds: Vec<String>,
+    /// By day, country and destination.
+    destinations: BTreeMap<(i64, String, String), RollupDelta>,
+    /// By country and destination, whenever the calls began.
+    charges: BTreeMap<(String, String), ChargeDelta>,
+    hours: BTreeMap<(i64, TrunkId), RollupDelta>,
+}
+
+impl AccountBatch {
+    fn add(&mut self, cdr: &CdrRow, charge: i64, ledger_id: Option<Uuid>, rollup: RollupDelta, charged: ChargeDelta) {
+        let (day, hour) = (day_of(cdr.terms.started_at), hour_of(cdr.terms.started_at));
+        let (country, name) = cdr.destination();
+        self.charge += charge;
+        self.ledger_id = self.ledger_id.or(ledger_id.map(TransactionId::new));
+        self.days.entry(day).or_default().0 += charge;
+        if cdr.result.charge > 0 {
+            self.charges.entry((country.clone(), name.clone())).or_default().add(charged);
+        }
+        self.destinations.entry((day, country, name)).or_default().add(rollup);
+        self.hours.entry((hour, cdr.terms.trunk_id)).or_default().add(rollup);
+    }
+
+    pub fn add_cdr(&mut self, cdr: &CdrRow) {
+        self.add(cdr, cdr.result.charge, cdr.result.ledger_id, RollupDelta::of(cdr), ChargeDelta::of(cdr));
+    }
+
+    pub fn add_amendment(&mut self, amendment: &Amendment, ledger_id: Option<Uuid>) {
+        let Amendment { before, after } = amendment;
+        let (rollup, charged) = (RollupDelta::between(before, after), ChargeDelta::between(before, after));
+        self.add(after, amendment.charge(), ledger_id, rollup, charged);
+    }
+
+    /// Releases what the live call of a CDR occupied.
+    pub fn release(&mut self, cdr: &CdrRow, reserved: i64) {
+        self.days.entry(day_of(cdr.terms.started_at)).or_default().1 += reserved;
+        *self.trunks.entry(cdr.terms.trunk_id).or_default() += 1;
+        *self.zones.entry(cdr.terms.zone.clone()).or_default() += 1;
+        if reserved > 0 {
+            self.holds.push(cdr.id.to_string());
+        }
+    }
+
+    async fn settle(
+        mut self,
+        conn: &mut Conn,
+        entropy: Entropy,
+        account: AccountId,
+        now: Time,
+    ) -> Result<(), LedgerError> {
+        for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
+            DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
+        }
+        for (trunk, calls) in self.trunks {
+            concurrency::release_channels(conn, trunk, calls).await?;
+        }
+        let ended: i64 = self.zones.values().sum();
+        for (zone, calls) in self.zones {
+            concurrency::leave_zone(conn, account, &zone, calls, now).await?;
+        }
+        if ended > 0 {
+            concurrency::leave_zone(conn, account, ALL_ZONES, ended, now).await?;
+        }
+        self.holds.sort_unstable();
+        let charge = self.ledger_id.map(|id| {
+            let paid = [(Book::Calls, Money::from_nanos(self.charge, CURRENCY))];
+            Entry::charge(account, Kind::Call, id.to_string(), &paid).map(|entry| entry.with_id(id))
+        });
+        let charge = charge.transpose()?;
+        let holds = (Kind::Call, self.holds.as_slice());
+        ledger::capture_many(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
+        rollups::add_to_days(conn, account, &self.destinations).await?;
+        rollups::add_to_charges(conn, account, day_of(now), &self.charges).await?;
+        rollups::add_to_hours(conn, account, &self.hours).await?;
+        Ok(())
+    }
+}
+
+/// New CDRs by account.
+pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<AccountId, AccountBatch> {
+    let mut batches: BTreeMap<AccountId, AccountBatch> = BTreeMap::new();
+    for cdr in cdrs {
+        batches.entry(cdr.terms.account_id).or_default().add_cdr(cdr);
+    }
+    batches
+}
+
+pub async fn settle(
+    conn: &mut Conn,
+    entropy: Entropy,
+    batches: BTreeMap<AccountId, AccountBatch>,
+    now: Time,
+) -> Result<(), LedgerError> {
+    for (account, batch) in batches {
+        batch.settle(conn, entropy, account, now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Writes CDRs: stores, counts and charges them in one transaction.
+//!
+//! Every finished call comes this way: its end was reported, its events stopped, or it was imported. All charges of an
+//! account in a batch are one ledger transaction, which each of their CDRs names, so that ledger and CDRs can be
+//! compared to the nano.
+//!
+//! - `end`: the CDR that follows from the end of a call · `batch`: charges and rollups, account by account
+
+mod batch;
+mod end;
+mod store;
+
+pub use end::{
+    CallEnd, CallUpdate, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time, earliest, end_call,
+    seconds_between, status_from_sip_code,
+};
+pub use store::{exists, find};
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::rollups::ChargeDelta;
+use super::row::CdrRow;
+use crate::concurrency::{CallSpan, queue_recount};
+use db::Conn;
+use platform::entropy::Entropy;
+use platform::ledger::LedgerError;
+use values::{AccountId, Time};
+
+/// A live call that is over: its CDR, and what was reserved for it.
+#[derive(Clone, Debug)]
+pub struct EndedCall {
+    pub cdr: CdrRow,
+    pub reserved: i64,
+}
+
+/// A CDR before and after late events. Neither charge nor duration decreases.
+#[derive(Clone, Debug)]
+pub struct Amendment {
+    pub before: CdrRow,
+    pub after: CdrRow,
+}
+
+impl Amendment {
+    pub fn is_change(&self) -> bool {
+        let compared = |cdr: &CdrRow| {
+            let result = &cdr.result;
+            (
+                (result.answered_at, result.ended_at, result.status, result.upstream_id),
+                (result.charge, result.cost, result.review),
+            )
+        };
+        compared(&self.before) != compared(&self.after)
+    }
+
+    /// What is charged in addition.
+    fn charge(&self) -> i64 {
+        self.after.result.charge - self.before.result.charge
+    }
+
+    /// Names the ledger transaction: a CDR that was already charged keeps its own, and its amendment names the new one.
+    fn set_ledger_id(&mut self, ledger_id: Option<Uuid>) {
+        let (before, after) = (&self.before.result, &mut self.after.result);
+        if before.charge > 0 {
+            (after.ledger_id, after.recorded_at) = (before.ledger_id, before.recorded_at);
+        } else {
+            after.ledger_id = ledger_id;
+        }
+    }
+}
+
+/// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already.
+pub async fn write_cdrs(
+    conn: &mut Conn,
+    entropy: Entropy,
+    ended: &mut [EndedCall],
+    amendments: &mut [Amendment],
+    now: Time,
+) -> Result<(), LedgerError> {
+    let mut ledger_ids = assign_ledger_ids(entropy, ended.iter_mut().map(|call| &mut call.cdr), now);
+    store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
+    conn.count(|metrics| metrics.calls.cdrs.of("switch"), ended.len() as u64);
+    let mut batches = batch::by_account(ended.iter().map(|call| &call.cdr));
+    for amendment in amendments {
+        let account = amendment.after.terms.account_id;
+        let ledger_id =
+            (amendment.charge() > 0).then(|| *ledger_ids.entry(account).or_insert_with(|| entropy.uuid(now)));
+        amendment.set_ledger_id(ledger_id);
+        store::update(conn, &amendment.after).await?;
+        let added = ChargeDelta::between(&amendment.before, &amendment.after);
+        if amendment.before.result.charge > 0 && added != ChargeDelta::default() {
+            store::insert_amendment(conn, entropy.uuid(now), &amendment.after, added, ledger_id, now).await?;
+        }
+        batches.entry(account).or_default().add_amendment(amendment, ledger_id);
+    }
+    for EndedCall { cdr, reserved } in ended.iter() {
+        batches.entry(cdr.terms.account_id).or_default().release(cdr, *reserved);
+    }
+    batch::settle(conn, entropy, batches, now).await
+}
+
+/// Imported CDRs, sorted in the order in which every import inserts them, so that two imports of the same calls wait
+/// for each other in one direction only.
+pub struct ImportBatch(Vec<CdrRow>);
+
+impl ImportBatch {
+    pub fn new(entropy: Entropy, mut cdrs: Vec<CdrRow>, now: Time) -> ImportBatch {
+        let key = |cdr: &CdrRow| (cdr.terms.trunk_id, cdr.terms.leg.as_str(), cdr.terms.started_at);
+        cdrs.sort_unstable_by(|one, other| {
+            key(one).cmp(&key(other)).then_with(|| one.terms.call_id.cmp(&other.terms.call_id))
+        });
+        assign_ledger_ids(entropy, cdrs.iter_mut(), now);
+        ImportBatch(cdrs)
+    }
+
+    /// Writes the CDRs that are new and returns their number.
+    pub async fn write_new(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
+        let new = store::insert_new(conn, entropy.uuid(now), &self.0).await?;
+        settle_import(conn, entropy, self.0.iter().filter(|cdr| new.contains(&cdr.id)), now).await
+    }
+
+    /// Writes all CDRs, or fails if one is a duplicate. Faster than [`ImportBatch::write_new`].
+    pub async fn write_all(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
+        store::insert(conn, &self.0, store::values).await?;
+        settle_import(conn, entropy, self.0.iter(), now).await
+    }
+}
+
+async fn settle_import<'r>(
+    conn: &mut Conn,
+    entropy: Entropy,
+    new: impl Iterator<Item = &'r CdrRow> + Clone,
+    now: Time,
+) -> Result<usize, LedgerError> {
+    let number = new.clone().count();
+    conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
+    batch::settle(conn, entropy, batch::by_account(new.clone()), now).await?;
+    let spans = new.map(|cdr| CallSpan {
+        account: cdr.terms.account_id,
+        started_at: cdr.terms.started_at,
+        ended_at: cdr.result.ended_at.unwrap_or(cdr.terms.started_at),
+    });
+    queue_recount(conn, spans, now).await?;
+    Ok(number)
+}
+
+/// Gives the CDRs with a charge the id of their ledger transaction, one for each account, and returns the ids.
+fn assign_ledger_ids<'r>(
+    entropy: Entropy,
+    cdrs: impl Iterator<Item = &'r mut CdrRow>,
+    now: Time,
+) -> BTreeMap<AccountId, Uuid> {
+    let mut ids: BTreeMap<AccountId, Uuid> = BTreeMap::new();
+    for cdr in cdrs.filter(|cdr| cdr.result.charge > 0) {
+        cdr.result.ledger_id = Some(*ids.entry(cdr.terms.account_id).or_insert_with(|| entropy.uuid(now)));
+    }
+    ids
+}

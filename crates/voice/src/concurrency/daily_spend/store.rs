@@ -1,0 +1,63 @@
+//! Table `daily_spend`.
+
+use super::DailySpend;
+use db::{Conn, DbError, Statement, params, sql};
+use values::AccountId;
+
+/// Reserves spend; false if that would exceed the limit of the day.
+pub async fn reserve(conn: &mut Conn, day: DailySpend, amount: i64) -> Result<bool, DbError> {
+    let statement = reserve_statement(day, amount);
+    Ok(conn.exec(statement.text, &statement.params).await? > 0)
+}
+
+/// The statement that reserves spend. It changes one row if the limit allows it, else none.
+pub fn reserve_statement(day: DailySpend, amount: i64) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO daily_spend (account_id, day, charged, reserved, told)
+             SELECT $1, $2, 0, CAST($3 AS BIGINT), FALSE WHERE CAST($3 AS BIGINT) <= CAST($4 AS BIGINT)
+             ON CONFLICT (account_id, day) DO UPDATE SET reserved = daily_spend.reserved + $3
+             WHERE daily_spend.charged + daily_spend.reserved + $3 <= $4"
+        ),
+        params![day.account, day.day, amount, day.limit],
+    )
+}
+
+/// What is left of the limit. Locks the row.
+pub async fn remaining(conn: &mut Conn, day: DailySpend) -> Result<i64, DbError> {
+    let spent: Option<(i64, i64)> = conn
+        .opt(
+            sql!("SELECT charged, reserved FROM daily_spend WHERE account_id = $1 AND day = $2 /*pg FOR UPDATE */"),
+            params![day.account, day.day],
+        )
+        .await?;
+    Ok(spent.map_or(day.limit, |(charged, reserved)| day.limit - charged - reserved))
+}
+
+/// Releases reserved spend and adds charges.
+pub async fn settle(conn: &mut Conn, account: AccountId, day: i64, charged: i64, released: i64) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, $3, 0, FALSE)
+             ON CONFLICT (account_id, day) DO UPDATE
+             SET charged = daily_spend.charged + $3, reserved = daily_spend.reserved - $4"
+        ),
+        params![account, day, charged, released],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Marks the day as notified; false if it was before.
+pub async fn claim_notification(conn: &mut Conn, day: DailySpend) -> Result<bool, DbError> {
+    let marked = conn
+        .exec(
+            sql!(
+                "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, 0, TRUE)
+                 ON CONFLICT (account_id, day) DO UPDATE SET told = TRUE WHERE NOT daily_spend.told"
+            ),
+            params![day.account, day.day],
+        )
+        .await?;
+    Ok(marked > 0)
+}

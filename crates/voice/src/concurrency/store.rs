@@ -1,0 +1,191 @@
+//! Tables `trunk_load`, `zone_load` and `zone_hours`. The statement that counts a call also checks its limit.
+
+use super::{day_of, hour_of};
+use db::{Conn, DbError, Statement, params, row, sql};
+use values::{AccountId, Time, TrunkId};
+
+/// The name under which all zones are counted together. The account's peak is not the sum of its zones' peaks, which
+/// may be at different times.
+pub const ALL_ZONES: &str = "";
+
+/// The longest period whose peaks are shown: a month of 31 days.
+pub const PEAK_HISTORY_HOURS: i64 = 31 * 24;
+
+/// More zones than any operator has.
+pub const MAX_ZONES: i64 = 1000;
+
+/// Occupies a channel of a trunk; false if all are in use or the CPS limit of this second is reached.
+pub async fn occupy_channel(
+    conn: &mut Conn,
+    trunk: TrunkId,
+    channel_cap: i64,
+    cps_limit: Option<i64>,
+    now: Time,
+) -> Result<bool, DbError> {
+    let statement = occupy_channels(trunk, 1, channel_cap, cps_limit, now);
+    Ok(conn.exec(statement.text, &statement.params).await? > 0)
+}
+
+/// The statement that occupies channels for `calls` calls. It changes one row if all of them may begin, else none.
+pub fn occupy_channels(trunk: TrunkId, calls: i64, channel_cap: i64, cps_limit: Option<i64>, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO trunk_load (trunk_id, live, second, in_second)
+             SELECT $1, CAST($2 AS BIGINT), $3, CAST($2 AS BIGINT)
+             WHERE CAST($2 AS BIGINT) <= CAST($4 AS BIGINT) AND CAST($2 AS BIGINT) <= CAST($5 AS BIGINT)
+             ON CONFLICT (trunk_id) DO UPDATE SET live = trunk_load.live + $2,
+                 in_second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.in_second + $2 ELSE $2 END,
+                 second = CASE WHEN trunk_load.second >= $3 THEN trunk_load.second ELSE $3 END
+             WHERE trunk_load.live + $2 <= $4 AND (trunk_load.second < $3 OR trunk_load.in_second + $2 <= $5)"
+        ),
+        params![trunk, calls, now.seconds(), channel_cap, cps_limit.unwrap_or(i64::MAX)],
+    )
+}
+
+pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
+    let live: Option<(i64,)> =
+        conn.opt(sql!("SELECT live FROM trunk_load WHERE trunk_id = $1"), params![trunk]).await?;
+    Ok(live.map_or(0, |(live,)| live))
+}
+
+pub async fn release_channels(conn: &mut Conn, trunk: TrunkId, calls: i64) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE trunk_load SET live = live - $2 WHERE trunk_id = $1"), params![trunk, calls]).await?;
+    Ok(())
+}
+
+/// Counts a call of an account in a zone; false if the zone quota is reached.
+pub async fn enter_zone(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    quota: i64,
+    now: Time,
+) -> Result<bool, DbError> {
+    let statement = enter_zone_statement(account, zone, 1, quota, now);
+    let entered: Option<ZoneChange> = conn.opt(statement.text, &statement.params).await?;
+    record_past_peaks(conn, account, zone, entered).await?;
+    Ok(entered.is_some())
+}
+
+/// The statement that counts `calls` calls in a zone. It changes one row if all of them may begin, else none. It does
+/// not record the peaks of past hours, so use it only for a zone that has already changed in this hour.
+pub fn enter_zone_statement(account: AccountId, zone: &str, calls: i64, quota: i64, now: Time) -> Statement {
+    Statement::new(
+        sql!(
+            "INSERT INTO zone_load (account_id, zone, live, hour, hour_peak, changes, before_hour, before_peak,
+                                    day, day_peak)
+             SELECT $1, $2, CAST($3 AS BIGINT), $4, CAST($3 AS BIGINT), 1, $4, 0, $5, CAST($3 AS BIGINT)
+             WHERE CAST($3 AS BIGINT) <= CAST($6 AS BIGINT)
+             ON CONFLICT (account_id, zone) DO UPDATE SET live = zone_load.live + $3,
+                 hour_peak = CASE WHEN zone_load.hour >= $4 AND zone_load.hour_peak > zone_load.live + $3
+                                  THEN zone_load.hour_peak ELSE zone_load.live + $3 END,
+                 day_peak = CASE WHEN zone_load.day >= $5 AND zone_load.day_peak > zone_load.live + $3
+                                 THEN zone_load.day_peak ELSE zone_load.live + $3 END,
+                 changes = CASE WHEN zone_load.hour >= $4 THEN zone_load.changes + 1 ELSE 1 END,
+                 before_hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.before_hour ELSE zone_load.hour END,
+                 before_peak = CASE WHEN zone_load.hour >= $4
+                                    THEN zone_load.before_peak ELSE zone_load.hour_peak END,
+                 hour = CASE WHEN zone_load.hour >= $4 THEN zone_load.hour ELSE $4 END,
+                 day = CASE WHEN zone_load.day >= $5 THEN zone_load.day ELSE $5 END
+             WHERE zone_load.live + $3 <= $6
+             RETURNING changes, before_hour, before_peak, hour, live - $3"
+        ),
+        params![account, zone, calls, hour_of(now), day_of(now), quota],
+    )
+}
+
+pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64, now: Time) -> Result<(), DbError> {
+    let left: Option<ZoneChange> = conn
+        .opt(
+            sql!(
+                "UPDATE zone_load SET live = live - $5,
+                     hour_peak = CASE WHEN hour >= $3 THEN hour_peak ELSE live END,
+                     day_peak = CASE WHEN day >= $4 THEN day_peak ELSE live END,
+                     changes = CASE WHEN hour >= $3 THEN changes + 1 ELSE 1 END,
+                     before_hour = CASE WHEN hour >= $3 THEN before_hour ELSE hour END,
+                     before_peak = CASE WHEN hour >= $3 THEN before_peak ELSE hour_peak END,
+                     hour = CASE WHEN hour >= $3 THEN hour ELSE $3 END,
+                     day = CASE WHEN day >= $4 THEN day ELSE $4 END
+                 WHERE account_id = $1 AND zone = $2
+                 RETURNING changes, before_hour, before_peak, hour, live + $5"
+            ),
+            params![account, zone, hour_of(now), day_of(now), calls],
+        )
+        .await?;
+    record_past_peaks(conn, account, zone, left).await
+}
+
+/// Changes in this hour, the hour of the change before and its peak, this hour, and the live calls before this change.
+type ZoneChange = (i64, i64, i64, i64, i64);
+
+/// Records the peaks of past hours at the first change of a new hour: the peak of the hour of the last change, and for
+/// the quiet hours since then the calls that were live all the time.
+async fn record_past_peaks(
+    conn: &mut Conn,
+    account: AccountId,
+    zone: &str,
+    change: Option<ZoneChange>,
+) -> Result<(), DbError> {
+    let Some((1, before, peak, hour, live)) = change else { return Ok(()) };
+    record_peak(conn, account, zone, before, peak).await?;
+    // Older peaks are never shown.
+    for quiet in (before + 1).max(hour - PEAK_HISTORY_HOURS)..hour {
+        record_peak(conn, account, zone, quiet, live).await?;
+    }
+    Ok(())
+}
+
+/// Records the peak concurrent calls of an hour, unless a higher peak is recorded.
+pub async fn record_peak(conn: &mut Conn, account: AccountId, zone: &str, hour: i64, peak: i64) -> Result<(), DbError> {
+    if peak == 0 {
+        return Ok(());
+    }
+    conn.exec(
+        sql!(
+            "INSERT INTO zone_hours (account_id, zone, hour, peak) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak
+             WHERE zone_hours.peak < excluded.peak"
+        ),
+        params![account, zone, hour, peak],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Recorded peaks of the hours from `first` to `last`, all zones together: hour and peak.
+pub async fn list_peaks(
+    conn: &mut Conn,
+    account: AccountId,
+    (first, last): (i64, i64),
+    limit: i64,
+) -> Result<Vec<(i64, i64)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT hour, peak FROM zone_hours WHERE account_id = $1 AND hour BETWEEN $2 AND $3 AND zone = $5
+             ORDER BY hour LIMIT $4"
+        ),
+        params![account, first, last, limit, ALL_ZONES],
+    )
+    .await
+}
+
+row! {
+    /// Live calls of an account in a zone, and the peaks of the hour and the day of the last change.
+    #[derive(Clone, Debug)]
+    pub struct ZoneLoad {
+        pub zone: String,
+        pub live: i64,
+        pub hour: i64,
+        pub hour_peak: i64,
+        pub day: i64,
+        pub day_peak: i64,
+    }
+}
+
+pub async fn list_zone_loads(conn: &mut Conn, account: AccountId) -> Result<Vec<ZoneLoad>, DbError> {
+    conn.all(
+        sql!("SELECT ", ZoneLoad::COLS, " FROM zone_load WHERE account_id = $1 ORDER BY zone LIMIT $2"),
+        params![account, MAX_ZONES],
+    )
+    .await
+}

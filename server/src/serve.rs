@@ -23,7 +23,7 @@ use platform::clock::Clock;
 use platform::config::Settings;
 use platform::jobs::Runner;
 use platform::routing::cache::{Cached, Versioned};
-use voice::{calls, cdrs};
+use voice::cdrs;
 
 /// The operations port serves switches and a few other machines.
 const MAX_OPS_CONNECTIONS: usize = 1024;

@@ -42,10 +42,10 @@ pub async fn delete_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     let cutoff = context.clock.now().minus(MIN_AGE);
     let mut after = None;
     loop {
-        let batch = files.untouched_since(cutoff, after, BATCH).await.map_err(failed)?;
+        let batch = files.list_older(cutoff, after, BATCH).await.map_err(failed)?;
         for hash in &batch {
             let referenced = is_referenced(&mut *context.db.read().await?, hash).await?;
-            if !referenced && files.remove_untouched(hash, cutoff).await.map_err(failed)? {
+            if !referenced && files.delete_older(hash, cutoff).await.map_err(failed)? {
                 tracing::info!(%hash, "deleted orphaned file");
             }
         }

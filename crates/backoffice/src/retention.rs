@@ -15,7 +15,7 @@ use db::{Conn, DbError};
 use identity::{notifications, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
-use platform::letters;
+use platform::mail;
 use platform::{ledger, limits};
 use values::Time;
 use voice::{calls, cdrs};
@@ -47,8 +47,8 @@ const fn days(days: u64) -> Duration {
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
 const RULES: [Rule; 16] = [
-    rule!("idempotency keys", idempotency::RETENTION, idempotency::forget),
-    rule!("rate limit counters", limits::MAX_WINDOW, limits::forget),
+    rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
+    rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
     rule!("access tokens", days(1), sessions::purge_access_tokens),
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
@@ -56,7 +56,7 @@ const RULES: [Rule; 16] = [
     rule!("magic and reset links", days(7), sessions::purge_links),
     rule!("call alarms", days(7), calls::purge_alerts),
     rule!("provider webhooks", days(30), webhooks::purge),
-    rule!("ended holds", days(30), ledger::forget_holds),
+    rule!("ended holds", days(30), ledger::purge_holds),
     rule!("provisional CDRs that wait for late events", days(30), cdrs::purge_provisional),
     rule!("CDR exports", days(90), cdrs::purge_exports),
     // Other dead jobs stay until somebody reruns them.
@@ -67,7 +67,7 @@ const RULES: [Rule; 16] = [
 ];
 
 async fn purge_dead_mail(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    jobs::purge_dead(conn, letters::SEND, cutoff, batch).await
+    jobs::purge_dead(conn, mail::SEND, cutoff, batch).await
 }
 
 pub async fn purge_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {

@@ -13,7 +13,7 @@ use platform::config::Settings;
 use platform::outside;
 use server::job_registry;
 use voice::decks::{self, DeckImport, ImportMode};
-use voice::{calls, fx};
+use voice::{cdrs, fx};
 
 /// Imports exchange rates from a file of the European Central Bank.
 pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError> {
@@ -105,7 +105,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
         if count == 0 {
             break;
         }
-        let answer = calls::import(&app, &batch, first).await.map_err(|problem| {
+        let answer = cdrs::import(&app, &batch, first).await.map_err(|problem| {
             let cause = problem.cause().map(ToString::to_string);
             cause.or(problem.detail().map(str::to_owned)).unwrap_or_else(|| problem.code().title().to_owned())
         })?;
@@ -124,7 +124,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
 /// The next lines of a file, and how many they are.
 fn next_batch(file: &mut impl BufRead) -> std::io::Result<(Vec<u8>, usize)> {
     let (mut batch, mut count) = (Vec::new(), 0);
-    while count < calls::LINES_AT_ONCE && file.read_until(b'\n', &mut batch)? > 0 {
+    while count < cdrs::MAX_IMPORT_LINES && file.read_until(b'\n', &mut batch)? > 0 {
         count += 1;
     }
     Ok((batch, count))

@@ -8,7 +8,7 @@ use platform::crypto::keys::Keys;
 use platform::crypto::secrets::Secrets;
 use platform::entropy;
 use platform::ledger::{self, Verified};
-use voice::calls;
+use voice::cdrs;
 
 pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
@@ -35,8 +35,8 @@ pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
 
 pub async fn verify_cdrs(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
-    match db.snapshot((), |conn, ()| Box::pin(calls::verify(conn))).await? {
-        Ok(calls::Verified { records, live_calls }) => {
+    match db.snapshot((), |conn, ()| Box::pin(cdrs::verify(conn))).await? {
+        Ok(cdrs::Verified { cdrs: records, live_calls }) => {
             print_line(&format!("The CDRs are valid: {records} CDRs, {live_calls} live calls."));
         }
         Err(fault) => return Err(format!("the CDRs are not valid: {fault}").into()),

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::concurrency::{DAY_MILLIS, HOUR_MILLIS, day_of, hour_of};
 use db::DbError;
 use identity::balance::CURRENCY;
-use identity::notifications::{self, News, QualityLowAsr, SpendJump};
+use identity::notifications::{self, NotificationPayload, QualityLowAsr, SpendJump};
 use platform::app::App;
 use platform::config::AlarmSettings;
 use platform::jobs::{JobContext, JobError, Kind};
@@ -35,11 +35,11 @@ pub async fn send_alerts_job(context: JobContext<App>, _: Value) -> Result<(), J
 
 /// Alerts accounts whose calls of an hour cost far more than those of the hours before.
 async fn check_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
-    let AlarmSettings { spend_factor, spend_least, .. } = app.settings.calls.alarms;
+    let AlarmSettings { spend_factor, min_spend_nanos, .. } = app.settings.calls.alarms;
     let mut after = AccountId::new(uuid::Uuid::nil());
     loop {
         let mut reader = app.db.read().await?;
-        let expensive = store::list_expensive_hours(&mut reader, hour, spend_least, after, BATCH_SIZE).await?;
+        let expensive = store::list_expensive_hours(&mut reader, hour, min_spend_nanos, after, BATCH_SIZE).await?;
         let mut jumps = Vec::new();
         for (account, spend) in &expensive {
             let before = store::sum_spend(&mut reader, *account, hour - TRAILING_HOURS, hour).await?;
@@ -94,7 +94,7 @@ async fn check_asr(app: &App, day: i64, now: Time) -> Result<(), DbError> {
     }
 }
 
-async fn send_once<N: News + Send + Sync + 'static>(
+async fn send_once<N: NotificationPayload + Send + Sync + 'static>(
     app: &App,
     alert: Alert,
     notification: N,

@@ -43,7 +43,7 @@ pub async fn save(app: &App, mut reports: Vec<HealthReport>, now: Time) -> Resul
                 for HealthReport { upstream, health, at } in reports {
                     changed |= upstreams::update_health(conn, *upstream, *health, *at).await?;
                 }
-                if changed { upstreams::note_change(conn, *now).await } else { Ok(()) }
+                if changed { upstreams::bump_version(conn, *now).await } else { Ok(()) }
             })
         })
         .await

@@ -30,7 +30,7 @@ pub fn is_over(app: &App, started_at: Time, now: Time) -> bool {
 }
 
 fn cutoff(app: &App, now: Time) -> Time {
-    Time::from_millis(now.millis().saturating_sub(app.settings.calls.numbers_kept_days * DAY_MILLIS))
+    Time::from_millis(now.millis().saturating_sub(app.settings.calls.number_retention_days * DAY_MILLIS))
 }
 
 pub async fn anonymise_numbers_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {

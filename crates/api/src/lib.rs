@@ -32,5 +32,6 @@ pub mod router;
 pub mod schema;
 pub mod screen;
 pub mod server;
+pub mod tags;
 pub mod timer;
 pub mod upload;

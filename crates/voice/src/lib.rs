@@ -6,5 +6,7 @@ pub mod concurrency;
 pub mod decks;
 pub mod fraud_caps;
 pub mod fx;
+pub mod jobs;
 pub mod rates;
+pub mod routes;
 pub mod upstreams;

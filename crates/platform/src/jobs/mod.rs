@@ -21,3 +21,11 @@ pub use queue::{Claimed, DeadJob, Kind, NewJob, enqueue, list_dead, purge_dead, 
 pub use runner::{JobKind, Outcome, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
 pub use stats::{QueueStats, lag, queue_stats};
+
+/// One row for each kind of job: `KIND => function`.
+#[macro_export]
+macro_rules! job_kinds {
+    ($($kind:path => $function:path,)*) => {
+        vec![$($crate::jobs::JobKind { kind: $kind, run: |context, payload| Box::pin($function(context, payload)) }),*]
+    };
+}

@@ -1,10 +1,13 @@
 //! The headings of the API reference: each groups operations and says what they are about.
 
-use api::endpoint::Tag;
+use crate::endpoint::Tag;
 
 macro_rules! tags {
     ($($constant:ident = $name:literal, $description:literal;)*) => {
         $(pub const $constant: Tag = Tag { name: $name, description: $description };)*
+
+        /// All of them, in the order of the API reference.
+        pub const ALL: &[Tag] = &[$($constant),*];
     };
 }
 

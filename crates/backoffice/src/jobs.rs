@@ -1,0 +1,16 @@
+//! The kinds of jobs that this crate runs. A kind that is enqueued but missing here fails on every node.
+
+use platform::app::App;
+use platform::job_kinds;
+use platform::jobs::JobKind;
+
+use crate::{maintenance, orphaned_files, retention};
+
+pub fn kinds() -> Vec<JobKind<App>> {
+    job_kinds! {
+        retention::PURGE => retention::purge_job,
+        maintenance::EXPIRE_HOLDS => maintenance::expire_holds_job,
+        maintenance::LOG_AUDIT_HEAD => maintenance::log_audit_head_job,
+        orphaned_files::DELETE => orphaned_files::delete_job,
+    }
+}

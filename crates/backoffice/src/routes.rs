@@ -1,0 +1,165 @@
+//! Every endpoint of this crate: who may call it, what it counts against, what the audit log calls it.
+
+use api::auth::Who::{Admin, Customer, SignedIn, Team};
+use api::endpoint::{Endpoint, delete, get, patch, post};
+use api::problem::Code::{ResourceInUse, StateConflict};
+use api::tags;
+use platform::limits::Limit;
+
+use crate::{account_managers, audit_log, beta, customers, dashboards, notes, notices, staff, tickets};
+
+#[rustfmt::skip]
+pub fn endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/tickets", tickets::list, "listTickets", "List tickets")
+            .about("Lists the account's support tickets without their messages, newest first. Open to customers.")
+            .who(Customer).limit(Limit::Reads).under(tags::SUPPORT),
+        post("/tickets", tickets::create, "createTicket", "Create ticket")
+            .about("Opens a support ticket with a first message; it may refer to a `request_id` and to CDRs of the \
+                    account. The team's reply arrives as a `ticket.reply` notification and by mail. Open to customers, \
+                    also while suspended.")
+            .who(Customer).limit(Limit::Writes).audit("ticket.create").problems(&[StateConflict]).under(tags::SUPPORT),
+        get("/tickets/{id}", tickets::show, "getTicket", "Get ticket")
+            .about("Returns a support ticket with its messages. Open to customers.")
+            .who(Customer).limit(Limit::Reads).under(tags::SUPPORT),
+        post("/tickets/{id}/messages", tickets::reply, "replyToTicket", "Reply to a ticket")
+            .about("Adds a message to a ticket, which then waits for the team (`pending_team`), also after it was \
+                    resolved. A closed ticket accepts no messages. Open to customers, also while suspended.")
+            .who(Customer).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under(tags::SUPPORT),
+        post("/tickets/{id}/close", tickets::close, "closeTicket", "Close ticket")
+            .about("Closes a ticket for good; open a new one to continue. Open to customers, also while suspended.")
+            .who(Customer).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under(tags::SUPPORT),
+        get("/notices", notices::list, "listNotices", "List current notices")
+            .about("Lists the operator's announcements that are in force now, by start time, newest first. Open to any \
+                    signed-in user.")
+            .who(SignedIn).limit(Limit::Reads).under(tags::SUPPORT),
+
+        get("/admin/customers", customers::list, "listCustomers", "List customers")
+            .about("Lists customers, newest first, or those that `q` finds by id, email, number, IP address or name. \
+                    Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/customers/{id}", customers::show, "getCustomer", "Get customer")
+            .about("Returns a customer with its status, balance, spend of the last 30 days and VAT decisions. Open to \
+                    the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        patch("/admin/customers/{id}", customers::update, "updateCustomer", "Update customer")
+            .about("Suspends or reinstates a customer, assigns its account manager, or decides its VAT. The customer \
+                    is told of a suspension and a reinstatement by notification and mail; calls of a suspended account \
+                    are denied. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("customer.update").problems(&[StateConflict]).under(tags::CUSTOMERS),
+        get("/admin/customers/{id}/notes", notes::list, "listCustomerNotes", "List notes about a customer")
+            .about("Lists the team's notes about a customer, newest first; customers never see them. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        post("/admin/customers/{id}/notes", notes::create, "createCustomerNote", "Create note about a customer")
+            .about("Adds a note about a customer; notes cannot be changed or deleted. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Writes).audit("note.create").under(tags::CUSTOMERS),
+        get("/admin/customers/{id}/users", staff::list_of_customer, "listCustomerUsers", "List users of a customer")
+            .about("Lists the users who sign in for a customer, newest first. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/onboarding", customers::list_unapproved,
+            "listCustomersInOnboarding", "List customers in onboarding")
+            .about("Lists the customers whose KYB is not approved yet, newest first, including suspended ones. Open to \
+                    the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/account-managers", account_managers::list, "listAccountManagers", "List account managers")
+            .about("Lists the account managers that customers can be assigned to, newest first. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        post("/admin/account-managers", account_managers::create, "createAccountManager", "Create account manager")
+            .about("Adds an account manager, a name and an address that customers see; it is not a user who signs in. \
+                    Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.create").problems(&[ResourceInUse])
+            .under(tags::CUSTOMERS),
+        patch("/admin/account-managers/{id}", account_managers::update,
+              "updateAccountManager", "Update account manager")
+            .about("Changes an account manager's name, email or whether it is active; customers do not see an inactive \
+                    one. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("account_manager.update").problems(&[ResourceInUse])
+            .under(tags::CUSTOMERS),
+
+        get("/admin/tickets", tickets::list_all, "adminListTickets", "List tickets of all customers")
+            .about("Lists the support tickets of all customers without their messages, newest first. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+        get("/admin/tickets/{id}", tickets::admin_show, "adminGetTicket", "Get ticket of any customer")
+            .about("Returns a support ticket of any customer with its messages. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+        patch("/admin/tickets/{id}", tickets::update, "adminUpdateTicket", "Update ticket of any customer")
+            .about("Sets a ticket's priority, or resolves or closes it; closing is final. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("ticket.update").problems(&[StateConflict])
+            .under(tags::ADMIN_SUPPORT),
+        post("/admin/tickets/{id}/messages", tickets::admin_reply, "adminReplyToTicket", "Reply to a customer's ticket")
+            .about("Adds a team message to a ticket, which then waits for the customer (`pending_customer`). The \
+                    account gets a `ticket.reply` notification and the ticket's author a mail. Open to the team (admin \
+                    or support).")
+            .who(Team).limit(Limit::Writes).audit("ticket.answer").problems(&[StateConflict])
+            .under(tags::ADMIN_SUPPORT),
+        get("/admin/notices", notices::list_all, "adminListNotices", "List all notices")
+            .about("Lists all notices, whether past, in force or planned, by start time, newest first. Open to the \
+                    team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+        post("/admin/notices", notices::create, "adminCreateNotice", "Create notice")
+            .about("Announces something to all users from `starts_at` until `ends_at`, or until it is deleted. Admins \
+                    only.")
+            .who(Admin).limit(Limit::Writes).audit("notice.create").under(tags::ADMIN_SUPPORT),
+        patch("/admin/notices/{id}", notices::update, "adminUpdateNotice", "Update notice")
+            .about("Changes a notice's severity, text or times; fields left out keep their value. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("notice.update").under(tags::ADMIN_SUPPORT),
+        delete("/admin/notices/{id}", notices::delete, "adminDeleteNotice", "Delete notice")
+            .about("Deletes a notice, so that nobody sees it any more. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("notice.remove").under(tags::ADMIN_SUPPORT),
+
+        get("/admin/users", staff::list, "listTeamMembers", "List team members")
+            .about("Lists the team members with their roles, newest first. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::TEAM),
+        post("/admin/users", staff::create, "inviteTeamMember", "Invite team member")
+            .about("Creates a team member with role `admin`, `support` or both, and mails a magic link valid for 72 \
+                    hours. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under(tags::TEAM),
+        patch("/admin/users/{id}", staff::update, "updateTeamMember", "Update team member")
+            .about("Changes a team member's roles, or deactivates or reactivates it. Any change ends the member's \
+                    sessions at once; the last active admin stays one. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under(tags::TEAM),
+        post("/admin/users/{id}/2fa-reset", staff::reset_second_factor,
+             "resetSecondFactor", "Reset a user's second factor")
+            .about("Removes the lost second factor of another team member or of a customer's user. Ends the user's \
+                    sessions and tells the user by mail. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("two_factor.reset").under(tags::TEAM),
+        get("/admin/audit-log", audit_log::list, "listAuditLogEntries", "List audit log entries")
+            .about("Lists who did what and with which outcome, newest first. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::TEAM),
+
+        get("/admin/beta", beta::list, "listBetaSignups", "List beta signups")
+            .about("Lists the accounts of the private beta with their KYB and card status, newest first. Open to the \
+                    team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+        get("/admin/beta/stats", beta::stats, "getBetaStats", "Get beta queue statistics")
+            .about("Returns how many accounts there are, how many are pending, and how many were approved or declined \
+                    in the last 7 days. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+        get("/admin/beta/{id}", beta::show, "getBetaSignup", "Get beta signup")
+            .about("Returns a beta account with its traffic profile, KYB intake, card status and user emails. Open to \
+                    the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+        post("/admin/beta/{id}/approve", beta::approve, "approveBetaSignup", "Approve beta signup")
+            .about("Moves an account to `beta_approved` and mails it a magic link with the reviewer's note. A declined \
+                    account can still be approved. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("beta.approve").problems(&[StateConflict]).under(tags::BETA_QUEUE),
+        post("/admin/beta/{id}/decline", beta::decline, "declineBetaSignup", "Decline beta signup")
+            .about("Moves an account to `beta_declined` and mails it the reviewer's note. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("beta.decline").problems(&[StateConflict]).under(tags::BETA_QUEUE),
+
+        get("/admin/dashboard/operational", dashboards::operational,
+            "getOperationalDashboard", "Get operational dashboard")
+            .about("Returns requests, errors, latency and audit volume of the last hour, day or week. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+        get("/admin/dashboard/security", dashboards::security, "getSecurityDashboard", "Get security dashboard")
+            .about("Returns the admins' second factors, failed sign-ins and rate limits of the last 24 hours, token \
+                    reuse and impersonations of the last 30 days, and locked users. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+    ]
+}

@@ -13,6 +13,7 @@ use api::page::{Listing, Page};
 use api::problem::Problem;
 use values::Country;
 
+/// Filters for the list of inventory groups.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
@@ -29,7 +30,7 @@ pub struct Filters {
     #[serde(default)]
     #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
     prefix: Option<String>,
-    /// Return groups that can be ordered at once (`api`), or only those that need documents (`docs_required`).
+    /// Return groups that can be ordered right away (`api`) or that need documents (`docs_required`) only.
     #[serde(default)]
     regulatory: Option<Regulatory>,
 }

@@ -5,19 +5,19 @@
 //! knows how many of its numbers are free; that count changes in the transaction that takes a number or puts one back,
 //! so listing groups and ordering from them cost the same whatever the size of the stock.
 //!
-//! - `groups`: `/numbers/inventory` · `team`: `/admin/did-inventory` · `import`: numbers by the million
+//! - `groups`: `/numbers/inventory` · `admin`: `/admin/did-inventory` · `import`: numbers by the million
 //! - `sheet`: what a file says, as a pure function · `calling_code`: where an area begins
 
+mod admin;
 mod calling_code;
 mod groups;
 mod import;
 mod sheet;
 mod store;
-mod team;
 mod types;
 
+pub use admin::{change, list as list_all};
 pub use groups::{list, show};
 pub use import::{IMPORT, create as import, import_job, names_file, show as show_import};
 pub use store::{GroupRow, count, give_back, group, groups_of_area, take, withdraw};
-pub use team::{change, list as list_all};
 pub use types::{InventoryId, NumberCapability, NumberType, Regulatory, StockId};

@@ -18,6 +18,7 @@ id! {
 }
 
 text_enum! {
+    /// Kind of number: `local` (geographic or national), `tollfree` or `mobile`.
     pub enum NumberType {
         Local = "local",
         Tollfree = "tollfree",
@@ -37,6 +38,7 @@ impl NumberType {
 }
 
 text_enum! {
+    /// What a number can be used for: `voice`, `sms` or `fax`.
     pub enum NumberCapability {
         Voice = "voice",
         Sms = "sms",
@@ -45,7 +47,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// Whether a number can be ordered at once, or only with documents.
+    /// Whether a number can be ordered right away (`api`) or only after documents are approved (`docs_required`).
     pub enum Regulatory {
         Api = "api",
         DocsRequired = "docs_required",
@@ -65,31 +67,37 @@ impl Regulatory {
 }
 
 text_enum! {
-    /// Who has a number.
+    /// State of a DID: `free` can be ordered, `taken` is ordered or rented, `withdrawn` is not for sale.
     pub enum StockState {
-        /// Nobody, and anybody may.
         Free = "free",
-        /// Nobody, and nobody may.
         Withdrawn = "withdrawn",
         Taken = "taken",
     }
 }
 
-/// A group of free numbers that are alike.
+/// An inventory group: free numbers that share country, type, area, capabilities, price and requirements.
 #[derive(Serialize, JsonSchema)]
 pub struct InventoryItem {
+    /// Id of the inventory group, to order a number from it.
     pub id: InventoryId,
+    /// Country of the numbers (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Type of the numbers.
     #[serde(rename = "type")]
     pub kind: NumberType,
+    /// Name of the area, such as Amsterdam; null when the group has none.
     pub area_name: Option<String>,
     /// Digits that the numbers begin with, country code first.
     pub prefix: String,
+    /// What the numbers can be used for.
     pub capabilities: Vec<NumberCapability>,
+    /// Monthly rental of a number, without VAT.
     pub monthly: Money,
+    /// Setup fee, charged once with the first month, without VAT.
     pub setup: Money,
+    /// Whether an order needs documents before the number is provisioned.
     pub regulatory: Regulatory,
-    /// What an order has to be accompanied by.
+    /// Documents that an order needs; left out when it needs none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_documents: Vec<DocKind>,
 }
@@ -111,22 +119,29 @@ impl From<GroupRow> for InventoryItem {
     }
 }
 
-/// A number of the stock, as the team sees it.
+/// A DID in the inventory, as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct DidInventoryRow {
+    /// Id of the DID in the inventory.
     pub id: StockId,
+    /// Upstream that the DID comes from.
     pub upstream_id: UpstreamId,
+    /// The DID in E.164 form.
     pub e164: E164,
+    /// Country of the DID (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Type of the DID.
     #[serde(rename = "type")]
     pub kind: NumberType,
+    /// Monthly rental of the DID, without VAT.
     pub monthly: Money,
-    /// Whether it may be let.
+    /// Whether the DID is for sale; `false` when it is withdrawn.
     pub is_active: bool,
-    /// What the team says in place of the upstream.
+    /// Documents rule that the team set in place of the imported one; null when the imported one applies.
     pub regulatory_override: Option<Regulatory>,
+    /// Whether the DID is free, taken or withdrawn.
     pub state: StockState,
-    /// The group it is ordered from.
+    /// Inventory group that the DID is ordered from.
     pub inventory_id: InventoryId,
 }
 
@@ -147,11 +162,14 @@ impl From<StockRow> for DidInventoryRow {
     }
 }
 
+/// Changes to a DID in the inventory; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DidInventoryUpdate {
+    /// `false` withdraws the DID from sale, `true` offers it again; a customer who has it keeps it.
     #[serde(default)]
     pub is_active: Change<bool>,
+    /// Documents rule to apply in place of the imported one; null restores the imported one.
     #[serde(default)]
     pub regulatory_override: Change<Option<Regulatory>>,
 }

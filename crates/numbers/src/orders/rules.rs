@@ -5,7 +5,8 @@ use std::time::Duration;
 use values::{Time, text_enum};
 
 text_enum! {
-    /// Where an order stands.
+    /// Status of a number order: `pending_documents` until the documents are approved, `provisioning` until the DID
+    /// supplier activates the number, then `active`; or `failed` or `cancelled`, with the charge refunded.
     pub enum OrderStatus {
         PendingDocuments = "pending_documents",
         Provisioning = "provisioning",

@@ -20,21 +20,22 @@ use identity::{accounts, onboarding};
 use platform::letters::{self, Addressee, FraudCapsRaised};
 use values::{AccountId, ExactMoney, Money};
 
-/// What an account may lose at most.
+/// Fraud caps of an account; calls beyond them are denied.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub struct FraudCaps {
-    /// What all calls of a day, from midnight UTC, may cost together.
+    /// Maximum cost of all calls of a UTC day.
     pub max_spend_per_day: Money,
-    /// What a minute of any call may cost.
+    /// Maximum price per minute of any call.
     pub max_rate_per_minute: ExactMoney,
 }
 
+/// New fraud caps of an account.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FraudCapsUpdate {
-    /// In EUR and whole cents, more than zero.
+    /// Maximum cost of all calls of a UTC day, in EUR and whole cents; more than zero.
     max_spend_per_day: Money,
-    /// In EUR, more than zero.
+    /// Maximum price per minute of any call, in EUR; more than zero.
     max_rate_per_minute: Money,
 }
 

@@ -28,13 +28,14 @@ use values::{Currency, Date, Time};
 
 pub const FETCH: Kind = Kind::new("fx.fetch");
 
-/// The rates of a day.
+/// Exchange rates of a day.
 #[derive(Serialize, JsonSchema)]
 pub struct FxRates {
+    /// Base currency, always EUR.
     pub base: Currency,
-    /// Null as long as there are no rates.
+    /// Day of the rates; null when no rates are stored.
     pub date: Option<Date>,
-    /// What one unit of the base is worth, by currency.
+    /// Value of one unit of the base currency, by currency code.
     pub rates: BTreeMap<String, Rate>,
 }
 
@@ -46,14 +47,15 @@ impl From<Option<Rates>> for FxRates {
     }
 }
 
+/// Exchange rates to set for a day; they replace all rates of that day.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FxRatesUpdate {
-    /// EUR.
+    /// Base currency; must be EUR.
     base: Currency,
-    /// Today or earlier.
+    /// Day of the rates; today or earlier.
     date: Date,
-    /// What one unit of the base is worth, by currency. They take the place of whatever the day had.
+    /// Value of one unit of the base currency, by currency code.
     #[schemars(extend("minProperties" = 1, "propertyNames" = { "pattern": "^[A-Z]{3}$" }))]
     rates: BTreeMap<String, Rate>,
 }
@@ -84,10 +86,11 @@ impl FxRatesUpdate {
     }
 }
 
+/// The day of the rates to get.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsOf {
-    /// Return the newest rates of this day or before; today if left out.
+    /// Return the newest rates of this day or earlier; default: today.
     #[serde(default)]
     date: Option<Date>,
 }

@@ -5,18 +5,18 @@
 //! its own longest match, in the account's currency and with that upstream's markup.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
-//! - `team`: `GET /admin/rates`, `/admin/routes`
+//! - `admin`: `GET /admin/rates`, `/admin/routes`
 
+mod admin;
 mod diff;
 mod export;
 mod sell;
-mod team;
 mod types;
 
+pub use admin::{list_all, routes};
 pub use diff::diff;
 pub use export::export;
 pub use sell::{list, lookup};
-pub use team::{list_all, routes};
 pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry};
 
 use rating::Prefix;

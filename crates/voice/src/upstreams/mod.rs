@@ -22,6 +22,7 @@ use platform::routing::upstreams::{self, UpstreamHealth};
 use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_pulling};
 use values::{List, Time, UpstreamId};
 
+/// Filters for the list of upstreams.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {

@@ -34,6 +34,7 @@ use voice::upstreams;
 /// How many imports may wait or run.
 const UNDER_WAY_AT_MOST: i64 = 20;
 
+/// Query of a DID inventory import.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {

@@ -13,6 +13,7 @@ use api::problem::Problem;
 use db::DbError;
 use values::{Country, E164, UpstreamId};
 
+/// Filters for the list of DIDs in the inventory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {

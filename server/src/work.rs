@@ -68,11 +68,14 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         JobKind { kind: orders::PROVISION, run: |context, payload| Box::pin(orders::provision_job(context, payload)) },
         JobKind { kind: orders::EXPIRE, run: |context, payload| Box::pin(orders::expire_job(context, payload)) },
         JobKind { kind: compliance::DECIDED, run: |context, payload| Box::pin(orders::decided_job(context, payload)) },
-        JobKind { kind: rented::HAND_BACK, run: |context, payload| Box::pin(rented::hand_back_job(context, payload)) },
+        JobKind {
+            kind: rented::RETURN_TO_SUPPLIER,
+            run: |context, payload| Box::pin(rented::return_to_supplier_job(context, payload)),
+        },
         JobKind { kind: rented::RENEW, run: |context, payload| Box::pin(rented::renew_job(context, payload)) },
         JobKind {
-            kind: rented::LOOK_AHEAD,
-            run: |context, payload| Box::pin(rented::look_ahead_job(context, payload)),
+            kind: rented::RENEWAL_REMINDER,
+            run: |context, payload| Box::pin(rented::renewal_reminder_job(context, payload)),
         },
         JobKind {
             kind: calls::CLOSE_VANISHED,
@@ -112,7 +115,7 @@ pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
         Schedule { name: "provision_numbers", cron: "* * * * *", kind: orders::PROVISION },
         Schedule { name: "expire_number_orders", cron: "23 * * * *", kind: orders::EXPIRE },
         Schedule { name: "renew_numbers", cron: "*/5 * * * *", kind: rented::RENEW },
-        Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: rented::LOOK_AHEAD },
+        Schedule { name: "look_ahead_at_renewals", cron: "30 8 * * *", kind: rented::RENEWAL_REMINDER },
         Schedule { name: "check_vat_ids", cron: "*/5 * * * *", kind: vat::CHECK },
         Schedule { name: "close_months", cron: "10 2 * * *", kind: invoices::CLOSE_MONTHS },
         Schedule { name: "settle_invoices", cron: "*/5 * * * *", kind: invoices::SETTLE },

@@ -67,7 +67,7 @@ pub fn inventory() -> Vec<Endpoint> {
             .about("Returns the progress and result of a DID inventory import with its first 1000 errors. Open to the \
                     team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::DID_INVENTORY),
-        patch("/admin/did-inventory/{id}", inventory::change, "updateInventoryDid", "Update DID in inventory")
+        patch("/admin/did-inventory/{id}", inventory::update, "updateInventoryDid", "Update DID in inventory")
             .about("Withdraws a DID from sale or offers it again, or overrides whether it needs documents. A customer \
                     who rents it is not affected. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("did_inventory.update").idempotent().under(tags::DID_INVENTORY),

@@ -18,12 +18,12 @@ pub fn rows() -> Vec<Endpoint> {
         get("/numbers/{id}", rented::show, "getNumber", "Get number")
             .about("Returns a rented DID with its trunk, monthly price and next renewal. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::NUMBERS),
-        patch("/numbers/{id}", rented::change, "updateNumber", "Update number")
+        patch("/numbers/{id}", rented::update, "updateNumber", "Update number")
             .about("Routes a DID's inbound calls to another trunk of the account. Open to customers with an approved \
                     account.")
             .who(Customer).limit(Limit::Writes).audit("number.update").idempotent().problems(&[AccountNotActive])
             .under(tags::NUMBERS),
-        delete("/numbers/{id}", rented::remove, "releaseNumber", "Release number")
+        delete("/numbers/{id}", rented::delete, "releaseNumber", "Release number")
             .about("Ends the rental of a DID at once; the rest of the paid month is not refunded. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("number.release").idempotent().problems(&[AccountNotActive])
             .under(tags::NUMBERS),

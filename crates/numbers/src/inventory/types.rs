@@ -1,4 +1,4 @@
-//! Numbers and their groups over the wire.
+//! Inventory groups and DIDs as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ text_enum! {
 }
 
 impl NumberType {
-    /// What else it is called, in any letter case.
+    /// Reads a type or one of its aliases, in any letter case.
     pub fn from_alias(text: &str) -> Result<NumberType, Invalid> {
         match text.to_ascii_lowercase().as_str() {
             "geographic" | "national" => Ok(NumberType::Local),
@@ -54,7 +54,7 @@ text_enum! {
     }
 }
 
-/// What an order of such a number has to be accompanied by.
+/// Documents that a `docs_required` number needs.
 const REQUIRED_DOCUMENTS: [&str; 2] = ["proof_of_address", "director_id"];
 
 impl Regulatory {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_has_the_names_that_others_give_it() {
+    fn a_number_type_is_read_by_its_aliases() {
         for (text, kind) in [
             ("local", NumberType::Local),
             ("Geographic", NumberType::Local),

@@ -1,4 +1,4 @@
-//! Number orders over the wire.
+//! Number orders as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Numbers over the wire.
+//! Rented numbers as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

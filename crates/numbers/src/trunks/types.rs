@@ -1,4 +1,4 @@
-//! Trunks over the wire.
+//! Trunks as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Imports of numbers over the wire.
+//! DID inventory imports as the API shows them.
 
 use schemars::JsonSchema;
 use serde::Serialize;

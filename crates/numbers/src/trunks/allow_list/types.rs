@@ -1,4 +1,4 @@
-//! Allow-lists over the wire.
+//! Allow-list entries as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

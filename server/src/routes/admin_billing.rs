@@ -42,7 +42,7 @@ pub fn dunning_and_fx() -> Vec<Endpoint> {
             .about("Returns the newest exchange rates of the euro on or before a date, today by default. Open to the \
                     team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
-        put("/admin/fx-rates", fx::change, "setFxRates", "Set exchange rates of a day")
+        put("/admin/fx-rates", fx::update, "setFxRates", "Set exchange rates of a day")
             .about("Replaces the exchange rates of a day. The rates of the newest day convert what upstreams charge \
                     into sell rates. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under(tags::ADMIN_BILLING),

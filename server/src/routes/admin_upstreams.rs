@@ -23,11 +23,11 @@ pub fn upstreams() -> Vec<Endpoint> {
             .about("Returns an upstream with its terms, health and import settings. Open to the team (admin or \
                     support).")
             .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
-        patch("/admin/upstreams/{id}", upstreams::change, "updateUpstream", "Update upstream")
+        patch("/admin/upstreams/{id}", upstreams::update, "updateUpstream", "Update upstream")
             .about("Changes an upstream's status, markup, import settings, gateways or signaling IPs; status and \
                     markup change the sell rates at once. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().under(tags::UPSTREAMS),
-        delete("/admin/upstreams/{id}", upstreams::remove, "deleteUpstream", "Delete upstream")
+        delete("/admin/upstreams/{id}", upstreams::delete, "deleteUpstream", "Delete upstream")
             .about("Deletes an upstream of which no rates or numbers were ever imported; disable any other instead. \
                     Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.remove").idempotent().problems(&[ResourceInUse])

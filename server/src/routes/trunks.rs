@@ -51,7 +51,7 @@ pub fn rows() -> Vec<Endpoint> {
             .about("Returns the maximum spend per UTC day and the maximum rate per minute of the account's calls. Open \
                     to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
-        put("/fraud-caps", fraud_caps::change, "setFraudCaps", "Set fraud caps")
+        put("/fraud-caps", fraud_caps::update, "setFraudCaps", "Set fraud caps")
             .about("Sets the maximum spend per UTC day and the maximum rate per minute; calls beyond them are denied. \
                     A raise is confirmed to the account's contact by mail. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").problems(&[NotFound, AccountNotActive])

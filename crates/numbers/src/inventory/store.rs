@@ -167,8 +167,8 @@ row! {
     }
 }
 
-/// Allocates the lowest free number of a group. Numbers locked by other transactions are skipped at first; if no other is
-/// free, it waits for them. The caller calls [`add_free`] late in its transaction, because that locks the group.
+/// Allocates the lowest free number of a group. Numbers locked by other transactions are skipped at first; if no other
+/// is free, it waits for them. The caller calls [`add_free`] late in its transaction, because that locks the group.
 pub async fn allocate(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Option<AllocatedNumber>, DbError> {
     let taken = conn
         .opt(

@@ -5,8 +5,8 @@
 //! transaction and under the order's id (`provision`); its response ends the order with a rented number or with a full
 //! refund (`settle`). `rules` has the state machine.
 //!
-//! If the DID supplier does not respond, the request fails but the order continues in a job; repeating the request with
-//! the same idempotency key returns the order.
+//! If the DID supplier does not respond, the request fails but the order continues in a job; repeating the request
+//! with the same idempotency key returns the order.
 
 mod documents;
 mod place;

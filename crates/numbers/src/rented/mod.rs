@@ -1,8 +1,8 @@
 //! Rented numbers: the DIDs of a customer, the trunk of each, and the monthly renewals.
 //!
 //! A rental starts when its order becomes active and renews every month from that day (`renew`). It ends when the
-//! customer releases the number or after three failed renewals in a row; the number then returns to the inventory, after
-//! the DID supplier has deactivated it (`return_to_supplier`).
+//! customer releases the number or after three failed renewals in a row; the number then returns to the inventory,
+//! after the DID supplier has deactivated it (`return_to_supplier`).
 
 mod renew;
 mod return_to_supplier;

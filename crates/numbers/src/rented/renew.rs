@@ -1,7 +1,7 @@
 //! Monthly renewals after the first month.
 //!
-//! A month is charged under the number's id and the month, so retries charge it once. Customers whose balance is too low
-//! are reminded three days ahead; a failed renewal is retried every day.
+//! A month is charged under the number's id and the month, so retries charge it once. Customers whose balance is too
+//! low are reminded three days ahead; a failed renewal is retried every day.
 
 use serde_json::Value;
 use uuid::Uuid;

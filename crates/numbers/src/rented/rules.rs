@@ -13,8 +13,8 @@ pub const RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 /// How long before a renewal the reminder job checks the balance.
 pub const REMINDER_AHEAD: Duration = Duration::from_secs(3 * 24 * 3600);
 
-/// The same day and time some months later, or the last day of a month without that day. Always counted from the start,
-/// so a rental that started on a 31st renews on the 31st again.
+/// The same day and time some months later, or the last day of a month without that day. Always counted from the
+/// start, so a rental that started on a 31st renews on the 31st again.
 pub fn add_months(since: Time, months: i64) -> Time {
     let end = || {
         let since = Timestamp::from_millisecond(since.millis()).ok()?.to_zoned(TimeZone::UTC);

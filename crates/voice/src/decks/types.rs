@@ -1,4 +1,4 @@
-//! Imports over the wire.
+//! Rate deck imports as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Rates over the wire.
+//! Rates as the API shows them.
 
 use rating::{Change, Listing, Offer, Prefix, SellRate};
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ impl Rate {
     }
 }
 
-/// Decks hold no other countries than there are.
+/// Deck imports accept known countries only, so the fallback is never used.
 pub fn country(country: rating::Country) -> Country {
     country.as_str().parse().unwrap_or(Country::UNKNOWN)
 }
@@ -80,9 +80,9 @@ pub struct NumberQuery {
     pub number: Digits,
 }
 
-/// A number or its first digits, as decks are searched by them.
+/// Digits as a prefix to look up in decks.
 pub fn prefix_of(digits: &Digits) -> Result<Prefix, Problem> {
-    digits.as_str().parse().map_err(|_| Problem::internal("a prefix has as many digits as there can be"))
+    digits.as_str().parse().map_err(|_| Problem::internal("digits do not fit in a prefix"))
 }
 
 text_enum! {

@@ -1,4 +1,4 @@
-//! Upstreams over the wire.
+//! Upstreams as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,9 +132,8 @@ impl UpstreamUpdate {
     }
 }
 
-/// Whether decks can be pulled as an upstream says: from an address that may be asked, and by a schedule only if there
-/// is one.
-pub fn check_pulling(url: Option<&WebUrl>, schedule: Option<&Cron>, is_lab: bool) -> Result<(), Problem> {
+/// Checks the URL and schedule of deck pulls: https unless in a lab, and a schedule only with a URL.
+pub fn check_rate_import(url: Option<&WebUrl>, schedule: Option<&Cron>, is_lab: bool) -> Result<(), Problem> {
     let mut faults = Vec::new();
     let mut wrong = |name: &str, reason: &str| faults.push(InvalidParam { name: name.into(), reason: reason.into() });
     if url.is_some_and(|url| !url.is_encrypted() && !is_lab) {

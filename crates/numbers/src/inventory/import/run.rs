@@ -1,7 +1,7 @@
 //! The job that runs imports, one at a time.
 //!
-//! It reads the file and, if it has no errors, adds the DIDs to the inventory in batches. Each batch is a transaction that
-//! also records the progress, so after a crash the retried job continues where it stopped.
+//! It reads the file and, if it has no errors, adds the DIDs to the inventory in batches. Each batch is a transaction
+//! that also records the progress, so after a crash the retried job continues where it stopped.
 
 use serde_json::Value;
 

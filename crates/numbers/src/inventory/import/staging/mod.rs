@@ -1,6 +1,7 @@
 //! Imports one batch of rows in a transaction.
 //!
-//! The rows are staged in a table (`number_arrivals`), so that one join finds the DIDs that are in the inventory already.
+//! The rows are staged in a table (`number_arrivals`), so that one join finds the DIDs that are in the inventory
+//! already.
 
 mod store;
 

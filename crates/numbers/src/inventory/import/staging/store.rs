@@ -1,7 +1,7 @@
 //! The staging table (`number_arrivals`) and its merge into `number_stock`.
 //!
-//! The staging table is small and `number_stock` is large, which the query planner does not know. `a.e164 || ''` makes an
-//! index lookup into the staging table impossible, so the planner does not scan all of `number_stock`.
+//! The staging table is small and `number_stock` is large, which the query planner does not know. `a.e164 || ''` makes
+//! an index lookup into the staging table impossible, so the planner does not scan all of `number_stock`.
 
 use crate::inventory::types::{InventoryId, Regulatory, StockId, StockState};
 use db::{Conn, DbError, params, row, row_values, sql};

@@ -50,7 +50,7 @@ fn schedules() -> Vec<Schedule> {
         schedule("provision_numbers", every_minute, orders::PROVISION),
         schedule("expire_number_orders", "23 * * * *", orders::EXPIRE),
         schedule("renew_numbers", every_five_minutes, rented::RENEW),
-        schedule("look_ahead_at_renewals", "30 8 * * *", rented::LOOK_AHEAD),
+        schedule("look_ahead_at_renewals", "30 8 * * *", rented::RENEWAL_REMINDER),
         schedule("check_vat_ids", every_five_minutes, vat::CHECK),
         schedule("close_months", "10 2 * * *", invoices::CLOSE_MONTHS),
         schedule("settle_invoices", every_five_minutes, invoices::MARK_PAID),

@@ -14,7 +14,7 @@ pub fn kinds() -> Vec<JobKind<App>> {
         orders::PROVISION => orders::provision_job,
         orders::EXPIRE => orders::expire_job,
         rented::RENEW => rented::renew_job,
-        rented::LOOK_AHEAD => rented::look_ahead_job,
-        rented::HAND_BACK => rented::hand_back_job,
+        rented::RENEWAL_REMINDER => rented::renewal_reminder_job,
+        rented::RETURN_TO_SUPPLIER => rented::return_to_supplier_job,
     }
 }

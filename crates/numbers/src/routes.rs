@@ -57,12 +57,12 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/numbers/{id}", rented::show, "getNumber", "Get number")
             .about("Returns a rented DID with its trunk, monthly price and next renewal. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::NUMBERS),
-        patch("/numbers/{id}", rented::change, "updateNumber", "Update number")
+        patch("/numbers/{id}", rented::update, "updateNumber", "Update number")
             .about("Routes a DID's inbound calls to another trunk of the account. Open to customers with an approved \
                     account.")
             .who(Customer).limit(Limit::Writes).audit("number.update").idempotent().problems(&[AccountNotActive])
             .under(tags::NUMBERS),
-        delete("/numbers/{id}", rented::remove, "releaseNumber", "Release number")
+        delete("/numbers/{id}", rented::delete, "releaseNumber", "Release number")
             .about("Ends the rental of a DID at once; the rest of the paid month is not refunded. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("number.release").idempotent().problems(&[AccountNotActive])
             .under(tags::NUMBERS),
@@ -117,7 +117,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns the progress and result of a DID inventory import with its first 1000 errors. Open to the \
                     team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::DID_INVENTORY),
-        patch("/admin/did-inventory/{id}", inventory::change, "updateInventoryDid", "Update DID in inventory")
+        patch("/admin/did-inventory/{id}", inventory::update, "updateInventoryDid", "Update DID in inventory")
             .about("Withdraws a DID from sale or offers it again, or overrides whether it needs documents. A customer \
                     who rents it is not affected. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("did_inventory.update").idempotent().under(tags::DID_INVENTORY),

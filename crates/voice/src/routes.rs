@@ -15,7 +15,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns the maximum spend per UTC day and the maximum rate per minute of the account's calls. Open \
                     to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
-        put("/fraud-caps", fraud_caps::change, "setFraudCaps", "Set fraud caps")
+        put("/fraud-caps", fraud_caps::update, "setFraudCaps", "Set fraud caps")
             .about("Sets the maximum spend per UTC day and the maximum rate per minute; calls beyond them are denied. \
                     A raise is confirmed to the account's contact by mail. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").problems(&[NotFound, AccountNotActive])
@@ -93,7 +93,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns the newest exchange rates of the euro on or before a date, today by default. Open to the \
                     team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
-        put("/admin/fx-rates", fx::change, "setFxRates", "Set exchange rates of a day")
+        put("/admin/fx-rates", fx::update, "setFxRates", "Set exchange rates of a day")
             .about("Replaces the exchange rates of a day. The rates of the newest day convert what upstreams charge \
                     into sell rates. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("fx_rates.update").idempotent().under(tags::ADMIN_BILLING),
@@ -110,11 +110,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Returns an upstream with its terms, health and import settings. Open to the team (admin or \
                     support).")
             .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
-        patch("/admin/upstreams/{id}", upstreams::change, "updateUpstream", "Update upstream")
+        patch("/admin/upstreams/{id}", upstreams::update, "updateUpstream", "Update upstream")
             .about("Changes an upstream's status, markup, import settings, gateways or signaling IPs; status and \
                     markup change the sell rates at once. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().under(tags::UPSTREAMS),
-        delete("/admin/upstreams/{id}", upstreams::remove, "deleteUpstream", "Delete upstream")
+        delete("/admin/upstreams/{id}", upstreams::delete, "deleteUpstream", "Delete upstream")
             .about("Deletes an upstream of which no rates or numbers were ever imported; disable any other instead. \
                     Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.remove").idempotent().problems(&[ResourceInUse])

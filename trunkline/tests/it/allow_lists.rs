@@ -60,7 +60,7 @@ both! {
             ("8.8.8.9/28", "has bits beyond its mask; the network is 8.8.8.0/28"),
             ("8.8.0.0/16", "must be a /24 or smaller"),
             ("2a00::/32", "must be a /48 or smaller"),
-            ("::ffff:8.8.8.8", "must be written as the IPv4 address that it stands for"),
+            ("::ffff:8.8.8.8", "must be written as the IPv4 address that it maps to"),
             ("127.0.0.1", "must be an address or network of the public internet"),
             ("224.0.0.1", "must be an address or network of the public internet"),
         ] {

@@ -1,7 +1,6 @@
-//! What of a number is the country's, by the plan of the ITU: calling codes are one to three digits, and none begins
-//! with another.
+//! Country calling codes (ITU E.164): one to three digits, and no code is the prefix of another.
 
-/// Zones whose countries share one digit.
+/// Codes of one digit, each shared by several countries.
 const ONE_DIGIT: [&str; 2] = ["1", "7"];
 const TWO_DIGITS: [&str; 44] = [
     "20", "27", "30", "31", "32", "33", "34", "36", "39", "40", "41", "43", "44", "45", "46", "47", "48", "49", "51",
@@ -9,8 +8,8 @@ const TWO_DIGITS: [&str; 44] = [
     "91", "92", "93", "94", "95", "98",
 ];
 
-/// What of these digits follows the calling code; empty if they do not reach beyond it.
-pub fn national(digits: &str) -> &str {
+/// The digits after the country calling code; empty if there are none.
+pub fn national_part(digits: &str) -> &str {
     let length = match digits {
         digits if ONE_DIGIT.iter().any(|code| digits.starts_with(code)) => 1,
         digits if TWO_DIGITS.iter().any(|code| digits.starts_with(code)) => 2,
@@ -24,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_area_is_what_follows_the_country() {
+    fn the_national_part_follows_the_calling_code() {
         for (digits, area) in [
             ("3120", "20"),
             ("31800", "800"),
@@ -37,7 +36,7 @@ mod tests {
             ("3", ""),
             ("", ""),
         ] {
-            assert_eq!(national(digits), area, "{digits}");
+            assert_eq!(national_part(digits), area, "{digits}");
         }
     }
 }

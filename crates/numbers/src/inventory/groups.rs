@@ -1,10 +1,10 @@
-//! What customers can order.
+//! `/numbers/inventory`: the inventory groups that customers can order from.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::store::{self, WantedGroups};
+use super::store::{self, GroupFilter};
 use super::types::{InventoryId, InventoryItem, NumberCapability, NumberType, Regulatory};
 use api::answer::Json;
 use api::context::ReadCtx;
@@ -13,6 +13,7 @@ use api::page::{Listing, Page};
 use api::problem::Problem;
 use values::Country;
 
+/// Filters for the list of inventory groups.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
@@ -29,15 +30,14 @@ pub struct Filters {
     #[serde(default)]
     #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
     prefix: Option<String>,
-    /// Return groups that can be ordered at once (`api`), or only those that need documents (`docs_required`).
+    /// Return groups that can be ordered right away (`api`) or that need documents (`docs_required`) only.
     #[serde(default)]
     regulatory: Option<Regulatory>,
 }
 
-/// Groups that have a free number.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, InventoryId>) -> Result<Page<InventoryItem>, Problem> {
     let filters = &listing.filters;
-    let wanted = WantedGroups {
+    let filter = GroupFilter {
         country: filters.country,
         kind: filters.kind,
         capability: filters.capability,
@@ -45,12 +45,12 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, InventoryId>) -> R
         regulatory: filters.regulatory,
     };
     let after = listing.after.unwrap_or(InventoryId::new(Uuid::max()));
-    let rows = store::groups(&mut ctx, &wanted, after, listing.fetch()).await?;
+    let rows = store::list_groups(&mut ctx, &filter, after, listing.fetch()).await?;
     listing.page(rows, |row| row.id, InventoryItem::from)
 }
 
-/// A group, whether or not a number of it is free now.
+/// Shows a group even when none of its numbers is free.
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<InventoryId>) -> Result<Json<InventoryItem>, Problem> {
-    let group = store::group(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let group = store::find_group(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(group.into()))
 }

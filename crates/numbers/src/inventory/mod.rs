@@ -1,23 +1,22 @@
-//! The stock: every number we may let, and the groups that customers order from.
+//! Inventory: all DIDs that the operator can rent out, and the groups that customers order from.
 //!
-//! Numbers come from upstreams, by files. A customer does not choose a number but a group of numbers that are alike in
-//! all it can see: country, type, area, what they can do, what they cost, and whether documents are needed. A group
-//! knows how many of its numbers are free; that count changes in the transaction that takes a number or puts one back,
-//! so listing groups and ordering from them cost the same whatever the size of the stock.
+//! The team imports DIDs from files of upstreams. A customer orders from an inventory group: numbers that are alike in
+//! country, type, area, capabilities, price and documents. A group stores how many of its numbers are free; the count
+//! changes in the transaction that takes or frees a number, so listing and ordering do not depend on inventory size.
 //!
-//! - `groups`: `/numbers/inventory` · `team`: `/admin/did-inventory` · `import`: numbers by the million
-//! - `sheet`: what a file says, as a pure function · `calling_code`: where an area begins
+//! - `groups`: `/numbers/inventory` · `admin`: `/admin/did-inventory` · `import`: files of up to two million DIDs
+//! - `sheet`: parses a file, as a pure function · `calling_code`: splits the country calling code off a number
 
+mod admin;
 mod calling_code;
 mod groups;
 mod import;
 mod sheet;
 mod store;
-mod team;
 mod types;
 
+pub use admin::{list as list_all, update};
 pub use groups::{list, show};
 pub use import::{IMPORT, create as import, import_job, names_file, show as show_import};
-pub use store::{GroupRow, count, give_back, group, groups_of_area, take, withdraw};
-pub use team::{change, list as list_all};
+pub use store::{GroupRow, add_free, allocate, find_group, groups_of_area, return_to_inventory, withdraw};
 pub use types::{InventoryId, NumberCapability, NumberType, Regulatory, StockId};

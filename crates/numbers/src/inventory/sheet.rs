@@ -1,15 +1,15 @@
-//! A file of numbers: what it says, or everything that is wrong with it.
+//! Parses a CSV file of DIDs, and reports every error in it with line and column.
 //!
 //! | Column | Holds | When absent or empty |
 //! |---|---|---|
 //! | `e164` | a number with its country code | a fault |
-//! | `country` | two letters | a fault |
+//! | `country` | two-letter country code | a fault |
 //! | `type` | `local`, `tollfree` or `mobile` | a fault |
-//! | `prefix` | what the number begins with, country code first | a fault |
+//! | `prefix` | the leading digits of the number, country code first | a fault |
 //! | `monthly` | EUR, at most two decimals | a fault |
 //! | `setup` | the same | 0 |
 //! | `area_name` | at most 100 characters | no area |
-//! | `capabilities` | `voice`, `sms`, `fax`, parted by a bar | `voice` |
+//! | `capabilities` | `voice`, `sms`, `fax`, separated by a vertical bar | `voice` |
 //! | `regulatory` | `api` or `docs_required` | `api` |
 
 use std::collections::HashMap;
@@ -17,16 +17,16 @@ use std::io::{self, Read};
 
 use sheet::{Column as _, Faults, Row};
 
-use super::calling_code::national;
+use super::calling_code::national_part;
 use super::store::Terms;
 use super::types::{NumberCapability, NumberType, Regulatory};
 use identity::balance::CURRENCY;
 use values::{Country, Money, Words};
 
-pub const MOST_ROWS: u64 = 2_000_000;
-const MOST_AREA_CHARS: usize = 100;
-/// The most that a number may cost; more is a slip.
-const MOST_NANOS: i64 = 100_000_000_000_000;
+pub const MAX_ROWS: u64 = 2_000_000;
+const MAX_AREA_NAME_CHARS: usize = 100;
+/// A higher price is taken for a typing error.
+const MAX_PRICE_NANOS: i64 = 100_000_000_000_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Column {
@@ -73,50 +73,50 @@ impl sheet::Column for Column {
     }
 }
 
-/// A number and which of the file's terms it is let on.
+/// A number of the file and the index of its terms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
-    /// Its digits.
+pub struct StagedRow {
+    /// The E.164 digits.
     pub number: u64,
     pub terms: u32,
 }
 
-/// What a good file says. Millions of numbers share few terms.
+/// The content of a file without errors. Millions of numbers share few terms.
 #[derive(Debug)]
-pub struct Arrivals {
-    /// In the order of their numbers, each once.
-    pub numbers: Vec<Arrival>,
+pub struct StagedRows {
+    /// Sorted by number, without duplicates.
+    pub numbers: Vec<StagedRow>,
     pub terms: Vec<Terms>,
 }
 
 #[derive(Debug)]
 pub enum BadFile {
     Io(io::Error),
-    /// With how many rows there are, unless the file breaks off.
+    /// With the number of rows, unless the file ends early.
     Faults(Faults, Option<u64>),
 }
 
 #[derive(Default)]
 struct Rows {
-    numbers: Vec<(Arrival, u32)>,
+    numbers: Vec<(StagedRow, u32)>,
     terms: Vec<Terms>,
-    /// The cells of a row but for its number, and the terms that they are.
+    /// Index of the terms, by the cells of a row without its number.
     known: HashMap<String, u32>,
 }
 
 /// Reads a file to its end.
-pub fn read(source: impl Read) -> Result<Arrivals, BadFile> {
+pub fn read(source: impl Read) -> Result<StagedRows, BadFile> {
     let (mut rows, mut faults) = (Rows::default(), Faults::default());
     let add = |row: &Row<'_, Column>, faults: &mut Faults| rows.add(row, faults);
     let mut count = 0;
-    let is_whole = sheet::read(source, MOST_ROWS, &mut faults, add, |rows| count = rows).map_err(BadFile::Io)?;
+    let is_whole = sheet::read(source, MAX_ROWS, &mut faults, add, |rows| count = rows).map_err(BadFile::Io)?;
     if is_whole {
-        rows.tell_duplicates(&mut faults);
+        rows.report_duplicates(&mut faults);
     }
     if faults.count > 0 {
         return Err(BadFile::Faults(faults.sorted_by_line(), is_whole.then_some(count)));
     }
-    Ok(Arrivals { numbers: rows.numbers.into_iter().map(|(number, _)| number).collect(), terms: rows.terms })
+    Ok(StagedRows { numbers: rows.numbers.into_iter().map(|(number, _)| number).collect(), terms: rows.terms })
 }
 
 impl Rows {
@@ -124,19 +124,19 @@ impl Rows {
         let number = row.required(Column::E164, faults, number);
         let terms = self.terms_of(row, faults);
         if let (Some(number), Some(terms)) = (number, terms) {
-            let begins = self.terms.get(terms as usize).is_some_and(|terms| begins_with(number, &terms.prefix));
-            if !begins {
-                row.fault(faults, Column::Prefix, "must be what the number begins with");
+            let has_prefix = self.terms.get(terms as usize).is_some_and(|terms| begins_with(number, &terms.prefix));
+            if !has_prefix {
+                row.fault(faults, Column::Prefix, "must be the leading digits of the number");
             }
         }
-        // A row with a fault keeps its place, so that a duplicate of it is told as well.
+        // Rows with a fault are kept too, so that their duplicates are reported.
         if let Some(number) = number {
             let line = u32::try_from(row.line()).unwrap_or(u32::MAX);
-            self.numbers.push((Arrival { number, terms: terms.unwrap_or_default() }, line));
+            self.numbers.push((StagedRow { number, terms: terms.unwrap_or_default() }, line));
         }
     }
 
-    /// Most rows repeat the cells of another.
+    /// The index of the terms of a row; most rows repeat the cells of another.
     fn terms_of(&mut self, row: &Row<'_, Column>, faults: &mut Faults) -> Option<u32> {
         let mut cells = String::new();
         for column in Column::ALL.iter().skip(1) {
@@ -147,22 +147,22 @@ impl Rows {
             return Some(*known);
         }
         let terms = terms(row, faults)?;
-        let place = self.terms.iter().position(|known| *known == terms).unwrap_or_else(|| {
+        let index = self.terms.iter().position(|known| *known == terms).unwrap_or_else(|| {
             self.terms.push(terms);
             self.terms.len() - 1
         });
-        let place = u32::try_from(place).ok()?;
-        self.known.insert(cells, place);
-        Some(place)
+        let index = u32::try_from(index).ok()?;
+        self.known.insert(cells, index);
+        Some(index)
     }
 
-    /// Puts the numbers in order, where those that are there twice meet.
-    fn tell_duplicates(&mut self, faults: &mut Faults) {
-        self.numbers.sort_unstable_by_key(|(arrival, line)| (arrival.number, *line));
+    /// Sorts the numbers and reports those that occur twice.
+    fn report_duplicates(&mut self, faults: &mut Faults) {
+        self.numbers.sort_unstable_by_key(|(row, line)| (row.number, *line));
         for group in self.numbers.chunk_by(|(one, _), (next, _)| one.number == next.number) {
             let [(_, first), others @ ..] = group else { continue };
             for (_, line) in others {
-                faults.add(u64::from(*line), Some(Column::E164.name()), format!("is in line {first} already"));
+                faults.add(u64::from(*line), Some(Column::E164.name()), format!("is a duplicate of line {first}"));
             }
         }
     }
@@ -186,7 +186,7 @@ fn terms(row: &Row<'_, Column>, faults: &mut Faults) -> Option<Terms> {
         country: country?,
         kind: kind?,
         area_name: area_name?.to_owned(),
-        area_code: national(&prefix).to_owned(),
+        area_code: national_part(&prefix).to_owned(),
         prefix,
         capabilities: Words(capabilities?),
         monthly: monthly?,
@@ -195,7 +195,7 @@ fn terms(row: &Row<'_, Column>, faults: &mut Faults) -> Option<Terms> {
     })
 }
 
-fn bare(cell: &str) -> &str {
+fn strip_international_prefix(cell: &str) -> &str {
     cell.strip_prefix('+').or_else(|| cell.strip_prefix("00")).unwrap_or(cell)
 }
 
@@ -204,13 +204,13 @@ fn is_digits(text: &str) -> bool {
 }
 
 fn number(cell: &str) -> Result<u64, &'static str> {
-    let digits = bare(cell);
+    let digits = strip_international_prefix(cell);
     let fits = (7..=15).contains(&digits.len()) && is_digits(digits) && !digits.starts_with('0');
     digits.parse().ok().filter(|_| fits).ok_or("must be an E.164 number such as +31201234567")
 }
 
 fn prefix(cell: &str) -> Result<String, &'static str> {
-    let digits = bare(cell);
+    let digits = strip_international_prefix(cell);
     let fits = (1..=15).contains(&digits.len()) && is_digits(digits);
     if fits { Ok(digits.to_owned()) } else { Err("must be 1 to 15 digits") }
 }
@@ -220,11 +220,11 @@ fn begins_with(number: u64, prefix: &str) -> bool {
 }
 
 fn country(cell: &str) -> Result<Country, &'static str> {
-    cell.parse().map_err(|_| "must be a country of two letters")
+    cell.parse().map_err(|_| "must be a two-letter country code")
 }
 
 fn area_name(cell: &str) -> Result<&str, &'static str> {
-    if cell.chars().count() > MOST_AREA_CHARS {
+    if cell.chars().count() > MAX_AREA_NAME_CHARS {
         Err("must have at most 100 characters")
     } else if cell.chars().any(char::is_control) {
         Err("must not have control characters")
@@ -233,15 +233,16 @@ fn area_name(cell: &str) -> Result<&str, &'static str> {
     }
 }
 
-/// In one order, each once.
+/// Sorted and without duplicates, so that equal sets are equal texts.
 fn capabilities(cell: &str) -> Result<Vec<NumberCapability>, &'static str> {
-    let mut found = Vec::new();
+    let mut capabilities = Vec::new();
     for word in cell.split('|') {
-        found.push(word.trim().to_ascii_lowercase().parse().map_err(|_| "must be of voice, sms and fax, parted by |")?);
+        capabilities
+            .push(word.trim().to_ascii_lowercase().parse().map_err(|_| "must be voice, sms or fax, separated by |")?);
     }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
+    capabilities.sort_unstable();
+    capabilities.dedup();
+    Ok(capabilities)
 }
 
 /// Euros with a decimal point or comma, as nanos.
@@ -251,7 +252,7 @@ fn price(cell: &str) -> Result<i64, &'static str> {
     let money = money.filter(whole_cents).ok_or("must be an amount in EUR such as 1.50")?;
     match money.nanos() {
         nanos if nanos < 0 => Err("must not be negative"),
-        nanos if nanos > MOST_NANOS => Err("must be at most 100000"),
+        nanos if nanos > MAX_PRICE_NANOS => Err("must be at most 100000"),
         nanos => Ok(nanos),
     }
 }
@@ -271,12 +272,12 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_in_order_and_share_their_terms() {
+    fn numbers_are_sorted_and_share_their_terms() {
         let body = "+31201234568,NL,local,Amsterdam,3120,fax|voice,1.50,5,api\n\
                     0031201234567,NL,Geographic,Amsterdam,+3120,Voice|FAX,\"1,5\",5.00,\n\
                     31850000000,NL,tollfree,,31,,0,,docs_required\n";
         let read = read(format!("{HEADER}{body}").as_bytes()).unwrap();
-        let numbers: Vec<(u64, u32)> = read.numbers.iter().map(|arrival| (arrival.number, arrival.terms)).collect();
+        let numbers: Vec<(u64, u32)> = read.numbers.iter().map(|row| (row.number, row.terms)).collect();
         assert_eq!(numbers, [(31_201_234_567, 0), (31_201_234_568, 0), (31_850_000_000, 1)]);
         assert_eq!(read.terms[0].area_code, "20");
         assert_eq!(read.terms[0].capabilities.0, [NumberCapability::Voice, NumberCapability::Fax]);
@@ -286,24 +287,24 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_line() {
+    fn every_fault_is_reported_with_its_line() {
         let body = "+31201234567,NL,local,,3130,voice,1.50,,\n\
                     12,XX,premium,,x,telex,1.505,-1,maybe\n\
                     +31201234567,NL,local,,3120,voice,,,\n";
         assert_eq!(
             faults(body),
             [
-                "line 2: prefix must be what the number begins with",
+                "line 2: prefix must be the leading digits of the number",
                 "line 3: e164 must be an E.164 number such as +31201234567",
-                "line 3: country must be a country of two letters",
+                "line 3: country must be a two-letter country code",
                 "line 3: type must be local, tollfree or mobile",
                 "line 3: prefix must be 1 to 15 digits",
-                "line 3: capabilities must be of voice, sms and fax, parted by |",
+                "line 3: capabilities must be voice, sms or fax, separated by |",
                 "line 3: monthly must be an amount in EUR such as 1.50",
                 "line 3: setup must not be negative",
                 "line 3: regulatory must be api or docs_required",
                 "line 4: monthly must not be empty",
-                "line 4: e164 is in line 2 already",
+                "line 4: e164 is a duplicate of line 2",
             ]
         );
     }

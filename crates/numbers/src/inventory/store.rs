@@ -1,5 +1,7 @@
-//! The groups and the numbers in them. Whoever changes a number's group or state counts it there, in the same
-//! transaction; numbers come before groups, and groups in the order of their ids, so that nobody waits in a circle.
+//! Inventory groups (`number_groups`) and DIDs (`number_stock`).
+//!
+//! A change of a DID's group or state updates the free count of the group in the same transaction. DIDs are locked
+//! before groups, and groups in the order of their ids, so that transactions cannot deadlock.
 
 use super::types::{InventoryId, NumberCapability, NumberType, Regulatory, StockId, StockState};
 use db::{Conn, DbError, params, row, sql};
@@ -21,8 +23,8 @@ row! {
     }
 }
 
-/// Which groups are listed.
-pub struct WantedGroups {
+/// Filters for the list of groups.
+pub struct GroupFilter {
     pub country: Option<Country>,
     pub kind: Option<NumberType>,
     pub capability: Option<NumberCapability>,
@@ -30,10 +32,10 @@ pub struct WantedGroups {
     pub regulatory: Option<Regulatory>,
 }
 
-/// Groups with free numbers, newest first, after this one.
-pub async fn groups(
+/// Lists groups with free numbers, newest first, after the cursor.
+pub async fn list_groups(
     conn: &mut Conn,
-    wanted: &WantedGroups,
+    filter: &GroupFilter,
     after: InventoryId,
     limit: i64,
 ) -> Result<Vec<GroupRow>, DbError> {
@@ -48,16 +50,16 @@ pub async fn groups(
                AND (CAST($5 AS TEXT) IS NULL OR substr(prefix, 1, length(CAST($5 AS TEXT))) = $5) AND (regulatory = $6 OR $6 IS NULL)
              ORDER BY id DESC LIMIT $7"
         ),
-        params![after, wanted.country, wanted.kind, wanted.capability, wanted.prefix, wanted.regulatory, limit],
+        params![after, filter.country, filter.kind, filter.capability, filter.prefix, filter.regulatory, limit],
     )
     .await
 }
 
-pub async fn group(conn: &mut Conn, id: InventoryId) -> Result<Option<GroupRow>, DbError> {
+pub async fn find_group(conn: &mut Conn, id: InventoryId) -> Result<Option<GroupRow>, DbError> {
     conn.opt(sql!("SELECT ", GroupRow::COLS, " FROM number_groups WHERE id = $1"), params![id]).await
 }
 
-/// The groups with free numbers of an area, those that cost least first.
+/// Lists groups with free numbers in an area, cheapest first.
 pub async fn groups_of_area(
     conn: &mut Conn,
     country: Country,
@@ -78,7 +80,7 @@ pub async fn groups_of_area(
 }
 
 row! {
-    /// What makes a group one.
+    /// What the numbers of a group have in common.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Terms {
         pub country: Country,
@@ -93,13 +95,13 @@ row! {
     }
 }
 
-pub async fn terms(conn: &mut Conn, group: InventoryId) -> Result<Terms, DbError> {
+pub async fn group_terms(conn: &mut Conn, group: InventoryId) -> Result<Terms, DbError> {
     conn.one(sql!("SELECT ", Terms::COLS, " FROM number_groups WHERE id = $1"), params![group]).await
 }
 
-/// The group of these terms, which is `new` if there was none.
-pub async fn group_of(conn: &mut Conn, terms: &Terms, new: InventoryId) -> Result<InventoryId, DbError> {
-    if let Some(id) = find_group(conn, terms).await? {
+/// The group with these terms; it is created with the id `new` if there is none.
+pub async fn find_or_create_group(conn: &mut Conn, terms: &Terms, new: InventoryId) -> Result<InventoryId, DbError> {
+    if let Some(id) = find_group_by_terms(conn, terms).await? {
         return Ok(id);
     }
     conn.exec(
@@ -123,10 +125,10 @@ pub async fn group_of(conn: &mut Conn, terms: &Terms, new: InventoryId) -> Resul
         ],
     )
     .await?;
-    find_group(conn, terms).await?.ok_or(DbError::NotFound)
+    find_group_by_terms(conn, terms).await?.ok_or(DbError::NotFound)
 }
 
-async fn find_group(conn: &mut Conn, terms: &Terms) -> Result<Option<InventoryId>, DbError> {
+async fn find_group_by_terms(conn: &mut Conn, terms: &Terms) -> Result<Option<InventoryId>, DbError> {
     let found: Option<(InventoryId,)> = conn
         .opt(
             sql!(
@@ -149,25 +151,25 @@ async fn find_group(conn: &mut Conn, terms: &Terms) -> Result<Option<InventoryId
     Ok(found.map(|(id,)| id))
 }
 
-/// Counts numbers of a group that became free, or no longer are.
-pub async fn count(conn: &mut Conn, group: InventoryId, change: i64) -> Result<(), DbError> {
+/// Adds to the free count of a group; negative when numbers are taken.
+pub async fn add_free(conn: &mut Conn, group: InventoryId, change: i64) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE number_groups SET free = free + $2 WHERE id = $1"), params![group, change]).await?;
     Ok(())
 }
 
 row! {
-    /// A number that was free a moment ago.
+    /// A number that was just allocated to an order.
     #[derive(Clone, Debug)]
-    pub struct Taken {
+    pub struct AllocatedNumber {
         pub id: StockId,
         pub upstream_id: UpstreamId,
         pub e164: E164,
     }
 }
 
-/// Takes the lowest free number of a group. Numbers that others are about to take are passed over at first; if there is no other,
-/// it waits for what becomes of them. [`count`] is for the caller to do, late in its transaction: others wait for that.
-pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Option<Taken>, DbError> {
+/// Allocates the lowest free number of a group. Numbers locked by other transactions are skipped at first; if no other
+/// is free, it waits for them. The caller calls [`add_free`] late in its transaction, because that locks the group.
+pub async fn allocate(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Option<AllocatedNumber>, DbError> {
     let taken = conn
         .opt(
             sql!(
@@ -175,7 +177,7 @@ pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Opti
                  WHERE id = (SELECT id FROM number_stock WHERE group_id = $1 AND state = 'free'
                              ORDER BY e164 LIMIT 1 /*pg FOR UPDATE SKIP LOCKED */)
                  RETURNING ",
-                Taken::COLS
+                AllocatedNumber::COLS
             ),
             params![group, now],
         )
@@ -189,15 +191,15 @@ pub async fn take(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Opti
              WHERE id = (SELECT id FROM number_stock WHERE group_id = $1 AND state = 'free'
                          ORDER BY e164 LIMIT 1 /*pg FOR UPDATE */)
              RETURNING ",
-            Taken::COLS
+            AllocatedNumber::COLS
         ),
         params![group, now],
     )
     .await
 }
 
-/// Puts a number back that somebody had: free, unless it was withdrawn meanwhile.
-pub async fn give_back(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbError> {
+/// Makes a taken number free again, or withdrawn if the team withdrew it meanwhile.
+pub async fn return_to_inventory(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbError> {
     let back: Option<(InventoryId, StockState)> = conn
         .opt(
             sql!(
@@ -208,12 +210,12 @@ pub async fn give_back(conn: &mut Conn, id: StockId, now: Time) -> Result<(), Db
         )
         .await?;
     match back {
-        Some((group, StockState::Free)) => count(conn, group, 1).await,
+        Some((group, StockState::Free)) => add_free(conn, group, 1).await,
         _ => Ok(()),
     }
 }
 
-/// Puts a number aside that somebody had, until the team has looked at it.
+/// Withdraws a taken number until the team offers it again.
 pub async fn withdraw(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -227,7 +229,7 @@ pub async fn withdraw(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbE
 }
 
 row! {
-    /// A number with what the team sees of its group.
+    /// A DID with the type and price of its group.
     #[derive(Clone, Debug)]
     pub struct StockRow {
         pub id: StockId,
@@ -244,24 +246,24 @@ row! {
     }
 }
 
-/// Which numbers are listed.
-pub struct WantedNumbers {
+/// Filters for the list of DIDs.
+pub struct StockFilter {
     pub country: Option<Country>,
     pub kind: Option<NumberType>,
     pub upstream: Option<UpstreamId>,
     pub is_active: Option<bool>,
-    /// The first number, and the last, as texts that sort as numbers do.
+    /// First and last E.164 number, as text; the order of the texts is the order of the numbers.
     pub range: (String, String),
 }
 
-/// Numbers in their order, after this one.
-pub async fn numbers(
+/// Lists DIDs in the order of their E.164 form, after the cursor.
+pub async fn list_numbers(
     conn: &mut Conn,
-    wanted: &WantedNumbers,
+    filter: &StockFilter,
     after: &str,
     limit: i64,
 ) -> Result<Vec<StockRow>, DbError> {
-    let (first, last) = &wanted.range;
+    let (first, last) = &filter.range;
     conn.all(
         sql!(
             "SELECT s.id, s.upstream_id, s.e164, s.group_id, s.country, s.regulatory, s.regulatory_override,
@@ -272,12 +274,12 @@ pub async fn numbers(
                AND (s.upstream_id = $6 OR $6 IS NULL) AND (s.is_active = $7 OR $7 IS NULL)
              ORDER BY s.e164 LIMIT $8"
         ),
-        params![after, *first, *last, wanted.country, wanted.kind, wanted.upstream, wanted.is_active, limit],
+        params![after, *first, *last, filter.country, filter.kind, filter.upstream, filter.is_active, limit],
     )
     .await
 }
 
-pub async fn number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow>, DbError> {
+pub async fn lock_number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow>, DbError> {
     conn.opt(
         sql!(
             "SELECT s.id, s.upstream_id, s.e164, s.group_id, s.country, s.regulatory, s.regulatory_override,
@@ -289,7 +291,7 @@ pub async fn number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow>, Db
     .await
 }
 
-/// Keeps what may change of a number that is locked, and counts it in its groups.
+/// Updates a locked DID and the free counts of its groups.
 pub async fn update(conn: &mut Conn, before: &StockRow, after: &StockRow, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -304,7 +306,7 @@ pub async fn update(conn: &mut Conn, before: &StockRow, after: &StockRow, now: T
     changes.sort();
     for (group, change) in changes {
         if change != 0 {
-            count(conn, group, change).await?;
+            add_free(conn, group, change).await?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Numbers and their groups over the wire.
+//! Inventory groups and DIDs as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,7 @@ id! {
 }
 
 text_enum! {
+    /// Kind of number: `local` (geographic or national), `tollfree` or `mobile`.
     pub enum NumberType {
         Local = "local",
         Tollfree = "tollfree",
@@ -26,7 +27,7 @@ text_enum! {
 }
 
 impl NumberType {
-    /// What else it is called, in any letter case.
+    /// Reads a type or one of its aliases, in any letter case.
     pub fn from_alias(text: &str) -> Result<NumberType, Invalid> {
         match text.to_ascii_lowercase().as_str() {
             "geographic" | "national" => Ok(NumberType::Local),
@@ -37,6 +38,7 @@ impl NumberType {
 }
 
 text_enum! {
+    /// What a number can be used for: `voice`, `sms` or `fax`.
     pub enum NumberCapability {
         Voice = "voice",
         Sms = "sms",
@@ -45,14 +47,14 @@ text_enum! {
 }
 
 text_enum! {
-    /// Whether a number can be ordered at once, or only with documents.
+    /// Whether a number can be ordered right away (`api`) or only after documents are approved (`docs_required`).
     pub enum Regulatory {
         Api = "api",
         DocsRequired = "docs_required",
     }
 }
 
-/// What an order of such a number has to be accompanied by.
+/// Documents that a `docs_required` number needs.
 const REQUIRED_DOCUMENTS: [&str; 2] = ["proof_of_address", "director_id"];
 
 impl Regulatory {
@@ -65,31 +67,37 @@ impl Regulatory {
 }
 
 text_enum! {
-    /// Who has a number.
+    /// State of a DID: `free` can be ordered, `taken` is ordered or rented, `withdrawn` is not for sale.
     pub enum StockState {
-        /// Nobody, and anybody may.
         Free = "free",
-        /// Nobody, and nobody may.
         Withdrawn = "withdrawn",
         Taken = "taken",
     }
 }
 
-/// A group of free numbers that are alike.
+/// An inventory group: free numbers that share country, type, area, capabilities, price and requirements.
 #[derive(Serialize, JsonSchema)]
 pub struct InventoryItem {
+    /// Id of the inventory group, to order a number from it.
     pub id: InventoryId,
+    /// Country of the numbers (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Type of the numbers.
     #[serde(rename = "type")]
     pub kind: NumberType,
+    /// Name of the area, such as Amsterdam; null when the group has none.
     pub area_name: Option<String>,
     /// Digits that the numbers begin with, country code first.
     pub prefix: String,
+    /// What the numbers can be used for.
     pub capabilities: Vec<NumberCapability>,
+    /// Monthly rental of a number, without VAT.
     pub monthly: Money,
+    /// Setup fee, charged once with the first month, without VAT.
     pub setup: Money,
+    /// Whether an order needs documents before the number is provisioned.
     pub regulatory: Regulatory,
-    /// What an order has to be accompanied by.
+    /// Documents that an order needs; left out when it needs none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required_documents: Vec<DocKind>,
 }
@@ -111,22 +119,29 @@ impl From<GroupRow> for InventoryItem {
     }
 }
 
-/// A number of the stock, as the team sees it.
+/// A DID in the inventory, as the team sees it.
 #[derive(Serialize, JsonSchema)]
 pub struct DidInventoryRow {
+    /// Id of the DID in the inventory.
     pub id: StockId,
+    /// Upstream that the DID comes from.
     pub upstream_id: UpstreamId,
+    /// The DID in E.164 form.
     pub e164: E164,
+    /// Country of the DID (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Type of the DID.
     #[serde(rename = "type")]
     pub kind: NumberType,
+    /// Monthly rental of the DID, without VAT.
     pub monthly: Money,
-    /// Whether it may be let.
+    /// Whether the DID is for sale; `false` when it is withdrawn.
     pub is_active: bool,
-    /// What the team says in place of the upstream.
+    /// Documents rule that the team set in place of the imported one; null when the imported one applies.
     pub regulatory_override: Option<Regulatory>,
+    /// Whether the DID is free, taken or withdrawn.
     pub state: StockState,
-    /// The group it is ordered from.
+    /// Inventory group that the DID is ordered from.
     pub inventory_id: InventoryId,
 }
 
@@ -147,11 +162,14 @@ impl From<StockRow> for DidInventoryRow {
     }
 }
 
+/// Changes to a DID in the inventory; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DidInventoryUpdate {
+    /// `false` withdraws the DID from sale, `true` offers it again; a customer who has it keeps it.
     #[serde(default)]
     pub is_active: Change<bool>,
+    /// Documents rule to apply in place of the imported one; null restores the imported one.
     #[serde(default)]
     pub regulatory_override: Change<Option<Regulatory>>,
 }
@@ -161,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_has_the_names_that_others_give_it() {
+    fn a_number_type_is_read_by_its_aliases() {
         for (text, kind) in [
             ("local", NumberType::Local),
             ("Geographic", NumberType::Local),

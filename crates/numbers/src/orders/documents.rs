@@ -1,10 +1,10 @@
-//! Orders that wait for documents: what becomes of them when those were looked at, or never came.
+//! Orders that wait for documents: continue after approval, fail after rejection or after 30 days.
 
 use serde_json::Value;
 
-use super::provision::go_on;
-use super::rules::{DOCUMENTS_WITHIN, OrderStatus};
-use super::settle::{Fate, fail};
+use super::provision::provision;
+use super::rules::{DOCUMENTS_TIMEOUT, OrderStatus};
+use super::settle::{NumberReturn, fail};
 use super::store::{self, OrderRow};
 use api::problem::Problem;
 use db::Conn;
@@ -16,22 +16,22 @@ use values::Time;
 pub const EXPIRE: Kind = Kind::new("number.expire_orders").attempts(3);
 
 const BATCH: i64 = 200;
-const NEVER_CAME: &str = "the documents were not handed in within 30 days";
+const DOCUMENTS_MISSING: &str = "the documents were not submitted within 30 days";
 
-/// The documents of an order were approved or rejected.
+/// Continues or fails an order after the team has reviewed its documents.
 pub async fn decided_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let decided: IntakeDecision =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let now = context.clock.now();
     let moved = context.db.tx((context.clone(), decided, now), |conn, (context, decided, now)| {
         Box::pin(async move {
-            let order = go_by(conn, &context.app, decided, *now).await.map_err(failed)?;
+            let order = apply_decision(conn, &context.app, decided, *now).await.map_err(failed)?;
             context.finish_in(conn).await?;
             Ok::<_, JobError>(order)
         })
     });
     if let Some(order) = moved.await? {
-        go_on(&context.app, &order, now).await.map_err(failed)?;
+        provision(&context.app, &order, now).await.map_err(failed)?;
     }
     context.app.jobs_waker.notify_one();
     Ok(())
@@ -41,30 +41,29 @@ fn failed(problem: Problem) -> JobError {
     JobError::Failed(format!("{problem:?}"))
 }
 
-/// The order, if it is to be provisioned now.
-async fn go_by(conn: &mut Conn, app: &App, decided: &IntakeDecision, now: Time) -> Result<Option<OrderRow>, Problem> {
-    let order = store::of_intake(conn, decided.intake_id).await?;
+/// Applies the decision; returns the order if it is to be provisioned now.
+async fn apply_decision(conn: &mut Conn, app: &App, decided: &IntakeDecision, now: Time) -> Result<Option<OrderRow>, Problem> {
+    let order = store::lock_by_intake(conn, decided.intake_id).await?;
     let Some(mut order) = order.filter(|order| order.status == OrderStatus::PendingDocuments) else { return Ok(None) };
     if !decided.approved {
         let reason = decided.note.as_deref().filter(|note| !note.is_empty());
-        let reason = reason.map_or("the documents were not accepted".to_owned(), |note| {
-            format!("the documents were not accepted: {note}")
-        });
-        fail(conn, app, order, &reason, Fate::Free, now).await?;
+        let reason = reason
+            .map_or("the documents were rejected".to_owned(), |note| format!("the documents were rejected: {note}"));
+        fail(conn, app, order, &reason, NumberReturn::Free, now).await?;
         return Ok(None);
     }
     order.status = OrderStatus::Provisioning;
     (order.try_at, order.provisioning_at) = (Some(now), Some(now));
-    store::move_on(conn, &order, now).await?;
+    store::update_status(conn, &order, now).await?;
     Ok(Some(order))
 }
 
-/// Ends orders whose documents never came.
+/// Fails orders whose documents were not submitted in time.
 pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let now = context.clock.now();
-    let cutoff = now.minus(DOCUMENTS_WITHIN);
+    let cutoff = now.minus(DOCUMENTS_TIMEOUT);
     loop {
-        let orders = store::undocumented(&mut *context.db.read().await?, cutoff, BATCH).await?;
+        let orders = store::list_undocumented(&mut *context.db.read().await?, cutoff, BATCH).await?;
         let count = orders.len() as i64;
         for order in orders {
             let input = (context.app.clone(), order, now);
@@ -80,7 +79,7 @@ pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
 
 async fn expire(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
     let Some(intake) = order.intake_id else { return Ok(()) };
-    // It may be handed in at this very moment, so it is held first.
+    // Lock the intake first: the customer may submit it at the same time.
     let intake = compliance::find_intake_for_update(conn, intake).await?;
     let is_open = |status| matches!(status, IntakeStatus::Draft | IntakeStatus::MoreInfoRequested);
     if !intake.is_some_and(|intake| is_open(intake.status)) {
@@ -88,7 +87,7 @@ async fn expire(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Resu
     }
     match store::lock(conn, order.id).await? {
         Some(order) if order.status == OrderStatus::PendingDocuments => {
-            fail(conn, app, order, NEVER_CAME, Fate::Free, now).await
+            fail(conn, app, order, DOCUMENTS_MISSING, NumberReturn::Free, now).await
         }
         _ => Ok(()),
     }

@@ -1,11 +1,12 @@
-//! Number orders: from a group of numbers to a number of one's own.
+//! Number orders: a customer orders one number from an inventory group.
 //!
-//! One transaction takes a number from the stock, charges setup and the first month, and writes the order down (`place`).
-//! Where the country demands documents the order waits for them (`documents`). Then the carrier is asked to let the
-//! number work, outside of any transaction and under the order's id (`provision`), and what it says ends the order
-//! once: with a number, or with all of its money back (`settle`). `rules` holds the table of states.
+//! One transaction allocates a number, charges setup and the first month, and inserts the order (`place`). A regulated
+//! number waits for its documents (`documents`). Then the DID supplier is asked to activate the number, outside of any
+//! transaction and under the order's id (`provision`); its response ends the order with a rented number or with a full
+//! refund (`settle`). `rules` has the state machine.
 //!
-//! A request whose carrier is away hears so; its order goes on, and the same request made again hears how.
+//! If the DID supplier does not respond, the request fails but the order continues in a job; repeating the request
+//! with the same idempotency key returns the order.
 
 mod documents;
 mod place;
@@ -27,7 +28,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use identity::onboarding;
-use place::{Request, Wanted, place};
+use place::{OrderRequest, Selection, place};
 use platform::outside::did_supplier::Activation;
 use rules::OrderStatus;
 use types::{AreaOrder, NumberOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
@@ -35,29 +36,30 @@ use values::Time;
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<NumberOrderCreate>,
+    Body(selection): Body<NumberOrderCreate>,
 ) -> Result<Committed<Created<NumberOrder>>, Problem> {
-    order(ctx, Wanted::Group(wanted)).await
+    place_order(ctx, Selection::Group(selection)).await
 }
 
-/// Any number of an area.
+/// Orders the cheapest free number of an area.
 pub async fn create_in_area(
     ctx: RequestCtx,
-    Body(wanted): Body<AreaOrder>,
+    Body(selection): Body<AreaOrder>,
 ) -> Result<Committed<Created<NumberOrder>>, Problem> {
-    let kind = NumberType::from_alias(&wanted.kind).map_err(|invalid| Problem::invalid("type", invalid.to_string()))?;
-    order(ctx, Wanted::Area(wanted, kind)).await
+    let kind =
+        NumberType::from_alias(&selection.kind).map_err(|invalid| Problem::invalid("type", invalid.to_string()))?;
+    place_order(ctx, Selection::Area(selection, kind)).await
 }
 
-async fn order(ctx: RequestCtx, wanted: Wanted) -> Result<Committed<Created<NumberOrder>>, Problem> {
+async fn place_order(ctx: RequestCtx, selection: Selection) -> Result<Committed<Created<NumberOrder>>, Problem> {
     let (app, now) = (ctx.app.clone(), ctx.now);
     let request =
-        Request { app: app.clone(), account: ctx.principal()?.account_id, wanted, mark: ctx.fingerprint()?, now };
+        OrderRequest { app: app.clone(), account: ctx.principal()?.account_id, selection, mark: ctx.fingerprint()?, now };
     let order = app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
     ctx.audit_note("order_id", order.id.to_string());
     ctx.audit_note("number", order.e164.to_string());
     let activation = match order.status {
-        OrderStatus::Provisioning => Some(ask_carrier(&ctx, &order).await?),
+        OrderStatus::Provisioning => Some(activate_number(&ctx, &order).await?),
         _ => None,
     };
     ctx.commit((order.id, activation), |tx, (id, activation)| {
@@ -73,19 +75,19 @@ async fn order(ctx: RequestCtx, wanted: Wanted) -> Result<Committed<Created<Numb
     .await
 }
 
-async fn ask_carrier(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Activation, Problem> {
+async fn activate_number(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Activation, Problem> {
     ctx.app.did_supplier.activate(&order.e164, order.id.uuid()).await.map_err(|error| {
-        tracing::warn!(%error, request_id = ctx.request_id, "the carrier of a number does not answer");
+        tracing::warn!(%error, request_id = ctx.request_id, "DID supplier request failed");
         Problem::upstream_unavailable(
-            "The carrier does not answer. The order goes on by itself; ask again with the same Idempotency-Key.",
+            "The DID supplier does not respond. The order continues; repeat the request with the same Idempotency-Key.",
         )
     })
 }
 
-/// Where a list goes on.
-type Position = (i64, OrderId);
+/// Cursor of a list, newest order first.
+type OrderCursor = (i64, OrderId);
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Position>) -> Result<Page<NumberOrder>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, OrderCursor>) -> Result<Page<NumberOrder>, Problem> {
     let account = ctx.principal()?.account_id;
     let (at, id) = listing.after.unwrap_or((i64::MAX, OrderId::new(Uuid::max())));
     let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
@@ -100,13 +102,13 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<OrderId>) -> Result<Json<Numb
     Ok(Json(NumberOrderDetail { order: order.into(), history }))
 }
 
-/// Takes an order back that still waits for documents.
+/// Cancels an order that still waits for documents.
 pub async fn cancel(ctx: RequestCtx, Path(id): Path<OrderId>) -> Result<Committed<Json<NumberOrder>>, Problem> {
     ctx.audit_note("order_id", id.to_string());
-    ctx.commit(id, |tx, id| Box::pin(take_back(tx, *id))).await
+    ctx.commit(id, |tx, id| Box::pin(apply_cancel(tx, *id))).await
 }
 
-async fn take_back(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>, Problem> {
+async fn apply_cancel(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>, Problem> {
     let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
     onboarding::require_active(tx, account).await?;
     let order = store::lock(tx, id).await?.filter(|order| order.account_id == account);

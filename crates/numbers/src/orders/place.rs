@@ -1,7 +1,7 @@
-//! Taking an order: one transaction that takes a number, charges for it and writes the order down.
+//! Places an order: one transaction allocates a number, charges for it and inserts the order.
 
-use super::rules::{OrderStatus, ask_again};
-use super::store::{self, AskedBy, OrderRow};
+use super::rules::{OrderStatus, next_try_at};
+use super::store::{self, OrderRow, OrderSource};
 use super::types::{AreaOrder, NumberOrderCreate, OrderId};
 use crate::inventory::{self, GroupRow, NumberType, Regulatory};
 use crate::rented;
@@ -14,97 +14,97 @@ use platform::app::App;
 use platform::ledger::{self, Book, Entry};
 use values::{AccountId, Money, Time, TrunkId};
 
-/// Groups of one area that are tried, those that cost least first.
-const GROUPS_AT_MOST: i64 = 20;
+/// How many groups of an area are tried, cheapest first.
+const MAX_AREA_GROUPS: i64 = 20;
 
-/// What is asked for.
+/// Where the number is taken from.
 #[derive(Clone)]
-pub enum Wanted {
+pub enum Selection {
     Group(NumberOrderCreate),
     Area(AreaOrder, NumberType),
 }
 
-/// Who asks for it, and under which key.
+/// An order request with its account and idempotency key.
 #[derive(Clone)]
-pub struct Request {
+pub struct OrderRequest {
     pub app: App,
     pub account: AccountId,
-    pub wanted: Wanted,
+    pub selection: Selection,
     pub mark: RequestFingerprint,
     pub now: Time,
 }
 
-impl Request {
-    fn asked_by(&self) -> AskedBy {
-        match self.wanted {
-            Wanted::Group(_) => AskedBy::Group,
-            Wanted::Area(..) => AskedBy::Area,
+impl OrderRequest {
+    fn source(&self) -> OrderSource {
+        match self.selection {
+            Selection::Group(_) => OrderSource::Group,
+            Selection::Area(..) => OrderSource::Area,
         }
     }
 }
 
-/// The order of this request: the one it began before, or a new one. Either all of it happens or nothing.
-pub async fn place(conn: &mut Conn, request: &Request) -> Result<OrderRow, Problem> {
-    let Request { account, mark, now, .. } = request;
-    if let Some(begun) = store::begun_by(conn, *account, request.asked_by(), mark, *now).await? {
-        mark.check_same_body(&begun.request_digest)?;
-        return Ok(begun);
+/// The order of this request: the one that the same idempotency key placed before, or a new one.
+pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, Problem> {
+    let OrderRequest { account, mark, now, .. } = request;
+    if let Some(existing) = store::find_by_key(conn, *account, request.source(), mark, *now).await? {
+        mark.check_same_body(&existing.request_digest)?;
+        return Ok(existing);
     }
     onboarding::require_approved(conn, *account).await?;
-    rented::hold_trunks(conn, *account).await?;
+    rented::lock_trunks_shared(conn, *account).await?;
     let trunk = trunk(conn, request).await?;
     for group in groups(conn, request).await? {
         if let Some(order) = order_from(conn, request, trunk, &group).await? {
             return Ok(order);
         }
     }
-    Err(exhausted(&request.wanted))
+    Err(exhausted(&request.selection))
 }
 
-fn exhausted(wanted: &Wanted) -> Problem {
-    Problem::inventory_exhausted(match wanted {
-        Wanted::Group(_) => "No number of this group is free any more.",
-        Wanted::Area(..) => "No number of this area is free; look at /numbers/inventory for those that are.",
+fn exhausted(selection: &Selection) -> Problem {
+    Problem::inventory_exhausted(match selection {
+        Selection::Group(_) => "No number of this inventory group is free. Order from another group.",
+        Selection::Area(..) => "No number of this area is free. See /numbers/inventory for free numbers.",
     })
 }
 
-async fn trunk(conn: &mut Conn, request: &Request) -> Result<TrunkId, Problem> {
-    match &request.wanted {
-        Wanted::Group(wanted) => match rented::owns_trunk(conn, request.account, wanted.trunk_id).await? {
-            true => Ok(wanted.trunk_id),
-            false => Err(Problem::invalid("trunk_id", "names no trunk of yours")),
+async fn trunk(conn: &mut Conn, request: &OrderRequest) -> Result<TrunkId, Problem> {
+    match &request.selection {
+        Selection::Group(selection) => match rented::owns_trunk(conn, request.account, selection.trunk_id).await? {
+            true => Ok(selection.trunk_id),
+            false => Err(Problem::invalid("trunk_id", "does not name a trunk of this account")),
         },
-        Wanted::Area(..) => rented::default_trunk(conn, request.account).await?.ok_or_else(|| {
-            Problem::state_conflict("The account has no trunk that the number's calls could go to; make one first.")
-        }),
+        Selection::Area(..) => rented::default_trunk(conn, request.account)
+            .await?
+            .ok_or_else(|| Problem::state_conflict("The account has no default trunk. Create a trunk first.")),
     }
 }
 
-async fn groups(conn: &mut Conn, request: &Request) -> Result<Vec<GroupRow>, Problem> {
-    match &request.wanted {
-        Wanted::Group(wanted) => {
-            let group = inventory::group(conn, wanted.inventory_id).await?;
-            let unknown = || Problem::invalid("inventory_id", "names no group of numbers");
+async fn groups(conn: &mut Conn, request: &OrderRequest) -> Result<Vec<GroupRow>, Problem> {
+    match &request.selection {
+        Selection::Group(selection) => {
+            let group = inventory::find_group(conn, selection.inventory_id).await?;
+            let unknown = || Problem::invalid("inventory_id", "does not name an inventory group");
             group.map(|group| vec![group]).ok_or_else(unknown)
         }
-        Wanted::Area(area, kind) => {
-            Ok(inventory::groups_of_area(conn, area.country, *kind, &area.area_code, GROUPS_AT_MOST).await?)
+        Selection::Area(area, kind) => {
+            Ok(inventory::groups_of_area(conn, area.country, *kind, &area.area_code, MAX_AREA_GROUPS).await?)
         }
     }
 }
 
-/// An order of a number of this group, if one is free.
+/// Orders a number of this group, if one is free.
 async fn order_from(
     conn: &mut Conn,
-    request: &Request,
+    request: &OrderRequest,
     trunk_id: TrunkId,
     group: &GroupRow,
 ) -> Result<Option<OrderRow>, Problem> {
-    let Request { app, account, mark, now, .. } = request;
-    let Some(number) = inventory::take(conn, group.id, *now).await? else { return Ok(None) };
+    let OrderRequest { app, account, mark, now, .. } = request;
+    let Some(number) = inventory::allocate(conn, group.id, *now).await? else { return Ok(None) };
     let id = OrderId::new(app.entropy.uuid(*now));
-    let is_ready = group.regulatory == Regulatory::Api;
-    let intake_id = match is_ready {
+    let is_unregulated = group.regulatory == Regulatory::Api;
+    let intake_id = match is_unregulated {
         true => None,
         false => {
             let documents = group.regulatory.required_documents();
@@ -118,18 +118,18 @@ async fn order_from(
         stock_id: number.id,
         trunk_id,
         e164: number.e164,
-        status: if is_ready { OrderStatus::Provisioning } else { OrderStatus::PendingDocuments },
+        status: if is_unregulated { OrderStatus::Provisioning } else { OrderStatus::PendingDocuments },
         setup: group.setup,
         monthly: group.monthly,
         intake_id,
         failure_reason: None,
-        asked_by: request.asked_by(),
+        asked_by: request.source(),
         request_key: Some(mark.key),
         request_digest: mark.body_digest.to_vec(),
-        // Whoever asks for the order also asks the carrier; this is for when it cannot.
-        try_at: is_ready.then(|| ask_again(0, *now)),
+        // The request itself asks the DID supplier; the job retries if that fails.
+        try_at: is_unregulated.then(|| next_try_at(0, *now)),
         tries: 0,
-        provisioning_at: is_ready.then_some(*now),
+        provisioning_at: is_unregulated.then_some(*now),
         created_at: *now,
         updated_at: *now,
     };
@@ -137,11 +137,11 @@ async fn order_from(
         return Err(conn.retry_conflict().into());
     }
     charge(conn, app, &order, *now).await?;
-    inventory::count(conn, group.id, -1).await?;
+    inventory::add_free(conn, group.id, -1).await?;
     Ok(Some(order))
 }
 
-/// Setup and the first month.
+/// Charges setup and the first month.
 async fn charge(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
     let parts = [(Book::NumberSetup, order.setup), (Book::NumberRental, order.monthly)];
     let parts: Vec<(Book, Money)> = parts

@@ -1,10 +1,9 @@
-//! Asking the carrier, by whoever comes first: the request that placed the order, or the job that looks after those
-//! that nobody finished.
+//! Asks the DID supplier to activate numbers. The request that places an order asks first; this job retries.
 
 use serde_json::Value;
 
-use super::rules::{CARRIER_WITHIN, OrderStatus, ask_again};
-use super::settle::{Fate, fail, settle};
+use super::rules::{OrderStatus, PROVISIONING_TIMEOUT, next_try_at};
+use super::settle::{NumberReturn, fail, settle};
 use super::store::{self, OrderRow};
 use super::types::OrderId;
 use api::problem::Problem;
@@ -13,31 +12,31 @@ use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use values::Time;
 
-/// The next tick makes up for one that failed.
+/// The next scheduled run retries what failed.
 pub const PROVISION: Kind = Kind::new("number.provision").attempts(3);
 
-/// Orders asked for in one run; the others are next.
+/// Orders in one run; the next run takes the others.
 const BATCH: i64 = 100;
-const GIVEN_UP: &str = "the carrier did not answer for three days";
+const TIMED_OUT: &str = "the DID supplier did not respond for three days";
 
-/// Goes on with orders that are being provisioned, and gives up those that took too long.
+/// Retries orders in status `provisioning`, and fails those that took too long.
 pub async fn provision_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    let due = store::to_try(&mut *app.db.read().await?, now, BATCH).await?;
+    let due = store::list_due(&mut *app.db.read().await?, now, BATCH).await?;
     for order in due {
-        if let Err(problem) = go_on(app, &order, now).await {
-            tracing::warn!(order = %order.id, ?problem, "could not go on with a number order");
+        if let Err(problem) = provision(app, &order, now).await {
+            tracing::warn!(order = %order.id, ?problem, "number order provisioning failed");
         }
     }
     app.jobs_waker.notify_one();
     Ok(())
 }
 
-/// Asks the carrier of an order and takes note of the answer.
-pub async fn go_on(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
-    if order.provisioning_at.is_some_and(|since| now.since(since) > CARRIER_WITHIN) {
+/// Asks the DID supplier to activate the number of an order, and settles the order by the response.
+pub async fn provision(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
+    if order.provisioning_at.is_some_and(|since| now.since(since) > PROVISIONING_TIMEOUT) {
         let input = (app.clone(), order.id, now);
-        return app.db.tx(input, |conn, (app, id, now)| Box::pin(give_up(conn, app, *id, *now))).await;
+        return app.db.tx(input, |conn, (app, id, now)| Box::pin(fail_overdue(conn, app, *id, *now))).await;
     }
     match app.did_supplier.activate(&order.e164, order.id.uuid()).await {
         Ok(activation) => {
@@ -47,18 +46,18 @@ pub async fn go_on(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem
             settled.await
         }
         Err(error) => {
-            tracing::warn!(%error, order = %order.id, "the carrier of a number does not answer");
-            let later = (order.id, ask_again(order.tries, now));
-            app.db.tx(later, |conn, (id, at)| Box::pin(store::try_later(conn, *id, *at))).await?;
+            tracing::warn!(%error, order = %order.id, "DID supplier request failed, retrying");
+            let later = (order.id, next_try_at(order.tries, now));
+            app.db.tx(later, |conn, (id, at)| Box::pin(store::schedule_retry(conn, *id, *at))).await?;
             Ok(())
         }
     }
 }
 
-async fn give_up(conn: &mut Conn, app: &App, id: OrderId, now: Time) -> Result<(), Problem> {
+async fn fail_overdue(conn: &mut Conn, app: &App, id: OrderId, now: Time) -> Result<(), Problem> {
     match store::lock(conn, id).await? {
         Some(order) if order.status == OrderStatus::Provisioning => {
-            fail(conn, app, order, GIVEN_UP, Fate::HandedBack, now).await
+            fail(conn, app, order, TIMED_OUT, NumberReturn::ToSupplier, now).await
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
-//! How an order ends: with a number, or with its money back.
+//! Ends an order: with a rented number, or with a refund.
 
-use super::rules::{OrderStatus, ask_again};
+use super::rules::{OrderStatus, next_try_at};
 use super::store::{self, OrderRow};
 use super::types::OrderId;
 use crate::inventory;
@@ -16,7 +16,7 @@ use platform::ledger::{self, Book, Entry};
 use platform::outside::did_supplier::Activation;
 use values::{Money, Time};
 
-/// Takes note of what the carrier says of an order. One that has ended stays as it is.
+/// Applies the response of the DID supplier to an order. An order that has ended stays as it is.
 pub async fn settle(
     conn: &mut Conn,
     app: &App,
@@ -30,13 +30,13 @@ pub async fn settle(
     }
     match activation {
         Activation::Active => activate(conn, app, order, now).await,
-        Activation::Pending => Ok(store::try_later(conn, id, ask_again(order.tries, now)).await?),
-        Activation::Refused(reason) => fail(conn, app, order, reason, Fate::Withdrawn, now).await,
+        Activation::Pending => Ok(store::schedule_retry(conn, id, next_try_at(order.tries, now)).await?),
+        Activation::Refused(reason) => fail(conn, app, order, reason, NumberReturn::Withdrawn, now).await,
     }
 }
 
 async fn activate(conn: &mut Conn, app: &App, mut order: OrderRow, now: Time) -> Result<(), Problem> {
-    let group = inventory::group(conn, order.group_id).await?.ok_or_else(Problem::not_found)?;
+    let group = inventory::find_group(conn, order.group_id).await?.ok_or_else(Problem::not_found)?;
     let number = NewNumber {
         account_id: order.account_id,
         order_id: order.id.uuid(),
@@ -49,56 +49,62 @@ async fn activate(conn: &mut Conn, app: &App, mut order: OrderRow, now: Time) ->
         regulatory: group.regulatory,
         monthly: order.monthly,
     };
-    rented::begin(conn, app, number, now).await?;
+    rented::start_rental(conn, app, number, now).await?;
     order.status = OrderStatus::Active;
     order.try_at = None;
-    Ok(store::move_on(conn, &order, now).await?)
+    Ok(store::update_status(conn, &order, now).await?)
 }
 
-/// What becomes of the number of an order that came to nothing.
+/// Where the number of a failed or cancelled order goes.
 #[derive(Clone, Copy)]
-pub enum Fate {
-    /// Nobody was told of it: it is free again.
+pub enum NumberReturn {
+    /// The DID supplier was not asked: the number is free again.
     Free,
-    /// The carrier does not want it let: it waits until the team has looked at it.
+    /// The DID supplier refused it: the number is withdrawn until the team offers it again.
     Withdrawn,
-    /// The carrier may have let it work, and has to hear that it is not needed.
-    HandedBack,
+    /// The DID supplier may have activated it: it must be deactivated first.
+    ToSupplier,
 }
 
-/// Ends an order that is locked with its money back.
+/// Fails a locked order and refunds it.
 pub async fn fail(
     conn: &mut Conn,
     app: &App,
     mut order: OrderRow,
     reason: &str,
-    fate: Fate,
+    number_return: NumberReturn,
     now: Time,
 ) -> Result<(), Problem> {
     order.status = OrderStatus::Failed;
     order.failure_reason = Some(reason.to_owned());
-    let refunded = undo(conn, app, &mut order, fate, now).await?;
+    let refunded = refund(conn, app, &mut order, number_return, now).await?;
     let (order_id, e164) = (order.id.uuid(), order.e164);
-    let news = NumberFailed { order_id, e164, reason: reason.to_owned(), refunded };
-    Ok(notify(conn, app.entropy, order.account_id, &news, now).await?)
+    let notification = NumberFailed { order_id, e164, reason: reason.to_owned(), refunded };
+    Ok(notify(conn, app.entropy, order.account_id, &notification, now).await?)
 }
 
-/// Ends an order that is locked because its customer does not want it any more.
+/// Cancels a locked order for the customer and refunds it.
 pub async fn cancel(conn: &mut Conn, app: &App, order: &mut OrderRow, now: Time) -> Result<(), Problem> {
     order.status = OrderStatus::Cancelled;
-    undo(conn, app, order, Fate::Free, now).await.map(drop)
+    refund(conn, app, order, NumberReturn::Free, now).await.map(drop)
 }
 
-/// Moves the order to its end, and gives back what it took: the money, and then the number.
-async fn undo(conn: &mut Conn, app: &App, order: &mut OrderRow, fate: Fate, now: Time) -> Result<Money, Problem> {
+/// Stores the final status, refunds the charge and then returns the number.
+async fn refund(
+    conn: &mut Conn,
+    app: &App,
+    order: &mut OrderRow,
+    number_return: NumberReturn,
+    now: Time,
+) -> Result<Money, Problem> {
     order.try_at = None;
-    store::move_on(conn, order, now).await?;
+    store::update_status(conn, order, now).await?;
     if let Some(intake) = order.intake_id {
-        compliance::close(conn, intake, "The order that it was for has ended.", now).await?;
+        compliance::close(conn, intake, "The number order has ended.", now).await?;
     }
     let mut charged = Money::from_nanos(order.setup.saturating_add(order.monthly), CURRENCY);
     if charged.is_positive() && invoices::was_credited(conn, order.account_id, order.created_at).await? {
-        // It went back with the invoice that it was on.
+        // The credit note of its invoice has refunded it already.
         charged = Money::zero(CURRENCY);
     }
     if charged.is_positive() {
@@ -106,11 +112,11 @@ async fn undo(conn: &mut Conn, app: &App, order: &mut OrderRow, fate: Fate, now:
         let entry = Entry::credit(order.account_id, kind, name, &[(Book::Refunds, charged)])?;
         ledger::credit(conn, app.entropy, &entry.with_note(format!("{}, not delivered", order.e164)), now).await?;
     }
-    match fate {
-        Fate::Free => inventory::give_back(conn, order.stock_id, now).await?,
-        Fate::Withdrawn => inventory::withdraw(conn, order.stock_id, now).await?,
-        Fate::HandedBack => {
-            rented::hand_back(conn, app, order.stock_id, &order.e164, order.id.uuid(), now).await?;
+    match number_return {
+        NumberReturn::Free => inventory::return_to_inventory(conn, order.stock_id, now).await?,
+        NumberReturn::Withdrawn => inventory::withdraw(conn, order.stock_id, now).await?,
+        NumberReturn::ToSupplier => {
+            rented::return_to_supplier(conn, app, order.stock_id, &order.e164, order.id.uuid(), now).await?;
         }
     }
     Ok(charged)

@@ -1,4 +1,4 @@
-//! The orders and their steps.
+//! The `number_orders` and `number_order_steps` tables.
 
 use uuid::Uuid;
 
@@ -10,8 +10,8 @@ use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, E164, IntakeId, Time, TrunkId, text_enum};
 
 text_enum! {
-    /// Which endpoint an order came by; a key means something to one of them only.
-    pub enum AskedBy {
+    /// Endpoint that placed the order; idempotency keys are separate for each.
+    pub enum OrderSource {
         Group = "group",
         Area = "area",
     }
@@ -31,7 +31,7 @@ row! {
         pub monthly: i64,
         pub intake_id: Option<IntakeId>,
         pub failure_reason: Option<String>,
-        pub asked_by: AskedBy,
+        pub asked_by: OrderSource,
         pub request_key: Option<Uuid>,
         pub request_digest: Vec<u8>,
         pub try_at: Option<Time>,
@@ -42,15 +42,15 @@ row! {
     }
 }
 
-/// The order that the same request began before.
-pub async fn begun_by(
+/// The order that the same idempotency key placed before.
+pub async fn find_by_key(
     conn: &mut Conn,
     account: AccountId,
-    asked_by: AskedBy,
+    asked_by: OrderSource,
     mark: &RequestFingerprint,
     now: Time,
 ) -> Result<Option<OrderRow>, DbError> {
-    // A key is good for as long as its response would be kept.
+    // A key expires together with its stored response.
     conn.exec(
         sql!(
             "UPDATE number_orders SET request_key = NULL
@@ -70,7 +70,7 @@ pub async fn begun_by(
     .await
 }
 
-/// Adds an order and its first step; false when the same request has begun one a moment ago.
+/// Inserts an order and its first step; false when a concurrent request with the same key has inserted one.
 pub async fn insert(conn: &mut Conn, new: &OrderRow) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -123,13 +123,13 @@ pub async fn find(conn: &mut Conn, id: OrderId) -> Result<Option<OrderRow>, DbEr
     conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE id = $1"), params![id]).await
 }
 
-/// The order, which nobody else can change before we commit.
+/// The order, locked until the commit.
 pub async fn lock(conn: &mut Conn, id: OrderId) -> Result<Option<OrderRow>, DbError> {
     conn.opt(sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
-/// The order that waits for an intake.
-pub async fn of_intake(conn: &mut Conn, intake: IntakeId) -> Result<Option<OrderRow>, DbError> {
+/// The order that belongs to an intake, locked until the commit.
+pub async fn lock_by_intake(conn: &mut Conn, intake: IntakeId) -> Result<Option<OrderRow>, DbError> {
     conn.opt(
         sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE intake_id = $1 /*pg FOR UPDATE */"),
         params![intake],
@@ -137,7 +137,7 @@ pub async fn of_intake(conn: &mut Conn, intake: IntakeId) -> Result<Option<Order
     .await
 }
 
-/// Newest first, after the one of this moment and id.
+/// Lists the orders of an account, newest first, after the cursor.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
@@ -163,19 +163,19 @@ row! {
     }
 }
 
-/// No order takes more steps than there are states.
-const STEPS_AT_MOST: i64 = 10;
+/// An order has fewer steps than there are states.
+const MAX_STEPS: i64 = 10;
 
 pub async fn steps(conn: &mut Conn, order: OrderId) -> Result<Vec<Step>, DbError> {
     conn.all(
         sql!("SELECT ", Step::COLS, " FROM number_order_steps WHERE order_id = $1 ORDER BY step LIMIT $2"),
-        params![order, STEPS_AT_MOST],
+        params![order, MAX_STEPS],
     )
     .await
 }
 
-/// Moves an order that is locked on to where it stands now.
-pub async fn move_on(conn: &mut Conn, order: &OrderRow, now: Time) -> Result<(), DbError> {
+/// Stores the new status of a locked order and adds a step.
+pub async fn update_status(conn: &mut Conn, order: &OrderRow, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_orders SET status = $2, failure_reason = $3, try_at = $4, provisioning_at = $5, updated_at = $6
@@ -187,8 +187,8 @@ pub async fn move_on(conn: &mut Conn, order: &OrderRow, now: Time) -> Result<(),
     add_step(conn, order.id, order.status, now).await
 }
 
-/// Has the carrier asked again at this time, if it still has to be asked.
-pub async fn try_later(conn: &mut Conn, id: OrderId, at: Time) -> Result<(), DbError> {
+/// Schedules the next request to the DID supplier, if the order still waits for it.
+pub async fn schedule_retry(conn: &mut Conn, id: OrderId, at: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE number_orders SET try_at = $2, tries = tries + 1 WHERE id = $1 AND try_at IS NOT NULL"),
         params![id, at],
@@ -197,8 +197,8 @@ pub async fn try_later(conn: &mut Conn, id: OrderId, at: Time) -> Result<(), DbE
     Ok(())
 }
 
-/// Orders whose carrier is to be asked by now.
-pub async fn to_try(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
+/// Orders whose next request to the DID supplier is due.
+pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
     conn.all(
         sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE try_at <= $1 ORDER BY try_at LIMIT $2"),
         params![now, limit],
@@ -206,8 +206,8 @@ pub async fn to_try(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<OrderR
     .await
 }
 
-/// Orders whose documents their customer has had since before `cutoff` and not handed in.
-pub async fn undocumented(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
+/// Orders whose documents the customer has not submitted since `cutoff`.
+pub async fn list_undocumented(conn: &mut Conn, cutoff: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",

@@ -1,4 +1,4 @@
-//! Number orders over the wire.
+//! Number orders as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,16 +13,22 @@ id! {
     pub struct OrderId;
 }
 
+/// An order of one number.
 #[derive(Serialize, JsonSchema)]
 pub struct NumberOrder {
+    /// Id of the order.
     pub id: OrderId,
+    /// Inventory group that the number was ordered from.
     pub inventory_id: InventoryId,
+    /// Status of the order.
     pub status: OrderStatus,
-    /// The number; null when the order came to nothing.
+    /// The ordered number in E.164 form; null when the order failed or was cancelled.
     pub did: Option<E164>,
-    /// Where the documents are handed in, if any are needed.
+    /// Compliance intake to upload the documents to; null when the order needs none.
     pub compliance_intake_id: Option<IntakeId>,
+    /// Why the order failed; null unless the status is `failed`.
     pub failure_reason: Option<String>,
+    /// When the order was placed (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -40,18 +46,21 @@ impl From<OrderRow> for NumberOrder {
     }
 }
 
-/// An order with what has become of it, step by step.
+/// A number order with the history of its status.
 #[derive(Serialize, JsonSchema)]
 pub struct NumberOrderDetail {
     #[serde(flatten)]
     pub order: NumberOrder,
-    /// Oldest first.
+    /// Every status that the order has had, oldest first.
     pub history: Vec<OrderStep>,
 }
 
+/// A change of status of a number order.
 #[derive(Serialize, JsonSchema)]
 pub struct OrderStep {
+    /// Status that the order changed to.
     pub status: OrderStatus,
+    /// When the order changed to it (RFC 3339, UTC).
     pub at: Rfc3339,
 }
 
@@ -61,25 +70,27 @@ impl From<Step> for OrderStep {
     }
 }
 
+/// An order of a number from an inventory group.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberOrderCreate {
-    /// The group to take a number from.
+    /// Inventory group to order a number from.
     pub inventory_id: InventoryId,
-    /// Where its calls go; one of the account's own.
+    /// Trunk of the account that receives the calls to the number.
     pub trunk_id: TrunkId,
 }
 
-/// An order of any number of an area, on the default trunk.
+/// An order of the cheapest free number in an area, on the default trunk of the account.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AreaOrder {
+    /// Country of the number (ISO 3166-1 alpha-2).
     pub country: Country,
-    /// `local`, `tollfree` or `mobile`; also `geographic` and `national`, `toll_free`, `toll-free` and `freephone`.
+    /// `local`, `tollfree` or `mobile`; also `geographic`, `national`, `toll_free`, `toll-free` and `freephone`.
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 20))]
     pub kind: String,
-    /// National, without a leading zero: 20 for Amsterdam.
+    /// National area code without the leading zero, such as 20 for Amsterdam.
     #[schemars(regex(pattern = "^[0-9]{1,12}$"))]
     pub area_code: String,
 }

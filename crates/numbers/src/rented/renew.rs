@@ -1,13 +1,13 @@
-//! The months after the first.
+//! Monthly renewals after the first month.
 //!
-//! A month is charged under the name of the number and the month, so it is charged once whoever tries how often. A
-//! balance that will not do is told of some days ahead; when it does not do, the renewal is tried again every day.
+//! A month is charged under the number's id and the month, so retries charge it once. Customers whose balance is too
+//! low are reminded three days ahead; a failed renewal is retried every day.
 
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::release;
-use super::rules::{self, AGAIN_AFTER, FAILURES_MOST, end_of_month};
+use super::rules::{self, MAX_FAILURES, RETRY_AFTER, add_months};
 use super::store::{self, NumberRow};
 use super::types::NumberId;
 use db::{Conn, DbError};
@@ -20,18 +20,18 @@ use platform::ledger::{self, Book, Entry, LedgerError};
 use platform::mail::{self, ReadableTime, Recipient};
 use values::{AccountId, Money, Rfc3339, Time};
 
-/// The next tick makes up for one that failed.
+/// The next scheduled run retries what failed.
 pub const RENEW: Kind = Kind::new("number.renew").attempts(3);
-pub const LOOK_AHEAD: Kind = Kind::new("number.look_ahead").attempts(3);
+pub const RENEWAL_REMINDER: Kind = Kind::new("number.look_ahead").attempts(3);
 
 const BATCH: i64 = 200;
-const UNPAID: &str = "three renewals in a row could not be paid";
+const UNPAID: &str = "three renewals in a row failed: the balance was too low";
 
-/// Renews what is due, each number by itself.
+/// Renews the numbers that are due, each in its own transaction.
 pub async fn renew_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     loop {
         let now = context.clock.now();
-        let due = store::due(&mut *context.db.read().await?, now, BATCH).await?;
+        let due = store::list_due(&mut *context.db.read().await?, now, BATCH).await?;
         for (id,) in &due {
             let input = (context.app.clone(), *id, now);
             let renewed = context.db.tx(input, |conn, (app, id, now)| Box::pin(renew(conn, app, *id, *now)));
@@ -51,7 +51,7 @@ fn failed(error: LedgerError) -> JobError {
     }
 }
 
-/// Pays every month of a number that is due, or says why not.
+/// Charges every month that is due.
 async fn renew(conn: &mut Conn, app: &App, id: NumberId, now: Time) -> Result<(), LedgerError> {
     let Some(mut number) = store::lock(conn, id).await? else { return Ok(()) };
     while number.try_at <= now {
@@ -59,17 +59,17 @@ async fn renew(conn: &mut Conn, app: &App, id: NumberId, now: Time) -> Result<()
         match charge(conn, app, &number, month, now).await {
             Ok(()) => {
                 number.months_paid = month;
-                number.next_renewal_at = end_of_month(number.since, month);
+                number.next_renewal_at = add_months(number.since, month);
                 number.try_at = number.next_renewal_at;
                 number.failures = 0;
             }
             Err(LedgerError::Insufficient { available, .. }) => {
-                return Ok(unpaid(conn, app, number, available, now).await?);
+                return Ok(record_failure(conn, app, number, available, now).await?);
             }
             Err(error) => return Err(error),
         }
     }
-    Ok(store::keep_renewal(conn, &number).await?)
+    Ok(store::update_renewal(conn, &number).await?)
 }
 
 async fn charge(conn: &mut Conn, app: &App, number: &NumberRow, month: i64, now: Time) -> Result<(), LedgerError> {
@@ -83,15 +83,21 @@ async fn charge(conn: &mut Conn, app: &App, number: &NumberRow, month: i64, now:
     Ok(())
 }
 
-async fn unpaid(conn: &mut Conn, app: &App, mut number: NumberRow, available: Money, now: Time) -> Result<(), DbError> {
+async fn record_failure(
+    conn: &mut Conn,
+    app: &App,
+    mut number: NumberRow,
+    available: Money,
+    now: Time,
+) -> Result<(), DbError> {
     number.failures += 1;
-    number.try_at = now.plus(AGAIN_AFTER);
-    store::keep_renewal(conn, &number).await?;
-    if number.failures >= FAILURES_MOST {
-        return end_unpaid(conn, app, &number, now).await;
+    number.try_at = now.plus(RETRY_AFTER);
+    store::update_renewal(conn, &number).await?;
+    if number.failures >= MAX_FAILURES {
+        return release_unpaid(conn, app, &number, now).await;
     }
     let (monthly, again_at) = (Money::from_nanos(number.monthly, CURRENCY), number.try_at);
-    let news = NumberRenewalFailed {
+    let notification = NumberRenewalFailed {
         number_id: number.id.uuid(),
         e164: number.e164.clone(),
         monthly,
@@ -99,20 +105,21 @@ async fn unpaid(conn: &mut Conn, app: &App, mut number: NumberRow, available: Mo
         failures: number.failures,
         again_at: Rfc3339(again_at),
     };
-    notify(conn, app.entropy, number.account_id, &news, now).await?;
+    notify(conn, app.entropy, number.account_id, &notification, now).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
-        let is_last = number.failures + 1 == FAILURES_MOST;
+        let is_last = number.failures + 1 == MAX_FAILURES;
         let (number, again_at) = (number.e164.to_string(), ReadableTime(again_at));
         mail::send(conn, app, &to, &mail::RenewalFailed { number, monthly, again_at, is_last }, now).await?;
     }
     Ok(())
 }
 
-async fn end_unpaid(conn: &mut Conn, app: &App, number: &NumberRow, now: Time) -> Result<(), DbError> {
+async fn release_unpaid(conn: &mut Conn, app: &App, number: &NumberRow, now: Time) -> Result<(), DbError> {
     release(conn, app, number, UNPAID, now).await?;
-    let news = NumberReleased { number_id: number.id.uuid(), e164: number.e164.clone(), reason: UNPAID.to_owned() };
-    notify(conn, app.entropy, number.account_id, &news, now).await?;
+    let notification =
+        NumberReleased { number_id: number.id.uuid(), e164: number.e164.clone(), reason: UNPAID.to_owned() };
+    notify(conn, app.entropy, number.account_id, &notification, now).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
         mail::send(conn, app, &to, &mail::NumberReleased { number: number.e164.to_string() }, now).await?;
@@ -120,35 +127,35 @@ async fn end_unpaid(conn: &mut Conn, app: &App, number: &NumberRow, now: Time) -
     Ok(())
 }
 
-/// Warns customers whose balance will not do for what renews in the next days.
-pub async fn look_ahead_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+/// Notifies customers whose balance does not cover the renewals of the next three days.
+pub async fn renewal_reminder_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let now = context.clock.now();
-    let until = now.plus(rules::LOOK_AHEAD);
+    let until = now.plus(rules::REMINDER_AHEAD);
     let mut after = AccountId::new(Uuid::nil());
     loop {
-        let accounts = store::renewing(&mut *context.db.read().await?, until, after, BATCH).await?;
+        let accounts = store::accounts_to_remind(&mut *context.db.read().await?, until, after, BATCH).await?;
         let Some((last,)) = accounts.last() else { return Ok(()) };
         after = *last;
         for (account,) in &accounts {
             let input = (context.app.clone(), *account, until, now);
-            let warned = context
+            let reminded = context
                 .db
-                .tx(input, |conn, (app, account, until, now)| Box::pin(warn(conn, app, *account, *until, *now)));
-            warned.await?;
+                .tx(input, |conn, (app, account, until, now)| Box::pin(remind(conn, app, *account, *until, *now)));
+            reminded.await?;
         }
     }
 }
 
-async fn warn(conn: &mut Conn, app: &App, account: AccountId, until: Time, now: Time) -> Result<(), DbError> {
-    let ahead = store::ahead(conn, account, until).await?;
+async fn remind(conn: &mut Conn, app: &App, account: AccountId, until: Time, now: Time) -> Result<(), DbError> {
+    let upcoming = store::upcoming_renewals(conn, account, until).await?;
     let available = ledger::balance(conn, account, CURRENCY).await?.available();
-    let Some(first) = ahead.first.filter(|_| available.nanos() < ahead.total) else { return Ok(()) };
-    store::note_warning(conn, account, until).await?;
-    let news = NumberRenewalAhead {
-        numbers: ahead.numbers,
-        total: Money::from_nanos(ahead.total, CURRENCY),
+    let Some(first) = upcoming.first.filter(|_| available.nanos() < upcoming.total) else { return Ok(()) };
+    store::mark_reminded(conn, account, until).await?;
+    let notification = NumberRenewalAhead {
+        numbers: upcoming.numbers,
+        total: Money::from_nanos(upcoming.total, CURRENCY),
         available: available.into(),
         first_renewal_at: Rfc3339(first),
     };
-    notify(conn, app.entropy, account, &news, now).await
+    notify(conn, app.entropy, account, &notification, now).await
 }

@@ -6,22 +6,22 @@ use jiff::{Span, Timestamp, tz::TimeZone};
 
 use values::Time;
 
-/// So many renewals in a row may fail; the last of them releases the number.
-pub const FAILURES_MOST: i64 = 3;
-/// How long after a failed renewal it is tried again.
-pub const AGAIN_AFTER: Duration = Duration::from_secs(24 * 3600);
-/// How long before a renewal the balance is looked at.
-pub const LOOK_AHEAD: Duration = Duration::from_secs(3 * 24 * 3600);
+/// Failed renewals in a row after which the number is released.
+pub const MAX_FAILURES: i64 = 3;
+/// How long after a failed renewal the next attempt is made.
+pub const RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
+/// How long before a renewal the reminder job checks the balance.
+pub const REMINDER_AHEAD: Duration = Duration::from_secs(3 * 24 * 3600);
 
-/// The end of so many months: the same day and hour, or the last day of a month that has no such day. Counted from the
-/// beginning, so what began on a 31st comes back to it.
-pub fn end_of_month(since: Time, months: i64) -> Time {
+/// The same day and time some months later, or the last day of a month without that day. Always counted from the
+/// start, so a rental that started on a 31st renews on the 31st again.
+pub fn add_months(since: Time, months: i64) -> Time {
     let end = || {
         let since = Timestamp::from_millisecond(since.millis()).ok()?.to_zoned(TimeZone::UTC);
         let end = since.checked_add(Span::new().try_months(months).ok()?).ok()?;
         Some(Time::from_millis(end.timestamp().as_millisecond()))
     };
-    // Beyond the calendar nothing renews.
+    // Out of the range of the calendar: never renew.
     end().unwrap_or(Time::from_millis(i64::MAX))
 }
 
@@ -36,11 +36,11 @@ mod tests {
     fn ends(since: &str, months: std::ops::RangeInclusive<i64>) -> Vec<String> {
         let since: Rfc3339 = serde_json::from_value(since.into()).unwrap();
         let shown = |end| serde_json::to_value(Rfc3339(end)).unwrap().as_str().unwrap()[..10].to_owned();
-        months.map(|months| shown(end_of_month(since.0, months))).collect()
+        months.map(|months| shown(add_months(since.0, months))).collect()
     }
 
     #[test]
-    fn what_began_on_a_31st_renews_on_the_last_day_and_comes_back_to_the_31st() {
+    fn a_rental_from_the_31st_renews_on_the_last_day_of_shorter_months() {
         assert_eq!(
             ends("2027-12-31T23:59:59Z", 1..=5),
             ["2028-01-31", "2028-02-29", "2028-03-31", "2028-04-30", "2028-05-31"]
@@ -55,7 +55,7 @@ mod tests {
             months in 0i64..600,
         ) {
             let since = Time::from_millis(since);
-            let length = end_of_month(since, months + 1).since(end_of_month(since, months)).as_secs();
+            let length = add_months(since, months + 1).since(add_months(since, months)).as_secs();
             prop_assert!((28 * 86_400..=31 * 86_400).contains(&length), "{length}");
         }
     }

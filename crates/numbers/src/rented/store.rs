@@ -1,4 +1,4 @@
-//! The numbers that customers have, and the trunks they may point to.
+//! The `numbers` table, and the checks of the trunks that numbers are on.
 
 use uuid::Uuid;
 
@@ -59,7 +59,7 @@ pub async fn insert(conn: &mut Conn, new: &NumberRow) -> Result<(), DbError> {
     Ok(())
 }
 
-/// A number that the account has.
+/// A number that the account rents.
 pub async fn find(conn: &mut Conn, account: AccountId, id: NumberId) -> Result<Option<NumberRow>, DbError> {
     conn.opt(
         sql!("SELECT ", NumberRow::COLS, " FROM numbers WHERE id = $1 AND account_id = $2 AND released_at IS NULL"),
@@ -68,7 +68,7 @@ pub async fn find(conn: &mut Conn, account: AccountId, id: NumberId) -> Result<O
     .await
 }
 
-/// A number that somebody has, which nobody else can change before we commit.
+/// A rented number, locked until the commit.
 pub async fn lock(conn: &mut Conn, id: NumberId) -> Result<Option<NumberRow>, DbError> {
     conn.opt(
         sql!("SELECT ", NumberRow::COLS, " FROM numbers WHERE id = $1 AND released_at IS NULL /*pg FOR UPDATE */"),
@@ -77,7 +77,7 @@ pub async fn lock(conn: &mut Conn, id: NumberId) -> Result<Option<NumberRow>, Db
     .await
 }
 
-/// Newest first, after the one of this moment and id.
+/// Lists the numbers of an account, newest first, after the cursor.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
@@ -96,7 +96,7 @@ pub async fn list(
     .await
 }
 
-/// Those of one trunk, newest first.
+/// Lists the numbers of a trunk, newest first, after the cursor.
 pub async fn list_of_trunk(
     conn: &mut Conn,
     trunk: TrunkId,
@@ -115,7 +115,7 @@ pub async fn list_of_trunk(
     .await
 }
 
-/// Whether numbers, or orders under way, point to a trunk.
+/// Whether numbers or open orders use a trunk.
 pub async fn is_on_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<bool, DbError> {
     let (found,) = conn
         .one(
@@ -135,15 +135,15 @@ pub async fn move_to_trunk(conn: &mut Conn, id: NumberId, trunk: TrunkId) -> Res
     Ok(())
 }
 
-/// Notes that nobody has the number any more.
+/// Marks a number as released.
 pub async fn release(conn: &mut Conn, id: NumberId, reason: &str, now: Time) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE numbers SET released_at = $2, release_reason = $3 WHERE id = $1"), params![id, now, reason])
         .await?;
     Ok(())
 }
 
-/// Numbers whose renewal is to be tried by now.
-pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(NumberId,)>, DbError> {
+/// Numbers whose renewal is due.
+pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(NumberId,)>, DbError> {
     conn.all(
         sql!("SELECT id FROM numbers WHERE released_at IS NULL AND try_at <= $1 ORDER BY try_at LIMIT $2"),
         params![now, limit],
@@ -151,8 +151,8 @@ pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(NumberId
     .await
 }
 
-/// Keeps how the renewals of a number stand.
-pub async fn keep_renewal(conn: &mut Conn, number: &NumberRow) -> Result<(), DbError> {
+/// Updates the renewal state of a number.
+pub async fn update_renewal(conn: &mut Conn, number: &NumberRow) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE numbers SET months_paid = $2, next_renewal_at = $3, try_at = $4, failures = $5 WHERE id = $1"),
         params![number.id, number.months_paid, number.next_renewal_at, number.try_at, number.failures],
@@ -161,8 +161,8 @@ pub async fn keep_renewal(conn: &mut Conn, number: &NumberRow) -> Result<(), DbE
     Ok(())
 }
 
-/// Accounts, after this one, with renewals before a moment that they were not warned of.
-pub async fn renewing(
+/// Accounts with renewals before `until` that they were not reminded of, after the cursor.
+pub async fn accounts_to_remind(
     conn: &mut Conn,
     until: Time,
     after: AccountId,
@@ -180,15 +180,15 @@ pub async fn renewing(
 }
 
 row! {
-    /// What an account's renewals before a moment come to.
-    pub struct Ahead {
+    /// Count and total of an account's renewals before a given time.
+    pub struct UpcomingRenewals {
         pub numbers: i64,
         pub total: i64,
         pub first: Option<Time>,
     }
 }
 
-pub async fn ahead(conn: &mut Conn, account: AccountId, until: Time) -> Result<Ahead, DbError> {
+pub async fn upcoming_renewals(conn: &mut Conn, account: AccountId, until: Time) -> Result<UpcomingRenewals, DbError> {
     conn.one(
         sql!(
             "SELECT COUNT(*), CAST(COALESCE(SUM(monthly), 0) AS BIGINT), MIN(next_renewal_at) FROM numbers
@@ -199,7 +199,7 @@ pub async fn ahead(conn: &mut Conn, account: AccountId, until: Time) -> Result<A
     .await
 }
 
-pub async fn note_warning(conn: &mut Conn, account: AccountId, until: Time) -> Result<(), DbError> {
+pub async fn mark_reminded(conn: &mut Conn, account: AccountId, until: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE numbers SET warned_of = months_paid + 1
@@ -211,8 +211,8 @@ pub async fn note_warning(conn: &mut Conn, account: AccountId, until: Time) -> R
     Ok(())
 }
 
-/// Makes whoever removes a trunk of the account wait until we commit.
-pub async fn hold_trunks(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+/// Prevents the deletion of the account's trunks until the commit.
+pub async fn lock_trunks_shared(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     let _: Option<(AccountId,)> =
         conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR SHARE */"), params![account]).await?;
     Ok(())
@@ -225,7 +225,7 @@ pub async fn owns_trunk(conn: &mut Conn, account: AccountId, trunk: TrunkId) -> 
     Ok(owned)
 }
 
-/// The trunk that is meant when none is named.
+/// The default trunk of the account.
 pub async fn default_trunk(conn: &mut Conn, account: AccountId) -> Result<Option<TrunkId>, DbError> {
     let found: Option<(TrunkId,)> =
         conn.opt(sql!("SELECT id FROM trunks WHERE account_id = $1 AND is_default"), params![account]).await?;

@@ -1,4 +1,4 @@
-//! Numbers over the wire.
+//! Rented numbers as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,19 +13,27 @@ id! {
     pub struct NumberId;
 }
 
+/// A number that the account rents.
 #[derive(Serialize, JsonSchema)]
 pub struct Did {
+    /// Id of the number.
     pub id: NumberId,
+    /// The number in E.164 form.
     pub e164: E164,
+    /// Country of the number (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Type of the number.
     #[serde(rename = "type")]
     pub kind: NumberType,
+    /// What the number can be used for.
     pub capabilities: Vec<NumberCapability>,
-    /// Where its calls go.
+    /// Trunk that receives the calls to the number.
     pub trunk_id: TrunkId,
+    /// Monthly rental, without VAT.
     pub monthly: Money,
-    /// Until when it is paid for.
+    /// When the next month is charged (RFC 3339, UTC); the number is paid until then.
     pub next_renewal_at: Rfc3339,
+    /// Whether the number needed documents when it was ordered.
     pub regulatory: Regulatory,
 }
 
@@ -45,9 +53,10 @@ impl From<NumberRow> for Did {
     }
 }
 
+/// A change to a rented number.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DidUpdate {
-    /// One of the account's own.
+    /// Trunk of the account that receives the calls to the number from now on.
     pub trunk_id: TrunkId,
 }

@@ -58,7 +58,7 @@ async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem>
     hold(tx, new.account_id).await?;
     let count = store::count(tx, new.account_id).await?;
     if count >= AT_MOST {
-        return Err(Problem::state_conflict(format!("The account has {AT_MOST} trunks, which is as many as it may.")));
+        return Err(Problem::state_conflict(format!("The account has {AT_MOST} trunks, which is the limit.")));
     }
     let trunk = TrunkRow { is_default: new.is_default || count == 0, ..new.clone() };
     if trunk.is_default {
@@ -88,7 +88,7 @@ async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<J
     wanted.clone().apply(&mut trunk);
     match (before.is_default, trunk.is_default) {
         (true, false) => {
-            return Err(Problem::state_conflict("This trunk is the default; make another one the default."));
+            return Err(Problem::state_conflict("This trunk is the default. Make another trunk the default instead."));
         }
         (false, true) => store::unset_default(tx, trunk.account_id, now).await?,
         _ => {}
@@ -119,13 +119,13 @@ pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committe
 /// What a trunk is still needed for, if for anything.
 async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str>, DbError> {
     if trunk.is_default && store::count(conn, trunk.account_id).await? > 1 {
-        return Ok(Some("This trunk is the default; make another one the default first."));
+        return Ok(Some("This trunk is the default. Make another trunk the default first."));
     }
     if rented::is_on_trunk(conn, trunk.id).await? {
-        return Ok(Some("Numbers, or orders of numbers, send their calls to this trunk; move them first."));
+        return Ok(Some("The trunk still has numbers or open number orders. Move or release them first."));
     }
     if concurrency::channels_in_use(conn, trunk.id).await? > 0 {
-        return Ok(Some("Calls are going on over this trunk; wait until they are over."));
+        return Ok(Some("The trunk has live calls. Wait until they end."));
     }
     Ok(None)
 }

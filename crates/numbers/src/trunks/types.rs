@@ -1,4 +1,4 @@
-//! Trunks over the wire.
+//! Trunks as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,28 @@ use super::store::TrunkRow;
 use platform::config::Settings;
 use values::{AccountId, Change, Rfc3339, SipUri, Text, Time, TrunkId};
 
+/// A SIP trunk: a customer's connection to the operator's switches.
 #[derive(Serialize, JsonSchema)]
 pub struct Trunk {
+    /// Id of the trunk.
     pub id: TrunkId,
+    /// Name of the trunk, chosen by the account.
     pub name: Text<1, 200>,
-    /// Where the switches are that carry its calls.
+    /// Zone of the switches that carry the calls of the trunk.
     pub zone: Text<1, 64>,
-    /// How many calls it carries at once.
+    /// Maximum number of concurrent calls on the trunk.
     #[schemars(range(min = 1))]
     pub channel_cap: i64,
-    /// How many calls may begin in one second; null is any number.
+    /// Maximum number of calls that may begin in one second; null when there is no limit.
     #[schemars(range(min = 1))]
     pub cps_limit: Option<i64>,
-    /// Whether numbers are ordered on it unless another is named. Exactly one trunk is the default.
+    /// Whether numbers are ordered on this trunk unless another is named; exactly one trunk is the default.
     pub is_default: bool,
-    /// Where calls to its numbers go.
+    /// SIP URI that receives the calls to the numbers of the trunk; null when none is set.
     pub inbound_uri: Option<SipUri>,
-    /// Where to send calls: the SIP address of its zone.
+    /// SIP address of the zone, to send calls to; null when the operator has not published one.
     pub sip_endpoint_hint: Option<String>,
+    /// When the trunk was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -45,21 +49,26 @@ impl Trunk {
     }
 }
 
+/// A new trunk.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrunkCreate {
+    /// Name of the trunk.
     pub name: Text<1, 200>,
-    /// One of the carrier's zones.
+    /// Zone of the trunk: the name of one of the operator's zones.
     #[schemars(example = "eu-west")]
     pub zone: Text<1, 64>,
+    /// Maximum number of concurrent calls on the trunk.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub channel_cap: i64,
+    /// Maximum number of calls that may begin in one second; no limit when null or left out.
     #[serde(default)]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub cps_limit: Option<i64>,
-    /// True takes the place of the default before; the first trunk is the default either way.
+    /// Whether the trunk becomes the default in place of the current one; the first trunk always does.
     #[serde(default)]
     pub is_default: bool,
+    /// SIP URI that receives the calls to the numbers of the trunk.
     #[serde(default)]
     pub inbound_uri: Option<SipUri>,
 }
@@ -81,23 +90,28 @@ impl TrunkCreate {
     }
 }
 
+/// Changes to a trunk; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrunkUpdate {
+    /// Name of the trunk.
     #[serde(default)]
     name: Change<Text<1, 200>>,
-    /// One of the carrier's zones.
+    /// Zone of the trunk: the name of one of the operator's zones.
     #[serde(default)]
     pub zone: Change<Text<1, 64>>,
+    /// Maximum number of concurrent calls on the trunk.
     #[serde(default)]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     channel_cap: Change<i64>,
+    /// Maximum number of calls that may begin in one second; null removes the limit.
     #[serde(default)]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     cps_limit: Change<Option<i64>>,
-    /// True takes the place of the default before; the default itself cannot be unset.
+    /// `true` makes the trunk the default in place of the current one; `false` is refused for the default trunk.
     #[serde(default)]
     is_default: Change<bool>,
+    /// SIP URI that receives the calls to the numbers of the trunk; null removes it.
     #[serde(default)]
     inbound_uri: Change<Option<SipUri>>,
 }

@@ -1,4 +1,4 @@
-//! Customers hear of an import that changed prices, each once, some hundred at a time.
+//! Notifies customers of an import that changed prices, each once, in batches.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub const ANNOUNCE: Kind = Kind::new("decks.announce");
 
 const BATCH: i64 = 500;
 
-/// What is to be told, and to whom it was told already.
+/// The period of the change in milliseconds, and the last account that was notified.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Announcement {
     pub from: i64,
@@ -23,7 +23,7 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// Lets it be told once we commit.
+    /// Enqueues the job that notifies the next batch.
     pub async fn enqueue(&self, conn: &mut Conn, app: &App, now: Time) -> Result<(), DbError> {
         let payload = serde_json::to_value(self).map_err(DbError::other)?;
         jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: ANNOUNCE, payload, run_at: now }).await
@@ -34,15 +34,15 @@ pub async fn announce_job(context: JobContext<App>, payload: Value) -> Result<()
     let announcement: Announcement =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let now = context.clock.now();
-    let told = context.db.tx((context.clone(), announcement, now), |conn, (context, announcement, now)| {
-        Box::pin(tell(conn, context, announcement, *now))
+    let notified = context.db.tx((context.clone(), announcement, now), |conn, (context, announcement, now)| {
+        Box::pin(notify_batch(conn, context, announcement, *now))
     });
-    told.await?;
+    notified.await?;
     context.app.jobs_waker.notify_one();
     Ok(())
 }
 
-async fn tell(
+async fn notify_batch(
     conn: &mut Conn,
     context: &JobContext<App>,
     announcement: &Announcement,
@@ -50,9 +50,9 @@ async fn tell(
 ) -> Result<(), JobError> {
     let customers = onboarding::live_customers(conn, announcement.after, BATCH).await?;
     let moment = |millis| Rfc3339(Time::from_millis(millis));
-    let news = RatesChanged { from: moment(announcement.from), to: moment(announcement.to) };
+    let notification = RatesChanged { from: moment(announcement.from), to: moment(announcement.to) };
     for (customer,) in &customers {
-        notifications::notify(conn, context.app.entropy, *customer, &news, now).await?;
+        notifications::notify(conn, context.app.entropy, *customer, &notification, now).await?;
     }
     if customers.len() as i64 == BATCH {
         let after = customers.last().map(|(customer,)| *customer);

@@ -1,7 +1,6 @@
-//! From a file to the leaves of a deck, on a thread of its own.
+//! Builds the leaves of a deck from a file, on a blocking thread.
 //!
-//! The file comes in piece by piece and the leaves go out one by one, so neither is ever whole in memory; only the rows
-//! are, since they have to be put in order.
+//! The file is read and the leaves are sent as streams. Only the rows are all in memory, because they must be sorted.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -19,54 +18,54 @@ use identity::imports;
 use platform::outside::files::Content;
 use values::Country;
 
-/// Leaves of the deck that may wait to be stored.
-const WAITING: usize = 16;
+/// Leaves that may wait to be stored.
+const MAX_WAITING_LEAVES: usize = 16;
 
-/// What is to be made of a file.
+/// Input of a build.
 pub struct Plan {
     /// The deck in force.
     pub before: Option<Arc<Deck>>,
     pub mode: ImportMode,
     pub at: UnixMillis,
-    /// Rows read so far, for whoever looks.
+    /// Rows read so far, to show progress.
     pub rows: Arc<AtomicI64>,
 }
 
-/// A deck that is being made.
+/// A running build.
 pub struct Building {
     pub leaves: mpsc::Receiver<Leaf>,
-    pub outcome: JoinHandle<Result<Built, Unbuilt>>,
+    pub outcome: JoinHandle<Result<BuiltDeck, BuildError>>,
 }
 
-pub struct Built {
+pub struct BuiltDeck {
     pub outcome: Outcome,
     pub prefixes: i64,
-    /// The last moment at which something of the file comes into force.
+    /// When the last rate of the file comes into force.
     pub settled: UnixMillis,
 }
 
-/// Why no deck was made.
-pub enum Unbuilt {
-    /// What is wrong with the file.
+/// Why no deck was built.
+pub enum BuildError {
+    /// The file has errors.
     Faults(Outcome),
     Failed(String),
-    /// Nobody takes the leaves any more.
+    /// The receiver of the leaves is gone.
     Abandoned,
 }
 
-/// Begins to make a deck of a file. Unless `keep`, only what it would change is found out.
+/// Starts to build a deck from a file. Without `keep` it only counts the changes (dry run).
 pub fn build(plan: Plan, content: Content, keep: bool) -> Building {
-    let (sink, leaves) = mpsc::channel(WAITING);
+    let (sink, leaves) = mpsc::channel(MAX_WAITING_LEAVES);
     let source = imports::read_blocking(content);
-    let work = move || make(&plan, source, keep.then_some(sink));
+    let work = move || build_deck(&plan, source, keep.then_some(sink));
     Building { leaves, outcome: tokio::task::spawn_blocking(work) }
 }
 
-fn make(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<Built, Unbuilt> {
+fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Result<BuiltDeck, BuildError> {
     let is_country = |country: rating::Country| country.as_str().parse::<Country>().is_ok();
     let options = DeckCsvOptions { now: plan.at, is_country: &is_country };
     let progress = |rows: u64| plan.rows.store(i64::try_from(rows).unwrap_or(i64::MAX), Ordering::Relaxed);
-    let csv = DeckCsv::read(source, &options, progress).map_err(|bad| unbuilt(bad, plan))?;
+    let csv = DeckCsv::read(source, &options, progress).map_err(|bad| build_error(bad, plan))?;
     let settled = csv.entries.iter().map(|entry| entry.effective_at).fold(plan.at, UnixMillis::max);
     let mode = match plan.mode {
         ImportMode::Replace => Mode::Replace,
@@ -79,16 +78,16 @@ fn make(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) -> Res
         None => entries.by_ref().for_each(drop),
         Some(sink) => {
             for leaf in encode_leaves(entries.by_ref()) {
-                let leaf = leaf.map_err(|bad| Unbuilt::Failed(bad.to_string()))?;
+                let leaf = leaf.map_err(|bad| BuildError::Failed(bad.to_string()))?;
                 prefixes += i64::from(leaf.prefixes);
-                sink.blocking_send(leaf).map_err(|_| Unbuilt::Abandoned)?;
+                sink.blocking_send(leaf).map_err(|_| BuildError::Abandoned)?;
             }
         }
     }
-    Ok(Built { outcome: counted(entries.changes(), plan), prefixes, settled })
+    Ok(BuiltDeck { outcome: outcome_of(entries.changes(), plan), prefixes, settled })
 }
 
-fn counted(changes: Changes, plan: &Plan) -> Outcome {
+fn outcome_of(changes: Changes, plan: &Plan) -> Outcome {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let rows = plan.rows.load(Ordering::Relaxed);
     Outcome {
@@ -102,10 +101,10 @@ fn counted(changes: Changes, plan: &Plan) -> Outcome {
     }
 }
 
-fn unbuilt(bad: DeckCsvError, plan: &Plan) -> Unbuilt {
+fn build_error(bad: DeckCsvError, plan: &Plan) -> BuildError {
     match bad {
-        DeckCsvError::Io(error) => Unbuilt::Failed(format!("the file cannot be read: {error}")),
-        DeckCsvError::Faults(faults) => Unbuilt::Faults(Outcome {
+        DeckCsvError::Io(error) => BuildError::Failed(format!("the file cannot be read: {error}")),
+        DeckCsvError::Faults(faults) => BuildError::Faults(Outcome {
             rows: plan.rows.load(Ordering::Relaxed),
             total: Some(plan.rows.load(Ordering::Relaxed)),
             error_count: i64::try_from(faults.count).unwrap_or(i64::MAX),

@@ -1,12 +1,12 @@
-//! Rate decks: what upstreams charge, taken in from files.
+//! Rate decks: imports of the price lists of upstreams.
 //!
-//! A file is handed in, or pulled from the upstream's address on request or by its schedule. It is good as a whole or
-//! changes nothing. An import runs as a job, one at a time for each upstream: it reads the file, makes the deck that
-//! follows the one in force, stores it leaf by leaf where nobody looks yet, and brings it into force in one short
-//! transaction. Whatever happens before that leaves the old deck in force, and the report says what it was.
+//! A file is uploaded, or pulled from the upstream's URL on request or by schedule. A file with any error changes
+//! nothing. Imports run as jobs, one at a time for each upstream: the job parses the file, builds the next deck,
+//! stores it leaf by leaf where no reader sees it, and brings it into force in one short transaction. After any
+//! failure before that the old deck stays in force, and the import has the reason.
 //!
-//! - `build`: from a file to the leaves of a deck · `pull`: from an address to a file
-//! - `run`: the job · `announce`: the customers hear of it · `types`, `store`: the reports
+//! - `build`: from a file to the leaves of a deck · `pull`: from a URL to a file
+//! - `run`: the job · `announce`: notifies customers · `types`, `store`: the imports
 
 mod announce;
 mod build;
@@ -39,19 +39,19 @@ use platform::outside::files::{StoredFile, pieces};
 use types::ImportQuery;
 use values::{Time, UpstreamId};
 
-/// How many imports of an upstream may wait or run.
-const UNDER_WAY_AT_MOST: i64 = 20;
+/// How many imports of an upstream may be queued or running.
+const MAX_PENDING_IMPORTS: i64 = 20;
 
-/// Takes a file in, or the order to pull one. The rest happens later.
+/// Queues the import of the uploaded file, or of the file at the upstream's URL.
 pub async fn import(
     ctx: RequestCtx,
     Path(upstream): Path<UpstreamId>,
     Query(query): Query<ImportQuery>,
     OptionalTable(table): OptionalTable,
 ) -> Result<Committed<Accepted<DeckImport>>, Problem> {
-    let found = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
-    if table.is_none() && found.rate_import_url.is_none() {
-        let detail = "The upstream has no rate_import_url to pull a deck from; send one as text/csv, or set it.";
+    let row = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
+    if table.is_none() && row.rate_import_url.is_none() {
+        let detail = "The upstream has no rate_import_url. Upload the deck as text/csv, or set the URL first.";
         return Err(Problem::state_conflict(detail));
     }
     let id = DeckImportId::new(ctx.app.entropy.uuid(ctx.now));
@@ -67,8 +67,10 @@ pub async fn import(
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(Problem::not_found)?;
-            if store::under_way(tx, new.upstream_id).await? >= UNDER_WAY_AT_MOST {
-                let detail = format!("{UNDER_WAY_AT_MOST} imports of this upstream are under way already.");
+            if store::count_pending(tx, new.upstream_id).await? >= MAX_PENDING_IMPORTS {
+                let detail = format!(
+                    "{MAX_PENDING_IMPORTS} imports of this upstream are queued or running. Wait until one completes."
+                );
                 return Err(Problem::state_conflict(detail));
             }
             let ctx = tx.ctx;
@@ -79,7 +81,7 @@ pub async fn import(
     .await
 }
 
-/// Lets an import wait for its turn.
+/// Stores a queued import and enqueues its job.
 pub async fn queue(conn: &mut Conn, app: &App, new: &ImportRow, now: Time) -> Result<(), DbError> {
     store::insert(conn, new).await?;
     enqueue(conn, app, new.upstream_id, now).await
@@ -109,14 +111,14 @@ pub async fn show(
     Ok(Json(report))
 }
 
-/// An import with all there is to say of it.
+/// An import with its errors.
 pub async fn report(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Result<Option<DeckImport>, DbError> {
     let Some(row) = store::find(conn, upstream, id).await? else { return Ok(None) };
     let faults = store::faults(conn, id).await?;
     Ok(Some(DeckImport::of(row, Some(faults))))
 }
 
-/// Stores a file from the console's machine; its import is yet to be queued.
+/// Stores a local file for the CLI; the caller queues the import.
 pub async fn prepare(
     app: &App,
     upstream: UpstreamId,
@@ -126,7 +128,7 @@ pub async fn prepare(
 ) -> Result<ImportRow, Problem> {
     let now = app.clock.now();
     upstreams::find(&mut *app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
-    let (received, lines) = pull::take_in(&app.files, pieces(file)).await?;
+    let (received, lines) = pull::receive_file(&app.files, pieces(file)).await?;
     let mut new = ImportRow::queued(DeckImportId::new(app.entropy.uuid(now)), upstream, mode, dry_run, now);
     new.rows_total = Some(rows_of(lines));
     new.content_hash = Some(received.store().await?.hash);

@@ -1,8 +1,8 @@
-//! The job that runs imports, one at a time for each upstream.
+//! The job that runs deck imports, one at a time for each upstream.
 //!
-//! A job takes the upstream's next import that waits, unless another runs, and when that is over it leaves a job for the
-//! one after it. Should the node die in the middle, the job comes back, finds the import that it had begun, and
-//! writes it off: what was stored of its deck goes, and the deck before stays in force.
+//! A job runs the oldest queued import of the upstream unless another is running, and enqueues a job for the next one.
+//! After a crash the retried job finds the import that it had begun and fails it: its unfinished deck is deleted, and
+//! the old deck stays in force.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::announce::Announcement;
-use super::build::{Building, Built, Plan, Unbuilt, build};
+use super::build::{BuildError, Building, BuiltDeck, Plan, build};
 use super::enqueue;
 use super::pull::{Pulled, pull};
 use super::store::{self, ImportRow, Outcome};
@@ -31,24 +31,24 @@ use values::{Time, UpstreamId};
 
 pub const IMPORT: Kind = Kind::new("decks.import");
 
-/// Leaves stored in one transaction: others need not wait for long.
+/// Leaves in one transaction; small enough not to block others for long.
 const BATCH: usize = 32;
-/// How often whoever looks sees how far the import is.
-const PROGRESS: Duration = Duration::from_millis(500);
+/// How often the progress is stored.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ImportPayload {
     upstream_id: UpstreamId,
 }
 
 pub async fn import_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
-    let Wanted { upstream_id } =
+    let ImportPayload { upstream_id } =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let begun = (context.clone(), upstream_id);
     let import = context.db.tx(begun, |conn, (context, upstream)| Box::pin(begin(conn, context, *upstream))).await;
     let import = match import {
         Ok(Some(import)) => import,
-        // Another job was faster, and sees to the rest.
+        // Another job runs an import and enqueues the next one.
         Ok(None) | Err(JobError::Db(DbError::Unique(_))) => return Ok(()),
         Err(error) => return Err(error),
     };
@@ -59,25 +59,25 @@ pub async fn import_job(context: JobContext<App>, payload: Value) -> Result<(), 
     let ended = (context.clone(), import, end);
     context.db.tx(ended, |conn, (context, import, end)| Box::pin(finish(conn, context, import, end))).await?;
     context.app.jobs_waker.notify_one();
-    // Whoever asks for a price next need not wait for the deck.
+    // Warm the tariff cache, so that the next request need not load the deck.
     context.app.tariff.current(&context.db).await?;
     Ok(())
 }
 
-/// Writes off what an earlier attempt left behind, and takes the next import.
+/// Fails the import that an earlier attempt left running, and starts the next one.
 async fn begin(
     conn: &mut Conn,
     context: &JobContext<App>,
     upstream: UpstreamId,
 ) -> Result<Option<ImportRow>, JobError> {
-    // Whoever ends the import before holds the upstream too, so that this one begins after that.
+    // `finish` locks the upstream too, so this import begins after the one before has ended.
     upstreams::lock(conn, upstream).await?;
     let now = context.clock.now();
     if let Some(lost) = store::interrupted(conn, upstream, context.job.id).await? {
         let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());
         let outcome = Outcome { rows: lost.rows_done, reason, ..Outcome::default() };
         store::end(conn, lost.id, ImportStatus::Failed, &outcome, now).await?;
-        count(conn, &lost, ImportStatus::Failed, &outcome);
+        record_metrics(conn, &lost, ImportStatus::Failed, &outcome);
         if let Some(deck) = lost.deck_id {
             tariff::delete_unfinished_deck(conn, deck).await?;
         }
@@ -85,16 +85,16 @@ async fn begin(
     Ok(store::begin(conn, upstream, context.job.id, now).await?)
 }
 
-/// What an import came to, and what it leaves behind.
+/// How an import ended, and the deck that it built.
 struct End {
     status: ImportStatus,
     outcome: Outcome,
     deck: Option<NewDeck>,
-    /// What was pulled, if anything.
+    /// Hash and ETag of the pulled file; none for an upload.
     pulled: Option<(ContentHash, Option<String>)>,
 }
 
-/// A deck that is complete but not yet in force.
+/// A complete deck that is not in force yet.
 struct NewDeck {
     id: Uuid,
     prefixes: i64,
@@ -115,7 +115,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
     let app = &context.app;
     let failed = |error: DbError| error.to_string();
     let upstream = upstreams::find(&mut *app.db.read().await.map_err(failed)?, import.upstream_id).await;
-    let upstream = upstream.map_err(failed)?.ok_or("the upstream is gone")?;
+    let upstream = upstream.map_err(failed)?.ok_or("the upstream does not exist any more")?;
     let (hash, pulled) = match import.content_hash {
         Some(hash) => (hash, None),
         None => match pull(app, import.id, &upstream).await? {
@@ -124,7 +124,7 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
         },
     };
     let content = app.files.open_read(&hash).await.map_err(|error| error.to_string())?;
-    let (_, content) = content.ok_or("the file is gone")?;
+    let (_, content) = content.ok_or("the file is missing")?;
     let before = deck_in_force(app, import.upstream_id, upstream.deck_id).await?;
     let rows = Arc::new(AtomicI64::new(0));
     let plan = Plan { before, mode: import.mode, at: context.clock.now().millis(), rows: rows.clone() };
@@ -144,24 +144,26 @@ async fn deck_in_force(app: &App, upstream: UpstreamId, deck: Option<Uuid>) -> R
     let tariff = app.tariff.current(&app.db).await.map_err(|error| error.to_string())?;
     let seller = tariff.upstream(upstream).filter(|seller| seller.terms.deck_id == Some(id));
     let deck = seller.and_then(|seller| seller.deck.clone());
-    deck.map(Some).ok_or_else(|| "the deck in force is not the one that was".to_owned())
+    deck.map(Some).ok_or_else(|| "the deck in force has changed".to_owned())
 }
 
-/// Stores the leaves as they come, and tells how far it is. The deck is absent after a dry run; an outcome in place of
-/// all says what is wrong with the file.
+/// Stores the leaves as they arrive, and the progress. There is no deck id after a dry run; the inner error is the
+/// outcome of a file with errors.
 async fn store_deck(
     context: &JobContext<App>,
     import: &ImportRow,
     mut building: Building,
     rows: &AtomicI64,
-) -> Result<Result<(Built, Option<Uuid>), Outcome>, String> {
+) -> Result<Result<(BuiltDeck, Option<Uuid>), Outcome>, String> {
     let failed = |error: DbError| error.to_string();
-    let mut ticks = tokio::time::interval(PROGRESS);
+    let mut ticks = tokio::time::interval(PROGRESS_INTERVAL);
     let mut deck = None;
     let mut batch = Vec::with_capacity(BATCH);
     loop {
         tokio::select! {
-            _ = ticks.tick() => tell_progress(context, import.id, rows.load(Ordering::Relaxed)).await.map_err(failed)?,
+            _ = ticks.tick() => {
+                update_progress(context, import.id, rows.load(Ordering::Relaxed)).await.map_err(failed)?;
+            }
             more = next_leaves(&mut building.leaves, &mut batch) => {
                 if !more {
                     break;
@@ -176,13 +178,13 @@ async fn store_deck(
     }
     match building.outcome.await.map_err(|error| error.to_string())? {
         Ok(built) => Ok(Ok((built, deck))),
-        Err(Unbuilt::Faults(outcome)) => Ok(Err(outcome)),
-        Err(Unbuilt::Failed(reason)) => Err(reason),
-        Err(Unbuilt::Abandoned) => Err("the deck was abandoned".to_owned()),
+        Err(BuildError::Faults(outcome)) => Ok(Err(outcome)),
+        Err(BuildError::Failed(reason)) => Err(reason),
+        Err(BuildError::Abandoned) => Err("the build of the deck was aborted".to_owned()),
     }
 }
 
-/// Fills the batch with what has come, and waits for the first. False when there is no more.
+/// Waits for at least one leaf and fills the batch. False at the end.
 async fn next_leaves(leaves: &mut mpsc::Receiver<Leaf>, batch: &mut Vec<Leaf>) -> bool {
     leaves.recv_many(batch, BATCH).await > 0
 }
@@ -204,18 +206,18 @@ async fn store_leaves(context: &JobContext<App>, deck: Uuid, leaves: Vec<Leaf>) 
     context.db.tx(leaves, |conn, leaves| Box::pin(tariff::insert_leaves(conn, leaves))).await
 }
 
-async fn tell_progress(context: &JobContext<App>, import: DeckImportId, rows: i64) -> Result<(), DbError> {
+async fn update_progress(context: &JobContext<App>, import: DeckImportId, rows: i64) -> Result<(), DbError> {
     context.db.tx((import, rows), |conn, (import, rows)| Box::pin(store::set_progress(conn, *import, *rows))).await
 }
 
-/// Ends the import and, if it made a deck, brings that into force: all at once or not at all.
+/// Ends the import and brings its deck into force, in one transaction.
 async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
     let now = context.clock.now();
     let Some(mut upstream) = upstreams::lock(conn, import.upstream_id).await? else {
-        return Err(JobError::Permanent("the upstream is gone".into()));
+        return Err(JobError::Permanent("the upstream does not exist any more".into()));
     };
-    let is_kept = end.status == ImportStatus::Completed && !import.dry_run;
-    if is_kept {
+    let is_applied = end.status == ImportStatus::Completed && !import.dry_run;
+    if is_applied {
         upstream.last_import_at = Some(now);
     }
     match &end.deck {
@@ -230,28 +232,28 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
                 Announcement { from, to, after: None }.enqueue(conn, &context.app, now).await?;
             }
         }
-        None => drop_unfinished(conn, import.id, import.upstream_id).await?,
+        None => delete_unfinished(conn, import.id, import.upstream_id).await?,
     }
-    if is_kept {
-        upstreams::update(conn, &upstream, now).await?;
+    if is_applied {
+        upstreams::save(conn, &upstream, now).await?;
     }
     store::end(conn, import.id, end.status, &end.outcome, now).await?;
-    count(conn, import, end.status, &end.outcome);
+    record_metrics(conn, import, end.status, &end.outcome);
     if store::has_queued(conn, import.upstream_id).await? {
         enqueue(conn, &context.app, import.upstream_id, now).await?;
     }
     context.finish_in(conn).await
 }
 
-fn count(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Outcome) {
+fn record_metrics(conn: &mut Conn, import: &ImportRow, status: ImportStatus, outcome: &Outcome) {
     if !import.dry_run {
         conn.count(|metrics| metrics.decks.imports.of(status.as_str()), 1);
         conn.count(|metrics| &metrics.decks.rows, outcome.rows.unsigned_abs());
     }
 }
 
-/// Removes what was stored of a deck before its import failed.
-async fn drop_unfinished(conn: &mut Conn, import: DeckImportId, upstream: UpstreamId) -> Result<(), DbError> {
+/// Deletes the leaves that were stored before the import failed.
+async fn delete_unfinished(conn: &mut Conn, import: DeckImportId, upstream: UpstreamId) -> Result<(), DbError> {
     match store::find(conn, upstream, import).await?.and_then(|import| import.deck_id) {
         Some(deck) => tariff::delete_unfinished_deck(conn, deck).await,
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The imports.
+//! The `deck_imports` table.
 
 use uuid::Uuid;
 
@@ -34,7 +34,7 @@ row! {
 }
 
 impl ImportRow {
-    /// One that waits for its turn.
+    /// A new import, queued.
     pub fn queued(id: DeckImportId, upstream_id: UpstreamId, mode: ImportMode, dry_run: bool, now: Time) -> ImportRow {
         ImportRow {
             id,
@@ -90,13 +90,13 @@ pub async fn find(conn: &mut Conn, upstream: UpstreamId, id: DeckImportId) -> Re
     .await
 }
 
-/// What is wrong with an import's file, as far as it was kept.
+/// The stored errors of an import's file.
 pub async fn faults(conn: &mut Conn, id: DeckImportId) -> Result<Vec<ImportFault>, DbError> {
     let (text,): (String,) = conn.one(sql!("SELECT errors FROM deck_imports WHERE id = $1"), params![id]).await?;
     serde_json::from_str(&text).map_err(DbError::other)
 }
 
-/// Newest first, after the one of this moment and id.
+/// Lists the imports of an upstream, newest first, after the cursor.
 pub async fn list(
     conn: &mut Conn,
     upstream: UpstreamId,
@@ -115,8 +115,8 @@ pub async fn list(
     .await
 }
 
-/// How many imports of an upstream wait or run.
-pub async fn under_way(conn: &mut Conn, upstream: UpstreamId) -> Result<i64, DbError> {
+/// How many imports of an upstream are queued or running.
+pub async fn count_pending(conn: &mut Conn, upstream: UpstreamId) -> Result<i64, DbError> {
     let (count,) = conn
         .one(
             sql!("SELECT COUNT(*) FROM deck_imports WHERE upstream_id = $1 AND status IN ('queued', 'running')"),
@@ -136,7 +136,7 @@ pub async fn has_queued(conn: &mut Conn, upstream: UpstreamId) -> Result<bool, D
     Ok(found.is_some())
 }
 
-/// The import that this job began and did not finish.
+/// The running import of this job, left by an earlier attempt.
 pub async fn interrupted(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Result<Option<ImportRow>, DbError> {
     conn.opt(
         sql!(
@@ -149,7 +149,7 @@ pub async fn interrupted(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Re
     .await
 }
 
-/// The next import of an upstream, now running, unless there is none or another one runs.
+/// Starts the next queued import of an upstream, unless another is running.
 pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid, now: Time) -> Result<Option<ImportRow>, DbError> {
     conn.opt(
         sql!(
@@ -166,7 +166,7 @@ pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid, now: Time) 
     .await
 }
 
-/// Writes down which file it is that was pulled.
+/// Stores the hash and ETag of the pulled file.
 pub async fn set_file(
     conn: &mut Conn,
     id: DeckImportId,
@@ -193,11 +193,11 @@ pub async fn set_progress(conn: &mut Conn, id: DeckImportId, rows: i64) -> Resul
     Ok(())
 }
 
-/// What an import came to.
+/// Results of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     pub rows: i64,
-    /// Absent when it ended before the file did.
+    /// None when the import ended before the end of the file.
     pub total: Option<i64>,
     pub added: i64,
     pub removed: i64,

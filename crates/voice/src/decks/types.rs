@@ -1,4 +1,4 @@
-//! Imports over the wire.
+//! Rate deck imports as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,42 +13,52 @@ id! {
 }
 
 text_enum! {
-    /// What becomes of prefixes that the file does not name: they end, or they stay.
+    /// What happens to prefixes that the file does not name: their rates end (`replace`) or stay (`merge`).
     pub enum ImportMode {
         Replace = "replace",
         Merge = "merge",
     }
 }
 
-/// How far an import is and what it changes.
+/// Status and results of a rate deck import.
 #[derive(Serialize, JsonSchema)]
 pub struct DeckImport {
+    /// Id of the import.
     pub id: DeckImportId,
+    /// Upstream whose deck is imported.
     pub upstream_id: UpstreamId,
+    /// Status of the import.
     pub status: ImportStatus,
+    /// What happens to prefixes that the file does not name.
     pub mode: ImportMode,
-    /// Whether it only tells what it would change.
+    /// Whether the import only reports what it would change.
     pub dry_run: bool,
+    /// Number of rows read so far.
     pub rows_done: i64,
-    /// Null while no file is there; counted exactly once it was read.
+    /// Number of rows in the file; an estimate until the file has been read, null until there is a file.
     pub rows_total: Option<i64>,
-    /// Prefixes that get a rate.
+    /// Number of prefixes that get a rate.
     pub added: i64,
-    /// Prefixes that lose theirs.
+    /// Number of prefixes that lose their rate.
     pub removed: i64,
+    /// Number of prefixes that become more expensive.
     pub increased: i64,
+    /// Number of prefixes that become cheaper.
     pub decreased: i64,
-    /// Whether the address still had what is in force already.
+    /// Whether the file at the rate import URL is the one already in force, so that nothing was imported.
     pub unchanged: bool,
-    /// All that is wrong with the file.
+    /// Number of errors in the file; with any error the import changes nothing.
     pub error_count: i64,
-    /// The first thousand; only when a single import is asked for.
+    /// The first 1000 errors in the file; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errors: Option<Vec<ImportFault>>,
-    /// Why it failed, if not for what the file says.
+    /// Why the import failed, when the cause is not an error in the file; otherwise null.
     pub reason: Option<String>,
+    /// When the import was requested (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// When the import started (RFC 3339, UTC); null while it is queued.
     pub started_at: Option<Rfc3339>,
+    /// When the import completed or failed (RFC 3339, UTC); null until then.
     pub completed_at: Option<Rfc3339>,
 }
 
@@ -77,6 +87,7 @@ impl DeckImport {
     }
 }
 
+/// Options of a rate deck import.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {

@@ -1,8 +1,8 @@
-//! Fraud caps: the most that a stolen trunk can cost its owner.
+//! Fraud caps: limits that an account sets for its own calls, in case a trunk is abused.
 //!
-//! `GET` and `PUT /fraud-caps` hold what an account may spend in a day and what a minute may cost; calls beyond are
-//! refused. Whoever steals a trunk would raise them first, so every change is written down with what it was before, and
-//! of a raise the account hears by mail.
+//! `GET` and `PUT /fraud-caps`: maximum spend per UTC day and maximum rate per minute; calls beyond are denied. An
+//! attacker would raise them first, so every change is audited with the old values, and a raise is mailed to the
+//! account.
 
 mod store;
 
@@ -20,32 +20,33 @@ use identity::{accounts, onboarding};
 use platform::mail::{self, FraudCapsRaised, Recipient};
 use values::{AccountId, ExactMoney, Money};
 
-/// What an account may lose at most.
+/// Fraud caps of an account; calls beyond them are denied.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 pub struct FraudCaps {
-    /// What all calls of a day, from midnight UTC, may cost together.
+    /// Maximum cost of all calls of a UTC day.
     pub max_spend_per_day: Money,
-    /// What a minute of any call may cost.
+    /// Maximum price per minute of any call.
     pub max_rate_per_minute: ExactMoney,
 }
 
+/// New fraud caps of an account.
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FraudCapsUpdate {
-    /// In EUR and whole cents, more than zero.
+    /// Maximum cost of all calls of a UTC day, in EUR and whole cents; more than zero.
     max_spend_per_day: Money,
-    /// In EUR, more than zero.
+    /// Maximum price per minute of any call, in EUR; more than zero.
     max_rate_per_minute: Money,
 }
 
-/// For whoever has not chosen: 50 EUR a day, 0.50 EUR a minute.
+/// Caps of accounts that set none: 50 EUR per day, 0.50 EUR per minute.
 pub const DEFAULT: FraudCaps = FraudCaps {
     max_spend_per_day: Money::from_nanos(50_000_000_000, CURRENCY),
     max_rate_per_minute: ExactMoney(Money::from_nanos(500_000_000, CURRENCY)),
 };
 
 impl FraudCapsUpdate {
-    /// Everything that is wrong with it.
+    /// All validation errors.
     fn faults(&self) -> Vec<InvalidParam> {
         let mut faults = Vec::new();
         let mut wrong = |name: String, reason: String| faults.push(InvalidParam { name, reason });
@@ -63,7 +64,7 @@ impl FraudCapsUpdate {
         faults
     }
 
-    /// Whether either would be higher than it is.
+    /// Whether either cap is higher than before.
     fn raises(&self, before: &FraudCaps) -> bool {
         self.max_spend_per_day.nanos() > before.max_spend_per_day.nanos()
             || self.max_rate_per_minute.nanos() > before.max_rate_per_minute.0.nanos()
@@ -83,35 +84,35 @@ async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError>
     }))
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
-    Body(wanted): Body<FraudCapsUpdate>,
+    Body(update): Body<FraudCapsUpdate>,
 ) -> Result<Committed<Json<FraudCaps>>, Problem> {
-    let faults = wanted.faults();
+    let faults = update.faults();
     if !faults.is_empty() {
         return Err(Problem::validation(faults));
     }
-    ctx.commit(wanted, |tx, wanted| Box::pin(set(tx, wanted))).await
+    ctx.commit(update, |tx, update| Box::pin(apply_update(tx, update))).await
 }
 
-async fn set(tx: &mut Tx<'_>, wanted: &FraudCapsUpdate) -> Result<Json<FraudCaps>, Problem> {
-    let (call, account) = (tx.ctx, tx.ctx.principal()?.account_id);
+async fn apply_update(tx: &mut Tx<'_>, update: &FraudCapsUpdate) -> Result<Json<FraudCaps>, Problem> {
+    let (ctx, account) = (tx.ctx, tx.ctx.principal()?.account_id);
     onboarding::require_active(tx, account).await?;
     accounts::lock(tx, account).await?;
     let before = caps(tx, account).await?;
     tx.expect_version(&before)?;
-    let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *wanted;
-    store::save(tx, account, spend.nanos(), rate.nanos(), call.now).await?;
+    let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *update;
+    store::save(tx, account, spend.nanos(), rate.nanos(), ctx.now).await?;
     let (spend_before, rate_before) = (before.max_spend_per_day, before.max_rate_per_minute.0);
-    call.audit_note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
-    call.audit_note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
-    if wanted.raises(&before)
+    ctx.audit_note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
+    ctx.audit_note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
+    if update.raises(&before)
         && let Some(contact) = accounts::contact(tx, account).await?
     {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
-        let (at, ip) = (mail::ReadableTime(call.now), call.ip);
-        let told = FraudCapsRaised { spend_before, spend, rate_before, rate, at, ip };
-        mail::send(tx, &call.app, &to, &told, call.now).await?;
+        let (at, ip) = (mail::ReadableTime(ctx.now), ctx.ip);
+        let mail = FraudCapsRaised { spend_before, spend, rate_before, rate, at, ip };
+        mail::send(tx, &ctx.app, &to, &mail, ctx.now).await?;
     }
     Ok(Json(FraudCaps { max_spend_per_day: spend, max_rate_per_minute: rate.into() }))
 }

@@ -1,9 +1,9 @@
-//! The fraud caps that accounts chose.
+//! The `fraud_caps` table.
 
 use db::{Conn, DbError, params, sql};
 use values::{AccountId, Time};
 
-/// A day's and a minute's, in nanos; none unless they were chosen.
+/// Spend per day and rate per minute, in nanos; none when the account set none.
 pub async fn find(conn: &mut Conn, account: AccountId) -> Result<Option<(i64, i64)>, DbError> {
     conn.opt(
         sql!("SELECT max_spend_per_day, max_rate_per_minute FROM fraud_caps WHERE account_id = $1"),

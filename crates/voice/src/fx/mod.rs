@@ -1,8 +1,8 @@
-//! Exchange rates: what the euro was worth, day by day, and how amounts are converted by them.
+//! Exchange rates: the value of the euro by day, and conversion by it.
 //!
-//! The team sets a day's rates with `PUT /admin/fx-rates`, an operator imports the European Central Bank's file with
-//! `trunkline fx import`, and with `TRUNKLINE_FX_URL` a job fetches it every day. The last one wins. Whoever converts
-//! takes the rates of a day ([`rates_on`]) and hears with the amount which day's rates it was converted by (`rate`).
+//! The team sets the rates of a day with `PUT /admin/fx-rates`, the CLI imports the European Central Bank's file with
+//! `trunkline fx import`, and with `TRUNKLINE_FX_URL` a job fetches it every day; the last write wins. [`rates_on`]
+//! gives the rates of a day, and a conversion returns the day and rates that it used (`rate`).
 
 mod rate;
 mod store;
@@ -28,32 +28,34 @@ use values::{Currency, Date, Time};
 
 pub const FETCH: Kind = Kind::new("fx.fetch");
 
-/// The rates of a day.
+/// Exchange rates of a day.
 #[derive(Serialize, JsonSchema)]
 pub struct FxRates {
+    /// Base currency, always EUR.
     pub base: Currency,
-    /// Null as long as there are no rates.
+    /// Day of the rates; null when no rates are stored.
     pub date: Option<Date>,
-    /// What one unit of the base is worth, by currency.
+    /// Value of one unit of the base currency, by currency code.
     pub rates: BTreeMap<String, Rate>,
 }
 
 impl From<Option<Rates>> for FxRates {
     fn from(rates: Option<Rates>) -> Self {
         let date = rates.as_ref().map(|rates| rates.date);
-        let shown = rates.into_iter().flat_map(|rates| rates.rates);
-        FxRates { base: BASE, date, rates: shown.map(|(currency, rate)| (currency.to_string(), rate)).collect() }
+        let entries = rates.into_iter().flat_map(|rates| rates.rates);
+        FxRates { base: BASE, date, rates: entries.map(|(currency, rate)| (currency.to_string(), rate)).collect() }
     }
 }
 
+/// Exchange rates to set for a day; they replace all rates of that day.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FxRatesUpdate {
-    /// EUR.
+    /// Base currency; must be EUR.
     base: Currency,
-    /// Today or earlier.
+    /// Day of the rates; today or earlier.
     date: Date,
-    /// What one unit of the base is worth, by currency. They take the place of whatever the day had.
+    /// Value of one unit of the base currency, by currency code.
     #[schemars(extend("minProperties" = 1, "propertyNames" = { "pattern": "^[A-Z]{3}$" }))]
     rates: BTreeMap<String, Rate>,
 }
@@ -66,17 +68,17 @@ impl FxRatesUpdate {
             wrong("base".into(), format!("must be {BASE}"));
         }
         if self.date > Date::from(now) {
-            wrong("date".into(), "is yet to come".into());
+            wrong("date".into(), "must not be in the future".into());
         }
         if self.rates.is_empty() {
-            wrong("rates".into(), "must have a rate".into());
+            wrong("rates".into(), "must not be empty".into());
         }
         for (code, rate) in &self.rates {
             match code.parse::<Currency>() {
                 Ok(currency) if currency != BASE => {
                     rates.insert(currency, *rate);
                 }
-                Ok(_) => wrong(format!("rates.{code}"), "is the base itself".into()),
+                Ok(_) => wrong(format!("rates.{code}"), "must not be the base currency".into()),
                 Err(reason) => wrong(format!("rates.{code}"), reason.to_string()),
             }
         }
@@ -84,10 +86,11 @@ impl FxRatesUpdate {
     }
 }
 
+/// The day of the rates to get.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AsOf {
-    /// Return the newest rates of this day or before; today if left out.
+    /// Return the newest rates of this day or earlier; default: today.
     #[serde(default)]
     date: Option<Date>,
 }
@@ -97,8 +100,8 @@ pub async fn show(mut ctx: ReadCtx, Query(as_of): Query<AsOf>) -> Result<Json<Fx
     Ok(Json(rates_on(&mut ctx, day).await?.into()))
 }
 
-pub async fn change(ctx: RequestCtx, Body(wanted): Body<FxRatesUpdate>) -> Result<Committed<Json<FxRates>>, Problem> {
-    let rates = wanted.checked(ctx.now)?;
+pub async fn update(ctx: RequestCtx, Body(update): Body<FxRatesUpdate>) -> Result<Committed<Json<FxRates>>, Problem> {
+    let rates = update.checked(ctx.now)?;
     ctx.audit_note("date", rates.date.to_string());
     ctx.commit(rates, |tx, rates| {
         Box::pin(async move {
@@ -106,14 +109,14 @@ pub async fn change(ctx: RequestCtx, Body(wanted): Body<FxRatesUpdate>) -> Resul
             let before = FxRates::from(rates_on(tx, now.into()).await?);
             tx.expect_version(&before)?;
             store::replace(tx, rates).await?;
-            store::enforce(tx, now).await?;
+            store::apply_to_tariff(tx, now).await?;
             Ok(Json(Some(rates.clone()).into()))
         })
     })
     .await
 }
 
-/// Takes published rates in, and answers how many days there were. A currency that is no longer one is left out.
+/// Imports published rates and returns the number of days. Currencies that are no longer in use are skipped.
 pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usize, DbError> {
     for sheet in sheets {
         let rates = sheet.rates.iter().filter_map(|(code, rate)| Some((code.parse().ok()?, rate.parse().ok()?)));
@@ -122,11 +125,11 @@ pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usiz
             store::replace(conn, &rates).await?;
         }
     }
-    store::enforce(conn, now).await?;
+    store::apply_to_tariff(conn, now).await?;
     Ok(sheets.len())
 }
 
-/// Fetches the day's rates, if the settings say from where.
+/// Fetches the rates of the day, if a URL is set.
 pub async fn fetch_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let Some(feed) = &context.app.fx else { return Ok(()) };
     let sheets = feed.fetch().await.map_err(|error| JobError::Failed(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! Exchange rates and exact conversion by them.
 //!
-//! A rate says how much of a currency one euro was worth, to nine decimals. A conversion multiplies by one rate and
-//! divides by the other in wide integers, and rounds once, at the end: half a nano-unit goes away from zero.
+//! A rate is the value of one euro in a currency, with nine decimals. A conversion multiplies by one rate and divides
+//! by the other in 128-bit integers, and rounds once at the end, half away from zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,17 +13,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use values::{Currency, Date, Invalid, Money, Stored};
 
-/// The currency that every rate is against.
+/// The base currency of all rates.
 pub const BASE: Currency = Currency::EUR;
 
 const REASON: &str = "must be a positive decimal such as \"1.0832\", with at most 9 decimals";
 
-/// How much of a currency one unit of the base is worth, in 10⁻⁹; always positive.
+/// Value of one unit of the base in a currency, in 10⁻⁹; always positive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rate(i64);
 
 impl Rate {
-    /// What the base is worth in itself.
+    /// The rate of the base to itself.
     const ONE: Rate = Rate(1_000_000_000);
 }
 
@@ -75,7 +75,7 @@ impl JsonSchema for Rate {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string", "format": "decimal", "pattern": r"^(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$",
-            "description": "How much one unit of the base is worth.", "examples": ["1.0832"],
+            "description": "Value of one unit of the base currency.", "examples": ["1.0832"],
         })
     }
 }
@@ -88,7 +88,7 @@ pub struct Rates {
     pub rates: BTreeMap<Currency, Rate>,
 }
 
-/// An amount in another currency, and what it was converted by.
+/// A converted amount, with the rates that were used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Converted {
     pub money: Money,
@@ -98,10 +98,10 @@ pub struct Converted {
     pub to_rate: Rate,
 }
 
-/// Why an amount has no worth in a currency.
+/// Why an amount cannot be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FxError {
-    /// The day has no rate for it.
+    /// The day has no rate for the currency.
     Unknown(Currency),
     TooLarge,
 }
@@ -110,7 +110,7 @@ impl fmt::Display for FxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FxError::Unknown(currency) => write!(f, "there is no exchange rate for {currency}"),
-            FxError::TooLarge => f.write_str("is too large an amount"),
+            FxError::TooLarge => f.write_str("the amount is too large"),
         }
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         }
 
         #[test]
-        fn signs_do_not_matter(nanos in 0..i64::MAX, usd in any_rate(), jpy in any_rate()) {
+        fn a_conversion_is_symmetric_in_sign(nanos in 0..i64::MAX, usd in any_rate(), jpy in any_rate()) {
             let rates = rates(usd, jpy);
             let convert = |nanos| rates.convert(Money::from_nanos(nanos, currency("USD")), currency("JPY"));
             if let (Ok(there), Ok(mirrored)) = (convert(nanos), convert(-nanos)) {
@@ -190,7 +190,7 @@ mod tests {
         }
 
         #[test]
-        fn into_its_own_currency_nothing_changes(nanos: i64, usd in any_rate(), jpy in any_rate()) {
+        fn a_conversion_to_the_same_currency_changes_nothing(nanos: i64, usd in any_rate(), jpy in any_rate()) {
             for code in ["EUR", "USD", "JPY"] {
                 let money = Money::from_nanos(nanos, currency(code));
                 prop_assert_eq!(rates(usd, jpy).convert(money, money.currency()).unwrap().money, money);
@@ -198,7 +198,7 @@ mod tests {
         }
 
         #[test]
-        fn a_rate_is_read_as_it_was_written(rate in any_rate()) {
+        fn a_rate_round_trips_through_text_and_column(rate in any_rate()) {
             prop_assert_eq!(rate.to_string().parse(), Ok(rate));
             prop_assert_eq!(Rate::from_raw(rate.to_raw()), Ok(rate));
         }
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_positive_decimal_is_no_rate() {
+    fn only_positive_decimals_are_rates() {
         for text in ["", "0", "0.0", "-1", "1e3", "1.0000000001", "N/A", "+1", " 1"] {
             assert!(text.parse::<Rate>().is_err(), "{text}");
         }

@@ -1,14 +1,14 @@
-//! The rates, by day.
+//! The `fx_rates` table.
 
 use super::rate::{Rate, Rates};
 use db::{Conn, DbError, params, sql};
 use platform::routing::tariff::{self, Fx};
 use values::{Currency, Date, Stored, Time};
 
-/// More currencies than there are.
-const MOST: i64 = 500;
+/// Limit of the query; more than there are currencies.
+const MAX_CURRENCIES: i64 = 500;
 
-/// The rates of the last day, not after `day`, that has some.
+/// The newest rates of `day` or earlier.
 pub async fn rates_on(conn: &mut Conn, day: Date) -> Result<Option<Rates>, DbError> {
     let rows: Vec<(Date, Currency, Rate)> = conn
         .all(
@@ -16,7 +16,7 @@ pub async fn rates_on(conn: &mut Conn, day: Date) -> Result<Option<Rates>, DbErr
                 "SELECT date, currency, rate FROM fx_rates
                  WHERE date = (SELECT MAX(date) FROM fx_rates WHERE date <= $1) LIMIT $2"
             ),
-            params![day, MOST],
+            params![day, MAX_CURRENCIES],
         )
         .await?;
     let date = rows.first().map(|(date, ..)| *date);
@@ -24,11 +24,11 @@ pub async fn rates_on(conn: &mut Conn, day: Date) -> Result<Option<Rates>, DbErr
     Ok(date.map(|date| Rates { date, rates }))
 }
 
-/// Puts these in the place of the day's rates.
+/// Replaces the rates of a day.
 pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM fx_rates WHERE date = $1"), params![rates.date]).await?;
     for (currency, rate) in &rates.rates {
-        // Somebody else may put the same day in at the same time.
+        // Another transaction may insert the same day.
         conn.exec(
             sql!(
                 "INSERT INTO fx_rates (date, currency, rate) VALUES ($1, $2, $3)
@@ -41,9 +41,9 @@ pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Tells the tariff which rates are in force from now on.
-pub async fn enforce(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    // Somebody else may set a later day at the same time.
+/// Applies the newest rates to the tariff.
+pub async fn apply_to_tariff(conn: &mut Conn, now: Time) -> Result<(), DbError> {
+    // Another transaction may set a later day.
     tariff::lock(conn).await?;
     let Some(Rates { date, rates }) = rates_on(conn, now.into()).await? else { return Ok(()) };
     let rates = rates.into_iter().map(|(currency, rate)| (currency, rate.to_raw())).collect();

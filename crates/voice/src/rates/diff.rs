@@ -1,9 +1,9 @@
-//! What costs something else at one moment than at another.
+//! `/rates/diff`: compares the sell rates at two moments.
 
 use rating::{Prefix, Priced, SellRate};
 
 use super::types::{DiffQuery, RateDiffEntry, money};
-use super::{MOST, Position, aside};
+use super::{MAX_PAGE_ROWS, RateCursor, run_blocking};
 use api::context::ReadCtx;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -13,25 +13,28 @@ use platform::app::App;
 use platform::routing::tariff::{PastTariff, PrefixRange};
 use values::{Time, UpstreamId};
 
-pub async fn diff(ctx: ReadCtx, listing: Listing<DiffQuery, Position, MOST>) -> Result<Page<RateDiffEntry>, Problem> {
+pub async fn diff(
+    ctx: ReadCtx,
+    listing: Listing<DiffQuery, RateCursor, MAX_PAGE_ROWS>,
+) -> Result<Page<RateDiffEntry>, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let DiffQuery { from, to } = listing.filters;
     if to.0 < from.0 {
         return Err(Problem::invalid("to", "must not be before from"));
     }
-    let after = listing.after.map(Position::prefix).transpose()?.unwrap_or(Prefix::FIRST);
+    let after = listing.after.map(RateCursor::prefix).transpose()?.unwrap_or(Prefix::FIRST);
     let (entries, next) = page(&request.app, (from.0, to.0), after, listing.limit as usize).await?;
     listing.page_with_next(entries, next, |entry| entry)
 }
 
-/// So many differences, and where the next ones begin. Both tariffs are walked stretch by stretch.
+/// A page of differences, and the cursor of the next page. Both tariffs are read in parts, not as a whole.
 async fn page(
     app: &App,
     moments: (Time, Time),
     after: Prefix,
     limit: usize,
-) -> Result<(Vec<RateDiffEntry>, Option<Position>), Problem> {
+) -> Result<(Vec<RateDiffEntry>, Option<RateCursor>), Problem> {
     let in_force = app.tariff.current(&app.db).await?;
     let pasts = app.db.snapshot((in_force, moments), |conn, (in_force, (from, to))| {
         Box::pin(async move {
@@ -42,7 +45,7 @@ async fn page(
     let at = (old.at, new.at);
     let (mut entries, mut from) = (Vec::new(), after);
     loop {
-        // One more than fits on the page tells where the next one begins.
+        // One more than the page holds gives the cursor of the next page.
         let missing = limit + 1 - entries.len();
         let stretches = app.db.report((old.clone(), new.clone(), from), |conn, (old, new, from)| {
             Box::pin(async move {
@@ -51,9 +54,9 @@ async fn page(
         });
         let (before, after) = stretches.await?;
         let end = [before.end, after.end].into_iter().flatten().min();
-        entries.extend(aside(move || differences(&before, &after, at, from, end, missing)).await?);
+        entries.extend(run_blocking(move || differences(&before, &after, at, from, end, missing)).await?);
         if entries.len() > limit {
-            let next = entries.pop().map(|(prefix, _)| Position::at(prefix));
+            let next = entries.pop().map(|(prefix, _)| RateCursor::at(prefix));
             return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
         }
         match end {

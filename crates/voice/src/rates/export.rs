@@ -1,4 +1,4 @@
-//! All rates as one table, made while it is sent.
+//! `/rates/export`: all rates as CSV, streamed.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,15 +20,15 @@ use values::{Date, Time};
 
 const HEADER: &str = "prefix,country,destination_name,rate_per_minute,currency,billing_increment_seconds,\
                       minimum_seconds,effective_at,connect_fee\n";
-/// Rows made in one go.
+/// Rows in one chunk of the stream.
 const BATCH: usize = 1000;
 
-/// How far an export is.
+/// State of the stream.
 struct Export {
-    /// As it was when the export began.
+    /// The tariff when the export began.
     tariff: Arc<Tariff>,
     now: Time,
-    /// The prefix to go on with.
+    /// First prefix of the next chunk; none at the end.
     from: Option<Prefix>,
 }
 

@@ -1,22 +1,22 @@
-//! Rates: what customers pay, what upstreams charge, and who would carry a call.
+//! Rates: sell rates of customers, costs of upstreams, and the routes of a call.
 //!
-//! All prices are those of the tariff in memory, which every request first holds against the database: what was
-//! imported on another node counts here too. The price of a prefix is what the cheapest active upstream asks, each by
-//! its own longest match, in the account's currency and with that upstream's markup.
+//! All prices come from the cached tariff, whose version every request checks, so an import on another node applies
+//! here too. The sell rate of a prefix is the rate of the cheapest active upstream, each by its own longest match, in
+//! the account's currency and with that upstream's markup.
 //!
 //! - `sell`: `GET /rates`, `/rates/lookup` · `export`: `/rates/export` · `diff`: `/rates/diff`
-//! - `team`: `GET /admin/rates`, `/admin/routes`
+//! - `admin`: `GET /admin/rates`, `/admin/routes`
 
+mod admin;
 mod diff;
 mod export;
 mod sell;
-mod team;
 mod types;
 
+pub use admin::{list_all, routes};
 pub use diff::diff;
 pub use export::export;
 pub use sell::{list, lookup};
-pub use team::{list_all, routes};
 pub use types::{AdminRate, AdminRoutes, Rate, RateDiffEntry};
 
 use rating::Prefix;
@@ -25,19 +25,19 @@ use serde::{Deserialize, Serialize};
 use api::problem::Problem;
 use values::{Country, Digits};
 
-/// The most that a page of rates holds.
-const MOST: u32 = 1000;
-/// How many prefixes are looked at for one page, however few of them are asked for. A page may therefore be short, or
-/// empty, and yet not be the last.
-const LOOKED_AT: usize = 200_000;
+/// Maximum number of rates on a page.
+const MAX_PAGE_ROWS: u32 = 1000;
+/// Maximum number of prefixes scanned for one page, however few match. A page may therefore be short or empty and not
+/// be the last.
+const MAX_SCANNED: usize = 200_000;
 
-/// Where a page of rates begins.
+/// Cursor of a list of rates: the first prefix of the next page.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub struct Position(u64);
+pub struct RateCursor(u64);
 
-impl Position {
-    fn at(prefix: Prefix) -> Position {
-        Position(prefix.code())
+impl RateCursor {
+    fn at(prefix: Prefix) -> RateCursor {
+        RateCursor(prefix.code())
     }
 
     fn prefix(self) -> Result<Prefix, Problem> {
@@ -45,9 +45,9 @@ impl Position {
     }
 }
 
-/// The prefixes that a list is about, and what their destinations are asked to be.
+/// Range of prefixes, and filters of their destinations.
 #[derive(Clone)]
-struct Wanted {
+struct PrefixFilter {
     from: Prefix,
     within: Option<Prefix>,
     country: Option<rating::Country>,
@@ -55,38 +55,40 @@ struct Wanted {
     name: Option<String>,
 }
 
-impl Wanted {
+impl PrefixFilter {
     fn new(
-        after: Option<Position>,
+        after: Option<RateCursor>,
         prefix: Option<&Digits>,
         country: Option<Country>,
         name: Option<&str>,
-    ) -> Result<Wanted, Problem> {
+    ) -> Result<PrefixFilter, Problem> {
         let within = prefix.map(types::prefix_of).transpose()?;
         let from = match after {
             Some(after) => after.prefix()?,
             None => within.unwrap_or(Prefix::FIRST),
         };
         let country = country.and_then(|country| rating::Country::new(country.code()));
-        Ok(Wanted { from, within, country, name: name.map(str::to_lowercase) })
+        Ok(PrefixFilter { from, within, country, name: name.map(str::to_lowercase) })
     }
 
-    fn is_filtered(&self) -> bool {
+    fn has_filters(&self) -> bool {
         self.country.is_some() || self.name.is_some()
     }
 
-    /// Whether a prefix still belongs to the list; once one does not, no later one does.
-    fn reaches(&self, prefix: Prefix) -> bool {
+    /// Whether a prefix is in the range; after the first that is not, none is.
+    fn includes(&self, prefix: Prefix) -> bool {
         self.within.is_none_or(|within| within.covers(prefix))
     }
 
-    fn takes(&self, destination: &rating::Destination) -> bool {
+    fn matches(&self, destination: &rating::Destination) -> bool {
         self.country.is_none_or(|country| country == destination.country)
             && self.name.as_ref().is_none_or(|name| destination.name.to_lowercase().contains(name))
     }
 }
 
-/// Runs work that may take a while where it holds up no request.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T, Problem> + Send + 'static) -> Result<T, Problem> {
+/// Runs slow work on a blocking thread.
+async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work).await.map_err(Problem::internal)?
 }

@@ -1,9 +1,9 @@
-//! What customers pay.
+//! `/rates` and `/rates/lookup`: the sell rates.
 
 use std::sync::Arc;
 
 use super::types::{NumberQuery, Rate, RateFilters, prefix_of};
-use super::{LOOKED_AT, MOST, Position, Wanted, aside};
+use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, run_blocking};
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::input::Query;
@@ -13,31 +13,34 @@ use identity::balance::CURRENCY;
 use platform::routing::tariff::Tariff;
 use values::Time;
 
-pub async fn list(ctx: ReadCtx, listing: Listing<RateFilters, Position, MOST>) -> Result<Page<Rate>, Problem> {
+pub async fn list(
+    ctx: ReadCtx,
+    listing: Listing<RateFilters, RateCursor, MAX_PAGE_ROWS>,
+) -> Result<Page<Rate>, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let RateFilters { prefix, country, q } = &listing.filters;
-    let wanted = Wanted::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
+    let filter = PrefixFilter::new(listing.after, prefix.as_ref(), *country, q.as_deref())?;
     let tariff = request.app.tariff.current(&request.app.db).await?;
     let (limit, now) = (listing.limit as usize, request.now);
-    let (rates, next) = if wanted.is_filtered() {
-        aside(move || Ok(page(&tariff, &wanted, limit, now))).await?
+    let (rates, next) = if filter.has_filters() {
+        run_blocking(move || Ok(page(&tariff, &filter, limit, now))).await?
     } else {
-        page(&tariff, &wanted, limit, now)
+        page(&tariff, &filter, limit, now)
     };
     listing.page_with_next(rates, next, |rate| rate)
 }
 
-/// So many rates, and where the next ones begin.
-fn page(tariff: &Arc<Tariff>, wanted: &Wanted, limit: usize, now: Time) -> (Vec<Rate>, Option<Position>) {
+/// A page of rates, and the cursor of the next page.
+fn page(tariff: &Arc<Tariff>, filter: &PrefixFilter, limit: usize, now: Time) -> (Vec<Rate>, Option<RateCursor>) {
     let prices = tariff.prices(CURRENCY, |_| false);
-    let sells = prices.tariff.sell_rates(wanted.from, now.millis());
+    let sells = prices.tariff.sell_rates(filter.from, now.millis());
     let mut rates = Vec::new();
-    for (looked_at, sell) in sells.take_while(|sell| wanted.reaches(sell.prefix)).enumerate() {
-        if rates.len() == limit || looked_at == LOOKED_AT {
-            return (rates, Some(Position::at(sell.prefix)));
+    for (scanned, sell) in sells.take_while(|sell| filter.includes(sell.prefix)).enumerate() {
+        if rates.len() == limit || scanned == MAX_SCANNED {
+            return (rates, Some(RateCursor::at(sell.prefix)));
         }
-        if wanted.takes(&sell.source.offer.destination) {
+        if filter.matches(&sell.source.offer.destination) {
             rates.push(Rate::of(&sell, CURRENCY));
         }
     }

@@ -1,4 +1,4 @@
-//! Rates over the wire.
+//! Rates as the API shows them.
 
 use rating::{Change, Listing, Offer, Prefix, SellRate};
 use schemars::JsonSchema;
@@ -7,20 +7,24 @@ use serde::{Deserialize, Serialize};
 use api::problem::Problem;
 use values::{Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
-/// What calls to a prefix cost.
+/// A sell rate: the price of calls to a prefix.
 #[derive(Serialize, JsonSchema)]
 pub struct Rate {
-    /// The first digits of the numbers it is for, country code first; of several the longest counts.
+    /// Leading digits of the numbers that the rate applies to, country code first; the longest match decides.
     pub prefix: String,
+    /// Country of the destination (ISO 3166-1 alpha-2).
     pub country: Country,
+    /// Name of the destination, such as "Netherlands, mobile".
     pub destination_name: String,
+    /// Price per minute, without VAT.
     pub rate_per_minute: ExactMoney,
-    /// What an answered call costs beside its minutes.
+    /// Fee per answered call, in addition to its minutes, without VAT.
     pub connect_fee: ExactMoney,
-    /// Seconds are billed in steps of these.
+    /// Billing increment: the duration of a call is rounded up to a multiple of this many seconds.
     pub billing_increment_seconds: u16,
-    /// The least that an answered call is billed for.
+    /// Minimum number of seconds that an answered call is billed for.
     pub minimum_seconds: u16,
+    /// When the rate came into force (RFC 3339, UTC).
     pub effective_at: Rfc3339,
 }
 
@@ -40,7 +44,7 @@ impl Rate {
     }
 }
 
-/// Decks hold no other countries than there are.
+/// Deck imports accept known countries only, so the fallback is never used.
 pub fn country(country: rating::Country) -> Country {
     country.as_str().parse().unwrap_or(Country::UNKNOWN)
 }
@@ -53,7 +57,7 @@ pub fn moment(millis: rating::UnixMillis) -> Rfc3339 {
     Rfc3339(Time::from_millis(millis))
 }
 
-/// Which rates; they come in the order of their prefixes.
+/// Filters for the list of rates, which is sorted by prefix.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateFilters {
@@ -68,6 +72,7 @@ pub struct RateFilters {
     pub q: Option<Text<1, 100>>,
 }
 
+/// The number to look up.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberQuery {
@@ -75,12 +80,13 @@ pub struct NumberQuery {
     pub number: Digits,
 }
 
-/// A number or its first digits, as decks are searched by them.
+/// Digits as a prefix to look up in decks.
 pub fn prefix_of(digits: &Digits) -> Result<Prefix, Problem> {
-    digits.as_str().parse().map_err(|_| Problem::internal("a prefix has as many digits as there can be"))
+    digits.as_str().parse().map_err(|_| Problem::internal("digits do not fit in a prefix"))
 }
 
 text_enum! {
+    /// How a rate changed: the prefix was `added` or `removed`, or its price `increased` or `decreased`.
     pub enum RateChange {
         Added = "added",
         Removed = "removed",
@@ -100,21 +106,26 @@ impl From<Change> for RateChange {
     }
 }
 
-/// A prefix that costs something else at the second moment than at the first.
+/// A prefix whose price differs between the two moments.
 #[derive(Serialize, JsonSchema)]
 pub struct RateDiffEntry {
+    /// Leading digits of the numbers that the rate applies to, country code first.
     pub prefix: String,
+    /// Name of the destination.
     pub destination_name: String,
+    /// How the rate changed; the connect fee decides when the price per minute is the same.
     pub change: RateChange,
-    /// The minute at the first moment.
+    /// Price per minute at the first moment; null when the prefix had no rate.
     pub from: Option<ExactMoney>,
-    /// The minute at the second.
+    /// Price per minute at the second moment; null when the prefix has no rate any more.
     pub to: Option<ExactMoney>,
-    /// The connection at the first moment, and at the second; where the minutes are alike, these decide on the change.
+    /// Connect fee at the first moment; null when the prefix had no rate.
     pub from_connect_fee: Option<ExactMoney>,
+    /// Connect fee at the second moment; null when the prefix has no rate any more.
     pub to_connect_fee: Option<ExactMoney>,
 }
 
+/// The two moments to compare.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffQuery {
@@ -124,17 +135,24 @@ pub struct DiffQuery {
     pub to: Rfc3339,
 }
 
-/// What an upstream charges for a prefix.
+/// A rate of an upstream's deck: what it charges for calls to a prefix.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminRate {
+    /// Upstream whose deck has the rate.
     pub upstream_id: UpstreamId,
+    /// Leading digits of the numbers that the rate applies to, country code first.
     pub prefix: String,
+    /// Name of the destination in the deck.
     pub destination_name: String,
-    /// A minute, in the upstream's currency and without markup.
+    /// Cost per minute in the upstream's currency, without markup.
     pub base: ExactMoney,
+    /// Cost per answered call in the upstream's currency, without markup.
     pub connect_fee: ExactMoney,
+    /// Billing increment: the duration of a call is rounded up to a multiple of this many seconds.
     pub billing_increment_seconds: u16,
+    /// Minimum number of seconds that an answered call is billed for.
     pub minimum_seconds: u16,
+    /// When the rate came into force (RFC 3339, UTC).
     pub effective_at: Rfc3339,
 }
 
@@ -154,6 +172,7 @@ impl AdminRate {
     }
 }
 
+/// Filters for the list of upstreams' rates.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdminRateFilters {
@@ -169,7 +188,10 @@ pub struct AdminRateFilters {
 }
 
 text_enum! {
-    /// Why calls go to an upstream, or do not.
+    /// Why calls are routed to an upstream or not: `cheapest` is the first route; `within_price` is a later route that
+    /// costs no more than the sell rate; `disabled` and `down` are the state of the upstream; `no_rate` and
+    /// `no_exchange_rate` mean its cost is unknown; `too_large` means its price cannot be represented; `over_price` is
+    /// refused by the margin guard.
     pub enum RouteReason {
         /// It takes the call for the least.
         Cheapest = "cheapest",
@@ -187,38 +209,48 @@ text_enum! {
     }
 }
 
-/// Who would carry a call to a number.
+/// The sell rate for a number and the upstreams that could take a call to it.
 #[derive(Serialize, JsonSchema)]
 pub struct AdminRoutes {
+    /// The number in E.164 form.
     pub number: String,
-    /// The prefix whose price counts; null when the number is not sold.
+    /// Prefix of the sell rate that applies; null when the number is not sold.
     pub prefix: Option<String>,
+    /// Name of the destination; null when the number is not sold.
     pub destination_name: Option<String>,
-    /// What the customer pays for a minute.
+    /// Price per minute that the customer pays; null when the number is not sold.
     pub price: Option<ExactMoney>,
-    /// What it pays for the connection, and how its seconds are counted.
+    /// Fee per answered call that the customer pays; null when the number is not sold.
     pub connect_fee: Option<ExactMoney>,
+    /// Billing increment of the sell rate in seconds; null when the number is not sold.
     pub billing_increment_seconds: Option<u16>,
+    /// Minimum number of seconds billed to the customer; null when the number is not sold.
     pub minimum_seconds: Option<u16>,
-    /// Every upstream, the cheapest first.
+    /// Every upstream, cheapest first, with the reason why it is a route or not.
     pub candidates: Vec<RouteCandidate>,
 }
 
+/// An upstream that was considered for a call.
 #[derive(Serialize, JsonSchema)]
 pub struct RouteCandidate {
+    /// Id of the upstream.
     pub upstream_id: UpstreamId,
+    /// Name of the upstream.
     pub name: String,
-    /// The prefix of its deck that counts.
+    /// Prefix of the upstream's deck that matches; null when it has no rate for the number.
     pub prefix: Option<String>,
-    /// What it asks for a minute, in the currency of the price.
+    /// Cost per minute, in the currency of the price; null when it is unknown.
     pub cost: Option<ExactMoney>,
-    /// What it asks for the connection, and how it counts seconds.
+    /// Cost per answered call, in the currency of the price; null when it is unknown.
     pub connect_fee: Option<ExactMoney>,
+    /// Billing increment of the upstream's rate in seconds; null when it has none.
     pub billing_increment_seconds: Option<u16>,
+    /// Minimum number of seconds that the upstream bills; null when it has no rate.
     pub minimum_seconds: Option<u16>,
-    /// What is left of the price of a minute.
+    /// Price per minute minus cost per minute; null when either is unknown.
     pub margin: Option<ExactMoney>,
-    /// Whether calls go there.
+    /// Whether calls are routed to the upstream.
     pub kept: bool,
+    /// Why calls are routed to the upstream or not.
     pub reason: RouteReason,
 }

@@ -1,12 +1,12 @@
-//! Upstreams: the carriers that take our calls, on which terms, and where their rate decks come from.
+//! Upstreams: the networks that calls are sent to, their terms, and the source of their rate decks.
 //!
-//! A change of status or markup changes what we sell for, so it is written into the tariff's history with the change
-//! itself. For the same reason an upstream whose deck was ever in force stays: it can be disabled, not deleted.
+//! A change of status or markup changes sell rates, so it is stored in the tariff's history in the same transaction.
+//! An upstream whose deck was ever in force is part of that history: it can be disabled, not deleted.
 
 mod store;
 mod types;
 
-pub use store::{UpstreamRow, all, due, find, lock, update};
+pub use store::{UpstreamRow, all, find, list_due, lock, save};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,9 +19,10 @@ use api::page::{Listing, Page};
 use api::problem::Problem;
 use platform::routing::tariff::{self, UpstreamStatus};
 use platform::routing::upstreams::{self, UpstreamHealth};
-use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_pulling};
+use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_rate_import};
 use values::{List, Time, UpstreamId};
 
+/// Filters for the list of upstreams.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
@@ -44,25 +45,25 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<UpstreamId>) -> Result<Json<U
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(wanted): Body<UpstreamCreate>,
+    Body(body): Body<UpstreamCreate>,
 ) -> Result<Committed<Created<Upstream>>, Problem> {
     let is_lab = ctx.app.settings.allow_private_ips;
-    check_pulling(wanted.rate_import_url.as_ref(), wanted.rate_import_schedule.as_ref(), is_lab)?;
+    check_rate_import(body.rate_import_url.as_ref(), body.rate_import_schedule.as_ref(), is_lab)?;
     let new = UpstreamRow {
         id: UpstreamId::new(ctx.app.entropy.uuid(ctx.now)),
-        name: wanted.name,
+        name: body.name,
         status: UpstreamStatus::Active,
         health: UpstreamHealth::Unknown,
-        dispatcher_group_id: wanted.dispatcher_group_id,
-        base_currency: wanted.base_currency,
-        markup: wanted.markup_percent,
-        next_import_at: wanted.rate_import_schedule.as_ref().and_then(|cron| cron.after(ctx.now)),
-        rate_import_url: wanted.rate_import_url,
-        rate_import_schedule: wanted.rate_import_schedule,
+        dispatcher_group_id: body.dispatcher_group_id,
+        base_currency: body.base_currency,
+        markup: body.markup_percent,
+        next_import_at: body.rate_import_schedule.as_ref().and_then(|cron| cron.after(ctx.now)),
+        rate_import_url: body.rate_import_url,
+        rate_import_schedule: body.rate_import_schedule,
         pulled_hash: None,
         pulled_etag: None,
-        gateways: List(wanted.gateways),
-        signaling_ips: List(wanted.signaling_ips),
+        gateways: List(body.gateways),
+        signaling_ips: List(body.signaling_ips),
         deck_id: None,
         last_import_at: None,
         created_at: ctx.now,
@@ -83,21 +84,21 @@ pub async fn create(
     .await
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<UpstreamId>,
-    Body(wanted): Body<UpstreamUpdate>,
+    Body(changes): Body<UpstreamUpdate>,
 ) -> Result<Committed<Json<Upstream>>, Problem> {
     ctx.audit_note("upstream_id", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| {
+    ctx.commit((id, changes), |tx, (id, changes)| {
         Box::pin(async move {
             let (now, is_lab) = (tx.ctx.now, tx.ctx.app.settings.allow_private_ips);
             let before = lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Upstream::from(before.clone()))?;
             let mut upstream = before.clone();
-            wanted.apply(&mut upstream, now);
-            check_pulling(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
-            update(tx, &upstream, now).await?;
+            changes.apply(&mut upstream, now);
+            check_rate_import(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
+            save(tx, &upstream, now).await?;
             upstreams::bump_version(tx, now).await?;
             if upstream.terms() != before.terms() {
                 tariff::record_terms(tx, &upstream.terms(), now).await?;
@@ -108,20 +109,20 @@ pub async fn change(
     .await
 }
 
-pub async fn remove(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Committed<NoContent>, Problem> {
+pub async fn delete(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Committed<NoContent>, Problem> {
     ctx.audit_note("upstream_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let now = tx.ctx.now;
             lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
-            if store::is_needed(tx, *id).await? {
-                let detail = "Rates or numbers of this upstream were imported, and what was sold hangs on them; \
+            if store::is_in_use(tx, *id).await? {
+                let detail = "Rates or numbers of this upstream were imported, and past charges refer to them; \
                               disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
             upstreams::bump_version(tx, now).await?;
             tariff::delete_terms(tx, *id, now).await?;
-            store::remove(tx, *id).await?;
+            store::delete(tx, *id).await?;
             Ok(NoContent)
         })
     })

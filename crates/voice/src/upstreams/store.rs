@@ -1,4 +1,4 @@
-//! The upstreams.
+//! The `upstreams` table.
 
 use uuid::Uuid;
 
@@ -33,7 +33,7 @@ row! {
 }
 
 impl UpstreamRow {
-    /// On what its rates sell.
+    /// The terms that its rates are sold on.
     pub fn terms(&self) -> Terms {
         Terms {
             upstream_id: self.id,
@@ -49,12 +49,12 @@ pub async fn find(conn: &mut Conn, id: UpstreamId) -> Result<Option<UpstreamRow>
     conn.opt(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams WHERE id = $1"), params![id]).await
 }
 
-/// The upstream, which nobody else can change before we commit.
+/// The upstream, locked until the commit.
 pub async fn lock(conn: &mut Conn, id: UpstreamId) -> Result<Option<UpstreamRow>, DbError> {
     conn.opt(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
-/// Newest first, after the one of this moment and id.
+/// Lists upstreams, newest first, after the cursor.
 pub async fn list(
     conn: &mut Conn,
     status: Option<UpstreamStatus>,
@@ -73,12 +73,12 @@ pub async fn list(
     .await
 }
 
-/// Every upstream.
+/// All upstreams.
 pub async fn all(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
     conn.all(sql!("SELECT ", UpstreamRow::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![limit]).await
 }
 
-/// Adds an upstream, unless another has its group of gateways.
+/// Inserts an upstream; false when another has its dispatcher group.
 pub async fn insert(conn: &mut Conn, new: &UpstreamRow) -> Result<bool, DbError> {
     let inserted = conn
         .exec(
@@ -114,8 +114,8 @@ pub async fn insert(conn: &mut Conn, new: &UpstreamRow) -> Result<bool, DbError>
     Ok(inserted == 1)
 }
 
-/// Keeps what may change of an upstream.
-pub async fn update(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Result<(), DbError> {
+/// Stores the fields of an upstream that can change.
+pub async fn save(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE upstreams SET status = $2, markup = $3, rate_import_url = $4, rate_import_schedule = $5,
@@ -143,9 +143,9 @@ pub async fn update(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Resul
     Ok(())
 }
 
-/// Whether a deck of it was ever in force, an import of it is under way, or numbers of it ever came.
-pub async fn is_needed(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError> {
-    let (needed,): (i64,) = conn
+/// Whether the upstream has decks, queued or running deck imports, or inventory imports.
+pub async fn is_in_use(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError> {
+    let (count,): (i64,) = conn
         .one(
             sql!(
                 "SELECT (SELECT COUNT(*) FROM decks WHERE upstream_id = $1) +
@@ -155,18 +155,18 @@ pub async fn is_needed(conn: &mut Conn, id: UpstreamId) -> Result<bool, DbError>
             params![id],
         )
         .await?;
-    Ok(needed > 0)
+    Ok(count > 0)
 }
 
-/// Removes an upstream that nothing needs, with the reports of imports that came to nothing.
-pub async fn remove(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
+/// Deletes an unused upstream and its failed imports.
+pub async fn delete(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM deck_imports WHERE upstream_id = $1"), params![id]).await?;
     conn.exec(sql!("DELETE FROM upstreams WHERE id = $1"), params![id]).await?;
     Ok(())
 }
 
-/// The upstreams whose schedule has ticked.
-pub async fn due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
+/// Active upstreams whose scheduled pull is due.
+pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",

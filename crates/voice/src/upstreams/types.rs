@@ -1,4 +1,4 @@
-//! Upstreams over the wire.
+//! Upstreams as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,24 +9,32 @@ use platform::routing::tariff::UpstreamStatus;
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl};
 
+/// An upstream: a network that takes calls to its gateways at the rates of its deck.
 #[derive(Serialize, JsonSchema)]
 pub struct Upstream {
+    /// Id of the upstream.
     pub id: UpstreamId,
+    /// Name of the upstream.
     pub name: Text<1, 100>,
+    /// Whether the upstream is used for prices and routes.
     pub status: UpstreamStatus,
-    /// What the switch calls its group of gateways.
+    /// Id of the upstream's gateway group (dispatcher set) on the switches.
     pub dispatcher_group_id: i64,
-    /// What its rates are in.
+    /// Currency of the upstream's rates.
     pub base_currency: Currency,
+    /// Markup in percent that is added to the upstream's rates to get sell rates.
     pub markup_percent: Markup,
+    /// URL that the rate deck is pulled from; null when decks are only uploaded.
     pub rate_import_url: Option<WebUrl>,
-    /// When the deck is pulled, in UTC.
+    /// Cron pattern (UTC) by which the rate deck is pulled; null when there is no schedule.
     pub rate_import_schedule: Option<Cron>,
+    /// When a rate deck was last imported (RFC 3339, UTC); null before the first import.
     pub last_import_at: Option<Rfc3339>,
+    /// Health of the gateways as the switches report it.
     pub health: UpstreamHealth,
-    /// Where calls to it are sent.
+    /// SIP URIs that calls to the upstream are sent to.
     pub gateways: Vec<SipUri>,
-    /// Where calls from it come from.
+    /// Networks that calls from the upstream come from.
     pub signaling_ips: Vec<Cidr>,
 }
 
@@ -49,41 +57,56 @@ impl From<UpstreamRow> for Upstream {
     }
 }
 
+/// A new upstream.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamCreate {
+    /// Name of the upstream.
     pub name: Text<1, 100>,
+    /// Id of the upstream's gateway group (dispatcher set) on the switches; no two upstreams share one.
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub dispatcher_group_id: i64,
-    /// What its rates are in; it stays so.
+    /// Currency of the upstream's rates; it cannot be changed later.
     pub base_currency: Currency,
+    /// Markup in percent that is added to the upstream's rates to get sell rates.
     pub markup_percent: Markup,
+    /// URL that the rate deck is pulled from; must begin with https://.
     #[serde(default)]
     pub rate_import_url: Option<WebUrl>,
+    /// Cron pattern (UTC) by which the rate deck is pulled; needs `rate_import_url`.
     #[serde(default)]
     pub rate_import_schedule: Option<Cron>,
+    /// SIP URIs that calls to the upstream are sent to.
     #[serde(default)]
     #[schemars(length(max = 32))]
     pub gateways: Vec<SipUri>,
+    /// Networks that calls from the upstream come from.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub signaling_ips: Vec<Cidr>,
 }
 
+/// Changes to an upstream; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpstreamUpdate {
+    /// Whether the upstream is used for prices and routes.
     #[serde(default)]
     status: Change<UpstreamStatus>,
+    /// Markup in percent that is added to the upstream's rates to get sell rates.
     #[serde(default)]
     markup_percent: Change<Markup>,
+    /// URL that the rate deck is pulled from; must begin with https://; null removes it.
     #[serde(default)]
     rate_import_url: Change<Option<WebUrl>>,
+    /// Cron pattern (UTC) by which the rate deck is pulled; null removes it.
     #[serde(default)]
     rate_import_schedule: Change<Option<Cron>>,
+    /// SIP URIs that calls to the upstream are sent to; replaces the whole list.
     #[serde(default)]
     #[schemars(length(max = 32))]
     gateways: Change<Vec<SipUri>>,
+    /// Networks that calls from the upstream come from; replaces the whole list.
     #[serde(default)]
     #[schemars(length(max = 64))]
     signaling_ips: Change<Vec<Cidr>>,
@@ -109,9 +132,8 @@ impl UpstreamUpdate {
     }
 }
 
-/// Whether decks can be pulled as an upstream says: from an address that may be asked, and by a schedule only if there
-/// is one.
-pub fn check_pulling(url: Option<&WebUrl>, schedule: Option<&Cron>, is_lab: bool) -> Result<(), Problem> {
+/// Checks the URL and schedule of deck pulls: https unless in a lab, and a schedule only with a URL.
+pub fn check_rate_import(url: Option<&WebUrl>, schedule: Option<&Cron>, is_lab: bool) -> Result<(), Problem> {
     let mut faults = Vec::new();
     let mut wrong = |name: &str, reason: &str| faults.push(InvalidParam { name: name.into(), reason: reason.into() });
     if url.is_some_and(|url| !url.is_encrypted() && !is_lab) {

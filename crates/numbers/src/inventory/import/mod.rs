@@ -1,12 +1,12 @@
-//! Numbers by the million: a file is taken in at once, and a job puts its numbers into the stock.
+//! Imports of DIDs from CSV files: the request stores the file, and a job adds its DIDs to the inventory.
 //!
-//! The file is good as a whole or changes nothing. A number that is in the stock already is changed to what the file
-//! says, unless a customer has it.
+//! A file with any error changes nothing. A DID that is in the inventory already gets the terms of the file, unless a
+//! customer has it.
 //!
-//! - `run`: the job · `arrive`: some thousand numbers in one transaction · `store`: the reports
+//! - `run`: the job · `staging`: one batch of rows in a transaction · `store`: the import rows
 
-mod arrive;
 mod run;
+mod staging;
 mod store;
 mod types;
 
@@ -31,9 +31,10 @@ use types::{InventoryImport, InventoryImportId};
 use values::{Time, UpstreamId};
 use voice::upstreams;
 
-/// How many imports may wait or run.
-const UNDER_WAY_AT_MOST: i64 = 20;
+/// How many imports may be queued or running.
+const MAX_PENDING_IMPORTS: i64 = 20;
 
+/// Query of a DID inventory import.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {
@@ -47,7 +48,7 @@ pub async fn create(
     table: Table,
 ) -> Result<Committed<Accepted<InventoryImport>>, Problem> {
     let upstream = query.upstream_id;
-    let unknown = || Problem::invalid("upstream_id", "names no upstream");
+    let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
     upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
     let (rows, id) = (rows_of(table.lines), InventoryImportId::new(ctx.app.entropy.uuid(ctx.now)));
     let file = table.file.store().await?;
@@ -56,10 +57,12 @@ pub async fn create(
     ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {
         Box::pin(async move {
             let ctx = tx.ctx;
-            let unknown = || Problem::invalid("upstream_id", "names no upstream");
+            let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(unknown)?;
-            if store::under_way(tx).await? >= UNDER_WAY_AT_MOST {
-                return Err(Problem::state_conflict(format!("{UNDER_WAY_AT_MOST} imports are under way already.")));
+            if store::count_pending(tx).await? >= MAX_PENDING_IMPORTS {
+                return Err(Problem::state_conflict(format!(
+                    "{MAX_PENDING_IMPORTS} imports are queued or running. Wait until one completes."
+                )));
             }
             store::insert(tx, new).await?;
             enqueue(tx, &ctx.app, ctx.now).await?;
@@ -69,7 +72,7 @@ pub async fn create(
     .await
 }
 
-/// Lets the next import have its turn.
+/// Enqueues the job that runs the next import.
 async fn enqueue(conn: &mut Conn, app: &App, now: Time) -> Result<(), DbError> {
     jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: IMPORT, payload: json!({}), run_at: now }).await
 }

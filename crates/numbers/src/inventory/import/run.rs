@@ -1,14 +1,14 @@
 //! The job that runs imports, one at a time.
 //!
-//! It reads the file, and if nothing is wrong with it puts the numbers into the stock, some thousand in a transaction
-//! that also notes how far it has come. Should the node die in the middle, the job comes back and goes on from there.
+//! It reads the file and, if it has no errors, adds the DIDs to the inventory in batches. Each batch is a transaction
+//! that also records the progress, so after a crash the retried job continues where it stopped.
 
 use serde_json::Value;
 
-use super::arrive::{Batch, arrive};
 use super::enqueue;
+use super::staging::{Batch, import_batch};
 use super::store::{self, End, ImportRow};
-use crate::inventory::sheet::{self, Arrivals, BadFile};
+use crate::inventory::sheet::{self, BadFile, StagedRows};
 use db::{Conn, DbError};
 use identity::imports::{ImportFault, ImportStatus, read_blocking};
 use platform::app::App;
@@ -16,7 +16,7 @@ use platform::jobs::{JobContext, JobError, Kind};
 
 pub const IMPORT: Kind = Kind::new("numbers.import");
 
-/// Numbers in one transaction: others need not wait for long.
+/// Rows in one transaction; small enough not to block others for long.
 const BATCH: usize = 10_000;
 
 pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
@@ -25,13 +25,13 @@ pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     });
     let import = match begun.await {
         Ok(Some(import)) => import,
-        // Another job runs one, and sees to the rest.
+        // Another job runs an import and enqueues the next one.
         Ok(None) | Err(DbError::Unique(_)) => return Ok(()),
         Err(error) => return Err(error.into()),
     };
     let end = match read(&context.app, &import).await {
-        Ok(arrivals) => {
-            put_into_stock(&context, &import, arrivals).await?;
+        Ok(rows) => {
+            import_rows(&context, &import, rows).await?;
             End { status: ImportStatus::Completed, rows: None, error_count: 0, errors: Vec::new(), reason: None }
         }
         Err(end) => end,
@@ -42,8 +42,8 @@ pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     Ok(())
 }
 
-/// What the file says, or how the import ends without it.
-async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
+/// The content of the file, or how the import ends without it.
+async fn read(app: &App, import: &ImportRow) -> Result<StagedRows, End> {
     let failed = |reason: String| End {
         status: ImportStatus::Failed,
         rows: None,
@@ -52,11 +52,11 @@ async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
         reason: Some(reason),
     };
     let content = app.files.open_read(&import.content_hash).await.map_err(|error| failed(error.to_string()))?;
-    let (_, content) = content.ok_or_else(|| failed("the file is gone".to_owned()))?;
+    let (_, content) = content.ok_or_else(|| failed("the file is missing".to_owned()))?;
     let source = read_blocking(content);
     let read = tokio::task::spawn_blocking(move || sheet::read(source)).await;
     match read.map_err(|error| failed(error.to_string()))? {
-        Ok(arrivals) => Ok(arrivals),
+        Ok(rows) => Ok(rows),
         Err(BadFile::Io(error)) => Err(failed(format!("the file cannot be read: {error}"))),
         Err(BadFile::Faults(faults, rows)) => Err(End {
             status: ImportStatus::Failed,
@@ -68,30 +68,30 @@ async fn read(app: &App, import: &ImportRow) -> Result<Arrivals, End> {
     }
 }
 
-async fn put_into_stock(context: &JobContext<App>, import: &ImportRow, arrivals: Arrivals) -> Result<(), JobError> {
+async fn import_rows(context: &JobContext<App>, import: &ImportRow, rows: StagedRows) -> Result<(), JobError> {
     let done = usize::try_from(import.rows_done).unwrap_or_default();
     let mut from = import.rows_done;
-    for numbers in arrivals.numbers.get(done..).unwrap_or_default().chunks(BATCH) {
-        let named = numbers.iter().map(|arrival| arrival.terms);
-        let terms = named.filter_map(|place| Some((place, arrivals.terms.get(place as usize)?.clone()))).collect();
+    for numbers in rows.numbers.get(done..).unwrap_or_default().chunks(BATCH) {
+        let named = numbers.iter().map(|row| row.terms);
+        let terms = named.filter_map(|index| Some((index, rows.terms.get(index as usize)?.clone()))).collect();
         let batch = Batch {
             import: import.clone(),
             from,
-            total: arrivals.numbers.len() as i64,
+            total: rows.numbers.len() as i64,
             numbers: numbers.to_vec(),
             terms,
             entropy: context.app.entropy,
             now: context.clock.now(),
         };
-        context.db.tx(batch, |conn, batch| Box::pin(arrive_once(conn, batch))).await?;
+        context.db.tx(batch, |conn, batch| Box::pin(import_batch_once(conn, batch))).await?;
         from += numbers.len() as i64;
     }
     Ok(())
 }
 
-/// A part that has arrived already must not arrive again, so all of it is undone.
-async fn arrive_once(conn: &mut Conn, batch: &Batch) -> Result<(), JobError> {
-    if arrive(conn, batch).await? { Ok(()) } else { Err(JobError::LeaseLost) }
+/// Rolls back a batch that was imported already: another worker runs this import.
+async fn import_batch_once(conn: &mut Conn, batch: &Batch) -> Result<(), JobError> {
+    if import_batch(conn, batch).await? { Ok(()) } else { Err(JobError::LeaseLost) }
 }
 
 async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {

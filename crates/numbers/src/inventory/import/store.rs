@@ -1,4 +1,4 @@
-//! The imports.
+//! The `number_imports` table.
 
 use uuid::Uuid;
 
@@ -29,7 +29,7 @@ row! {
 }
 
 impl ImportRow {
-    /// One that waits for its turn.
+    /// A new import, queued.
     pub fn queued(id: InventoryImportId, upstream: UpstreamId, file: ContentHash, rows: i64, now: Time) -> ImportRow {
         ImportRow {
             id,
@@ -67,14 +67,14 @@ pub async fn find(conn: &mut Conn, id: InventoryImportId) -> Result<Option<Impor
     conn.opt(sql!("SELECT ", ImportRow::COLS, " FROM number_imports WHERE id = $1"), params![id]).await
 }
 
-/// What is wrong with an import's file, as far as it was kept.
+/// The stored errors of an import's file.
 pub async fn faults(conn: &mut Conn, id: InventoryImportId) -> Result<Vec<ImportFault>, DbError> {
     let (text,): (String,) = conn.one(sql!("SELECT errors FROM number_imports WHERE id = $1"), params![id]).await?;
     serde_json::from_str(&text).map_err(DbError::other)
 }
 
-/// How many imports wait or run.
-pub async fn under_way(conn: &mut Conn) -> Result<i64, DbError> {
+/// How many imports are queued or running.
+pub async fn count_pending(conn: &mut Conn) -> Result<i64, DbError> {
     let (count,) =
         conn.one(sql!("SELECT COUNT(*) FROM number_imports WHERE status IN ('queued', 'running')"), params![]).await?;
     Ok(count)
@@ -86,7 +86,7 @@ pub async fn has_queued(conn: &mut Conn) -> Result<bool, DbError> {
     Ok(found)
 }
 
-/// The import that this job began and did not finish, or else the next one, unless another job runs one.
+/// Resumes the import that this job began, or starts the next queued one unless another import is running.
 pub async fn begin(conn: &mut Conn, job: Uuid, now: Time) -> Result<Option<ImportRow>, DbError> {
     let begun = conn
         .opt(
@@ -111,7 +111,7 @@ pub async fn begin(conn: &mut Conn, job: Uuid, now: Time) -> Result<Option<Impor
     .await
 }
 
-/// What became of some numbers of an import.
+/// Counts of what a batch changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub done: i64,
@@ -120,15 +120,15 @@ pub struct Progress {
     pub kept: i64,
 }
 
-/// Notes that the numbers from here on have arrived. False when somebody else has noted that.
-pub async fn proceed(
+/// Records a batch that begins at row `from`. False when it was recorded already.
+pub async fn record_progress(
     conn: &mut Conn,
     id: InventoryImportId,
     from: i64,
     total: i64,
     progress: Progress,
 ) -> Result<bool, DbError> {
-    let noted = conn
+    let updated = conn
         .exec(
             sql!(
                 "UPDATE number_imports SET rows_done = rows_done + $3, rows_total = $4, added = added + $5,
@@ -138,14 +138,14 @@ pub async fn proceed(
             params![id, from, progress.done, total, progress.added, progress.changed, progress.kept],
         )
         .await?;
-    Ok(noted == 1)
+    Ok(updated == 1)
 }
 
 /// How an import ended.
 #[derive(Clone, Debug)]
 pub struct End {
     pub status: ImportStatus,
-    /// How many there are in a bad file; of a good one that is known already.
+    /// Number of rows in a file with errors; null keeps the stored count.
     pub rows: Option<i64>,
     pub error_count: i64,
     pub errors: Vec<ImportFault>,

@@ -1,4 +1,4 @@
-//! Imports of numbers over the wire.
+//! DID inventory imports as the API shows them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,30 +12,36 @@ id! {
     pub struct InventoryImportId;
 }
 
-/// How far an import is and what it changes.
+/// Status and results of a DID inventory import.
 #[derive(Serialize, JsonSchema)]
 pub struct InventoryImport {
+    /// Id of the import.
     pub id: InventoryImportId,
+    /// Upstream that the DIDs come from.
     pub upstream_id: UpstreamId,
+    /// Status of the import.
     pub status: ImportStatus,
-    /// Numbers that are in the stock already.
+    /// Number of rows stored so far.
     pub rows_done: i64,
-    /// Counted exactly once the file was read.
+    /// Number of rows in the file; an estimate until the file has been read.
     pub rows_total: i64,
-    /// Numbers that were not in the stock.
+    /// Number of DIDs that were not in the inventory before.
     pub added: i64,
-    /// Numbers that were, and are let on other terms now.
+    /// Number of DIDs that were in the inventory and got other terms.
     pub changed: i64,
-    /// Numbers that a customer has, and so stay as they are.
+    /// Number of DIDs left as they are because a customer has them.
     pub kept: i64,
-    /// All that is wrong with the file.
+    /// Number of errors in the file; with any error the import changes nothing.
     pub error_count: i64,
-    /// The first thousand.
+    /// The first 1000 errors in the file.
     pub errors: Vec<ImportFault>,
-    /// Why it failed, if not for what the file says.
+    /// Why the import failed, when the cause is not an error in the file; otherwise null.
     pub reason: Option<String>,
+    /// When the file was uploaded (RFC 3339, UTC).
     pub created_at: Rfc3339,
+    /// When the import started (RFC 3339, UTC); null while it is queued.
     pub started_at: Option<Rfc3339>,
+    /// When the import completed or failed (RFC 3339, UTC); null until then.
     pub completed_at: Option<Rfc3339>,
 }
 

@@ -68,7 +68,7 @@ async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, P
     }
     if store::count(tx, new.trunk_id).await? >= AT_MOST {
         return Err(Problem::state_conflict(format!(
-            "The trunk lists {AT_MOST} networks, which is as many as it may."
+            "The trunk has {AT_MOST} allow-list entries, which is the limit."
         )));
     }
     store::insert(tx, new).await?;
@@ -79,9 +79,9 @@ async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, P
 fn refusal(taken: &AllowListEntry, account: AccountId) -> Problem {
     if taken.account_id == account {
         let AllowListEntry { id, trunk_id, cidr, .. } = taken;
-        Problem::state_conflict(format!("It overlaps {cidr}, entry {id} of trunk {trunk_id}."))
+        Problem::state_conflict(format!("The network overlaps {cidr}, entry {id} of trunk {trunk_id}."))
     } else {
-        Problem::resource_in_use("Another customer sends calls from addresses in this network.")
+        Problem::resource_in_use("The network overlaps an allow-list entry of another customer.")
     }
 }
 

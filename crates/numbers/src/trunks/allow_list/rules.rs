@@ -11,7 +11,7 @@ const WIDEST_V4: u8 = 24;
 const WIDEST_V6: u8 = 48;
 
 const FORM: Invalid = Invalid::because("must be an IP address, or a network such as 8.8.8.0/28");
-const MAPPED: Invalid = Invalid::because("must be written as the IPv4 address that it stands for");
+const MAPPED: Invalid = Invalid::because("must be written as the IPv4 address that it maps to");
 const NOT_PUBLIC: Invalid = Invalid::because("must be an address or network of the public internet");
 
 /// Reads a network; a laboratory may list what nobody on the internet has.

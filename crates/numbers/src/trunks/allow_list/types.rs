@@ -1,4 +1,4 @@
-//! Allow-lists over the wire.
+//! Allow-list entries as the API shows them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,17 @@ use serde::{Deserialize, Serialize};
 use super::store::EntryRow;
 use values::{Cidr, IpAllowEntryId, Rfc3339, Text};
 
+/// A network that a trunk's calls may come from.
 #[derive(Serialize, JsonSchema)]
 pub struct IpAllowEntry {
+    /// Id of the allow-list entry.
     pub id: IpAllowEntryId,
-    /// In network form; a single address is a /32 or a /128.
+    /// The network in CIDR form; a single address is a /32 (IPv4) or a /128 (IPv6).
     pub cidr: Cidr,
+    /// Note of the account about the network; left out when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Text<0, 200>>,
+    /// When the entry was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
@@ -23,12 +27,14 @@ impl From<EntryRow> for IpAllowEntry {
     }
 }
 
+/// A new allow-list entry.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IpAllowCreate {
-    /// A public address or network: IPv4 from /24 to /32, IPv6 from /48 to /128.
+    /// A public IP address or network: IPv4 from /24 to /32, IPv6 from /48 to /128.
     #[schemars(example = "8.8.8.0/28")]
     pub cidr: Text<1, 64>,
+    /// Note about the network, such as the name of the PBX.
     #[serde(default)]
     pub note: Option<Text<0, 200>>,
 }

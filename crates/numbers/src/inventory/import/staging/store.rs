@@ -1,14 +1,14 @@
-//! The table that numbers pass through, and what they do to the stock on their way.
+//! The staging table (`number_arrivals`) and its merge into `number_stock`.
 //!
-//! It is small and the stock is large, which a planner cannot know. `a.e164 || ''` keeps it from walking through the
-//! stock to look into the small table: what is computed from a column is found by no index.
+//! The staging table is small and `number_stock` is large, which the query planner does not know. `a.e164 || ''` makes
+//! an index lookup into the staging table impossible, so the planner does not scan all of `number_stock`.
 
 use crate::inventory::types::{InventoryId, Regulatory, StockId, StockState};
 use db::{Conn, DbError, params, row, row_values, sql};
 use values::{Country, Time, UpstreamId};
 
-/// A number that arrives, as it is written.
-pub struct New {
+/// A DID of the file, as it is stored.
+pub struct StagedNumber {
     pub id: StockId,
     pub upstream_id: UpstreamId,
     pub e164: String,
@@ -19,36 +19,36 @@ pub struct New {
 }
 
 row! {
-    /// A number that arrives and was there before.
-    pub struct Known {
+    /// A DID of the file that is in the inventory already.
+    pub struct ExistingNumber {
         pub id: StockId,
         pub e164: String,
         pub group_id: InventoryId,
         pub regulatory_override: Option<Regulatory>,
         pub state: StockState,
         /// The group that the file puts it in.
-        pub said: InventoryId,
+        pub file_group_id: InventoryId,
         pub is_same: bool,
     }
 }
 
-/// Whoever was here before has left it empty.
-pub async fn fill(conn: &mut Conn, arriving: &[New]) -> Result<(), DbError> {
+/// Stages the rows; the batch before left the table empty.
+pub async fn stage(conn: &mut Conn, staged: &[StagedNumber]) -> Result<(), DbError> {
     let columns = ["e164", "group_id", "country", "regulatory"];
-    conn.insert_many("number_arrivals", columns, arriving, |new| {
+    conn.insert_many("number_arrivals", columns, staged, |new| {
         row_values![new.e164, new.group_id, new.country, new.regulatory]
     })
     .await?;
     Ok(())
 }
 
-pub async fn empty(conn: &mut Conn) -> Result<(), DbError> {
+pub async fn clear(conn: &mut Conn) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM number_arrivals"), params![]).await?;
     Ok(())
 }
 
-/// Those that are in the stock already, which nobody else can change before we commit.
-pub async fn known(conn: &mut Conn, upstream: UpstreamId) -> Result<Vec<Known>, DbError> {
+/// The staged DIDs that are in the inventory already, locked until the commit.
+pub async fn lock_existing(conn: &mut Conn, upstream: UpstreamId) -> Result<Vec<ExistingNumber>, DbError> {
     conn.all(
         sql!(
             "SELECT s.id, s.e164, s.group_id, s.regulatory_override, s.state, a.group_id,
@@ -61,8 +61,8 @@ pub async fn known(conn: &mut Conn, upstream: UpstreamId) -> Result<Vec<Known>, 
     .await
 }
 
-/// Changes those that nobody has to what the file says.
-pub async fn change_known(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+/// Updates existing DIDs that are not taken to the terms of the file.
+pub async fn update_existing(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_stock SET upstream_id = $1, group_id = a.group_id, country = a.country,
@@ -80,11 +80,11 @@ pub async fn regroup(conn: &mut Conn, id: StockId, group: InventoryId) -> Result
     Ok(())
 }
 
-/// Adds numbers that are not in the stock yet; they are free.
-pub async fn add(conn: &mut Conn, fresh: &[New]) -> Result<(), DbError> {
+/// Inserts DIDs that are not in the inventory yet, as free.
+pub async fn insert(conn: &mut Conn, numbers: &[StagedNumber]) -> Result<(), DbError> {
     let columns =
         ["id", "upstream_id", "e164", "group_id", "country", "regulatory", "is_active", "state", "updated_at"];
-    conn.insert_many("number_stock", columns, fresh, |new| {
+    conn.insert_many("number_stock", columns, numbers, |new| {
         row_values![
             new.id,
             new.upstream_id,

@@ -1,9 +1,9 @@
-//! What the team sees and changes of the stock.
+//! `/admin/did-inventory`: the team lists and updates DIDs.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::store::{self, StockRow, Terms, WantedNumbers};
+use super::store::{self, StockFilter, StockRow, Terms};
 use super::types::{DidInventoryRow, DidInventoryUpdate, InventoryId, NumberType, StockId, StockState};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -13,6 +13,7 @@ use api::problem::Problem;
 use db::DbError;
 use values::{Country, E164, UpstreamId};
 
+/// Filters for the list of DIDs in the inventory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Filters {
@@ -34,14 +35,13 @@ pub struct Filters {
     is_active: Option<bool>,
 }
 
-/// Longer than any number that could follow a prefix.
+/// Sorts after every number with the same prefix.
 const NINES: &str = "999999999999999";
 
-/// Numbers in their order.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<Page<DidInventoryRow>, Problem> {
     let filters = &listing.filters;
     let prefix = filters.prefix.as_deref().unwrap_or_default().trim_start_matches('+');
-    let wanted = WantedNumbers {
+    let filter = StockFilter {
         country: filters.country,
         kind: filters.kind,
         upstream: filters.upstream_id,
@@ -49,41 +49,45 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<P
         range: (format!("+{prefix}"), format!("+{prefix}{NINES}")),
     };
     let after = listing.after.as_ref().map_or("", E164::as_str);
-    let rows = store::numbers(&mut ctx, &wanted, after, listing.fetch()).await?;
+    let rows = store::list_numbers(&mut ctx, &filter, after, listing.fetch()).await?;
     listing.page(rows, |row| row.e164.clone(), DidInventoryRow::from)
 }
 
-/// Withdraws a number or offers it again, and says whether it needs documents. Who has it keeps it as it is.
-pub async fn change(
+/// Withdraws a DID or offers it again, and overrides its documents rule. A customer who rents it is not affected.
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<StockId>,
-    Body(wanted): Body<DidInventoryUpdate>,
+    Body(update): Body<DidInventoryUpdate>,
 ) -> Result<Committed<Json<DidInventoryRow>>, Problem> {
     ctx.audit_note("number_id", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+    ctx.commit((id, update), |tx, (id, update)| Box::pin(apply_update(tx, *id, update))).await
 }
 
-async fn rewrite(tx: &mut Tx<'_>, id: StockId, wanted: &DidInventoryUpdate) -> Result<Json<DidInventoryRow>, Problem> {
+async fn apply_update(
+    tx: &mut Tx<'_>,
+    id: StockId,
+    update: &DidInventoryUpdate,
+) -> Result<Json<DidInventoryRow>, Problem> {
     let now = tx.ctx.now;
-    let before = store::number(tx, id).await?.ok_or_else(Problem::not_found)?;
+    let before = store::lock_number(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.expect_version(&DidInventoryRow::from(before.clone()))?;
     let mut after = before.clone();
-    wanted.is_active.apply(&mut after.is_active);
-    wanted.regulatory_override.apply(&mut after.regulatory_override);
+    update.is_active.apply(&mut after.is_active);
+    update.regulatory_override.apply(&mut after.regulatory_override);
     after.state = match (before.state, after.is_active) {
         (StockState::Taken, _) => StockState::Taken,
         (_, true) => StockState::Free,
         (_, false) => StockState::Withdrawn,
     };
-    after.group_id = fitting_group(tx, &after).await?;
+    after.group_id = group_for(tx, &after).await?;
     store::update(tx, &before, &after, now).await?;
     Ok(Json(after.into()))
 }
 
-/// The group of a number by what counts of what is said of it.
-async fn fitting_group(tx: &mut Tx<'_>, number: &StockRow) -> Result<InventoryId, DbError> {
+/// The group of a DID by its terms and the documents rule that applies.
+async fn group_for(tx: &mut Tx<'_>, number: &StockRow) -> Result<InventoryId, DbError> {
     let new = InventoryId::new(tx.ctx.app.entropy.uuid(tx.ctx.now));
-    let terms = store::terms(tx, number.group_id).await?;
+    let terms = store::group_terms(tx, number.group_id).await?;
     let regulatory = number.regulatory_override.unwrap_or(number.regulatory);
-    store::group_of(tx, &Terms { regulatory, ..terms }, new).await
+    store::find_or_create_group(tx, &Terms { regulatory, ..terms }, new).await
 }

@@ -1,4 +1,4 @@
-//! What upstreams charge, and who would carry a call: for the carrier's team.
+//! `/admin/rates` and `/admin/routes`: the rates of upstreams, and the routes to a number.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::types::{
     AdminRate, AdminRateFilters, AdminRoutes, NumberQuery, RouteCandidate, RouteReason, money, prefix_of,
 };
-use super::{LOOKED_AT, MOST, Position, Wanted, aside};
+use super::{MAX_PAGE_ROWS, MAX_SCANNED, PrefixFilter, RateCursor, run_blocking};
 use crate::upstreams::{self, UpstreamRow};
 use api::answer::Json;
 use api::context::ReadCtx;
@@ -20,63 +20,63 @@ use platform::routing::tariff::{Tariff, TariffUpstream, Unpriced};
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Time, UpstreamId};
 
-/// More upstreams than anybody has.
-const MOST_UPSTREAMS: i64 = 10_000;
+/// Limit of the query; far more than any operator has.
+const MAX_UPSTREAMS: i64 = 10_000;
 
-/// Where a page of upstreams' rates begins.
+/// Cursor of the list of upstreams' rates: the first prefix and upstream of the next page.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub struct Place {
-    prefix: Position,
+pub struct AdminRateCursor {
+    prefix: RateCursor,
     upstream: UpstreamId,
 }
 
-/// What upstreams charge, in the order of the prefixes; where several know one, in the order of the upstreams.
+/// Lists the rates of upstreams, sorted by prefix and then by upstream.
 pub async fn list_all(
     ctx: ReadCtx,
-    listing: Listing<AdminRateFilters, Place, MOST>,
+    listing: Listing<AdminRateFilters, AdminRateCursor, MAX_PAGE_ROWS>,
 ) -> Result<Page<AdminRate>, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let AdminRateFilters { upstream_id, prefix, q } = listing.filters.clone();
-    let after = listing.after.map(|place| place.prefix);
-    let wanted = Wanted::new(after, prefix.as_ref(), None, q.as_deref())?;
+    let after = listing.after.map(|cursor| cursor.prefix);
+    let filter = PrefixFilter::new(after, prefix.as_ref(), None, q.as_deref())?;
     let tariff = request.app.tariff.current(&request.app.db).await?;
-    let first = listing.after.map(|place| place.upstream);
+    let first = listing.after.map(|cursor| cursor.upstream);
     let (limit, now) = (listing.limit as usize, request.now);
-    let work = move || Ok(page(&tariff, &wanted, first, upstream_id, limit, now));
-    let (rates, next) = if q.is_some() { aside(work).await? } else { work()? };
+    let work = move || Ok(page(&tariff, &filter, first, upstream_id, limit, now));
+    let (rates, next) = if q.is_some() { run_blocking(work).await? } else { work()? };
     listing.page_with_next(rates, next, |rate| rate)
 }
 
 fn page(
     tariff: &Tariff,
-    wanted: &Wanted,
+    filter: &PrefixFilter,
     first: Option<UpstreamId>,
     only: Option<UpstreamId>,
     limit: usize,
     now: Time,
-) -> (Vec<AdminRate>, Option<Place>) {
-    let is_asked_for = |seller: &&TariffUpstream| only.is_none_or(|only| seller.terms.upstream_id == only);
-    let sellers = tariff.upstreams().iter().filter(is_asked_for);
+) -> (Vec<AdminRate>, Option<AdminRateCursor>) {
+    let is_selected = |seller: &&TariffUpstream| only.is_none_or(|only| seller.terms.upstream_id == only);
+    let sellers = tariff.upstreams().iter().filter(is_selected);
     let mut lists: Vec<_> = sellers
-        .filter_map(|seller| Some((seller, seller.deck.as_ref()?.listings(wanted.from, now.millis()).peekable())))
+        .filter_map(|seller| Some((seller, seller.deck.as_ref()?.listings(filter.from, now.millis()).peekable())))
         .collect();
-    let (mut rates, mut looked_at) = (Vec::new(), 0);
+    let (mut rates, mut scanned) = (Vec::new(), 0);
     loop {
         let prefix = lists.iter_mut().filter_map(|(_, list)| Some(list.peek()?.prefix)).min();
-        let Some(prefix) = prefix.filter(|prefix| wanted.reaches(*prefix)) else { return (rates, None) };
+        let Some(prefix) = prefix.filter(|prefix| filter.includes(*prefix)) else { return (rates, None) };
         for (seller, list) in &mut lists {
             let Some(listing) = list.next_if(|listing| listing.prefix == prefix) else { continue };
             let upstream = seller.terms.upstream_id;
-            // Of the first prefix, the page before showed some already.
-            if prefix == wanted.from && first.is_some_and(|first| upstream < first) {
+            // The page before ended within the first prefix.
+            if prefix == filter.from && first.is_some_and(|first| upstream < first) {
                 continue;
             }
-            if rates.len() == limit || looked_at == LOOKED_AT {
-                return (rates, Some(Place { prefix: Position::at(prefix), upstream }));
+            if rates.len() == limit || scanned == MAX_SCANNED {
+                return (rates, Some(AdminRateCursor { prefix: RateCursor::at(prefix), upstream }));
             }
-            looked_at += 1;
-            if wanted.takes(&listing.offer.destination) {
+            scanned += 1;
+            if filter.matches(&listing.offer.destination) {
                 rates.push(AdminRate::of(upstream, &listing, seller.terms.currency));
             }
         }
@@ -85,7 +85,7 @@ fn page(
 
 pub async fn routes(mut ctx: ReadCtx, Query(query): Query<NumberQuery>) -> Result<Json<AdminRoutes>, Problem> {
     let number = prefix_of(&query.number)?;
-    let upstreams = upstreams::all(&mut ctx, MOST_UPSTREAMS).await?;
+    let upstreams = upstreams::all(&mut ctx, MAX_UPSTREAMS).await?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
     let tariff = request.app.tariff.current(&request.app.db).await?;
@@ -107,7 +107,7 @@ fn routes_to(number: Prefix, tariff: &Tariff, known: &HashMap<UpstreamId, Upstre
         .iter()
         .map(|candidate| {
             let reason = reason(candidate, cheapest == Some(candidate.upstream));
-            priced(candidate, name(candidate.upstream), paid, reason)
+            route_candidate(candidate, name(candidate.upstream), paid, reason)
         })
         .collect();
     candidates.extend(tariff.upstreams().iter().filter_map(|seller| {
@@ -155,7 +155,7 @@ fn reason(candidate: &Candidate<'_, UpstreamId>, is_cheapest: bool) -> RouteReas
     }
 }
 
-fn priced(
+fn route_candidate(
     candidate: &Candidate<'_, UpstreamId>,
     name: String,
     paid: Option<i64>,

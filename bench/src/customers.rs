@@ -2,7 +2,7 @@
 
 use db::{Conn, Db, DbError, DbOptions};
 use identity::accounts::{self, NewAccount, OnboardingStatus};
-use identity::onboarding::{self, AccountStatus, Beginning, Standing};
+use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
 use platform::clock::Clock;
 use platform::crypto::passwords::{Cost, Passwords};
@@ -55,9 +55,9 @@ async fn insert(
     };
     accounts::insert(conn, &account, *now).await?;
     let (beta, onboarding) = (AccountStatus::Live, OnboardingStatus::Approved);
-    let standing = Standing { beta, onboarding, suspended_from: None };
-    let beginning = Beginning { standing, is_carrier: false, expected_volume: None };
-    onboarding::begin(conn, account.id, &beginning, *now).await?;
+    let state = AccountState { beta, onboarding, suspended_from: None };
+    let new = NewOnboarding { state, is_carrier: false, expected_volume: None };
+    onboarding::insert(conn, account.id, &new, *now).await?;
     let user = NewUser {
         id: UserId::new(Entropy.uuid(*now)),
         account_id: account.id,

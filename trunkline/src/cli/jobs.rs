@@ -16,7 +16,7 @@ pub async fn list_dead_jobs(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
     let (mut count, mut after) = (0, None);
     loop {
-        let page = jobs::dead(&mut *db.read().await?, after, PAGE_SIZE).await?;
+        let page = jobs::list_dead(&mut *db.read().await?, after, PAGE_SIZE).await?;
         let Some(last) = page.last() else { break };
         (count, after) = (count + page.len(), Some((last.dead_at, last.id)));
         page.iter().for_each(print_dead_job);

@@ -42,7 +42,12 @@ fn failed(problem: Problem) -> JobError {
 }
 
 /// Applies the decision; returns the order if it is to be provisioned now.
-async fn apply_decision(conn: &mut Conn, app: &App, decided: &IntakeDecision, now: Time) -> Result<Option<OrderRow>, Problem> {
+async fn apply_decision(
+    conn: &mut Conn,
+    app: &App,
+    decided: &IntakeDecision,
+    now: Time,
+) -> Result<Option<OrderRow>, Problem> {
     let order = store::lock_by_intake(conn, decided.intake_id).await?;
     let Some(mut order) = order.filter(|order| order.status == OrderStatus::PendingDocuments) else { return Ok(None) };
     if !decided.approved {

@@ -53,8 +53,13 @@ pub async fn create_in_area(
 
 async fn place_order(ctx: RequestCtx, selection: Selection) -> Result<Committed<Created<NumberOrder>>, Problem> {
     let (app, now) = (ctx.app.clone(), ctx.now);
-    let request =
-        OrderRequest { app: app.clone(), account: ctx.principal()?.account_id, selection, mark: ctx.fingerprint()?, now };
+    let request = OrderRequest {
+        app: app.clone(),
+        account: ctx.principal()?.account_id,
+        selection,
+        mark: ctx.fingerprint()?,
+        now,
+    };
     let order = app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
     ctx.audit_note("order_id", order.id.to_string());
     ctx.audit_note("number", order.e164.to_string());

@@ -1,4 +1,4 @@
-//! The real program, killed at random moments while customers order numbers from an unreliable DID supplier.
+//! The real program, killed at random moments while customers order from an unreliable DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,10 +11,6 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use values::{AccountId, Currency, Money, Role, Time};
 
-use super::{AMSTERDAM, count, free, groups, hand_in, posted, sheet, trunk_of};
-use crate::coverage::examples::key;
-use crate::decks::upstream;
-use crate::upstreams::wanted;
 use crate::world::client::Client;
 use crate::world::did_supplier::{DidSupplierServer, Says};
 use crate::world::engines::{TestDb, both};
@@ -72,7 +68,7 @@ both! {
         for (email, key, body) in unanswered {
             sign_in(&node, &email).await.with_key(key).post("/numbers/orders", body).await.expect(201);
         }
-        // The dead processes' jobs are free when their leases end; a supplier is asked at least once an hour.
+        // Jobs of killed processes are free when their leases end; the DID supplier is asked at least once an hour.
         for _ in 0..4 {
             node.advance(3600).await;
         }
@@ -83,7 +79,7 @@ both! {
         assert_eq!(active + failed, orders);
         assert_eq!((count_transactions(db, "number_order").await, count_transactions(db, "number_refund").await), (orders, failed));
         assert_eq!(count(db, "SELECT COUNT(*) FROM numbers WHERE released_at IS NULL").await, active);
-        assert_eq!(free_numbers(db).await, 2_000 - orders, "numbers that the supplier refused are withdrawn");
+        assert_eq!(free_numbers(db).await, 2_000 - orders, "what the supplier refused is withdrawn");
         drop(node);
         for what in ["ledger", "audit"] {
             let verified = process::run(db, folder.path(), &[], &[what, "verify"]);
@@ -99,8 +95,8 @@ async fn people_with_money(db: &TestDb) -> Vec<String> {
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let now = Time::from_millis(0);
-            let carrier = accounts::live_account(conn, ADMIN, now).await?;
-            accounts::user_of(conn, carrier, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
+            let operator = accounts::live_account(conn, ADMIN, now).await?;
+            accounts::user_of(conn, operator, ADMIN, Role::Admin, Some(hash.clone()), now).await?;
             let mut accounts = Vec::new();
             for email in emails {
                 let account = accounts::live_account(conn, email, now).await?;

@@ -1,4 +1,4 @@
-//! Number orders that a DID supplier provisions.
+//! Orders that wait for the DID supplier.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,7 +17,7 @@ use crate::world::fixtures::numbers::{
 const CORA: &str = "cora@customer.example";
 
 both! {
-    async fn an_order_survives_a_supplier_outage_and_its_key_replays_it(db) {
+    async fn a_supplier_outage_delays_the_order_and_its_key_replays(db) {
         let supplier = DidSupplierServer::start(&[Says::Away]).await;
         let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
@@ -44,7 +44,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_pending_activation_is_polled_until_it_is_active(db) {
+    async fn a_slow_did_supplier_is_waited_for(db) {
         let supplier = DidSupplierServer::start(&[Says::Pending]).await;
         let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
@@ -60,7 +60,7 @@ both! {
         world.end().await;
     }
 
-    async fn a_number_that_the_supplier_refuses_is_refunded_and_withdrawn(db) {
+    async fn a_number_refused_by_the_supplier_is_refunded_and_withdrawn(db) {
         let supplier = DidSupplierServer::start(&[Says::Refused]).await;
         let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
@@ -78,7 +78,7 @@ both! {
         world.end().await;
     }
 
-    async fn an_order_fails_after_three_days_of_supplier_outage(db) {
+    async fn an_order_fails_after_a_supplier_outage_of_three_days(db) {
         let supplier = DidSupplierServer::start(&[Says::Away]).await;
         let world = World::with(db, &supplier.settings()).await;
         let admin = world.admin().await;
@@ -91,7 +91,7 @@ both! {
         let customer = world.sign_in(CORA).await;
         assert_eq!(customer.get("/numbers/orders").await.ok()["data"][0]["status"], "failed");
         assert_eq!(balance_cents(&customer).await, 1000);
-        assert_eq!(free_numbers(&world.node.app.db).await, 0, "the supplier may have activated it, and has not deactivated it yet");
+        assert_eq!(free_numbers(&world.node.app.db).await, 0, "the supplier may have let it work, and has not heard yet");
         supplier.says(&[Says::Active]);
         world.advance(3600).await;
         assert_eq!(free_numbers(&world.node.app.db).await, 1);

@@ -6,7 +6,8 @@ use numbers::{orders, rented};
 use platform::app::App;
 use platform::jobs::{Kind, Registry, Runner, Schedule, SetupError};
 use platform::mail;
-use voice::{calls, cdrs, concurrency, decks, fx};
+use voice::upstreams::decks;
+use voice::{calls, cdrs, concurrency, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
     let (registry, schedules) = (registry(), schedules());

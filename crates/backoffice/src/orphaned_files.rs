@@ -15,7 +15,8 @@ use numbers::inventory;
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{ContentHash, FilesError};
-use voice::{cdrs, decks};
+use voice::cdrs;
+use voice::upstreams::decks;
 
 pub const DELETE: Kind = Kind::new("files.sweep");
 

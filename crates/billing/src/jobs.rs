@@ -5,7 +5,8 @@ use platform::job_kinds;
 use platform::jobs::JobKind;
 use platform::ledger;
 
-use crate::{auto_recharge, card_check, invoices, low_balance, payments, sandbox, vat, webhooks};
+use crate::payments::auto_recharge;
+use crate::{card_check, invoices, low_balance, payments, sandbox, vat, webhooks};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {

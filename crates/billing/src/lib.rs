@@ -1,6 +1,5 @@
 //! Customer billing: payments, saved cards, auto-recharge, low-balance alerts, VAT, invoices and dunning.
 
-pub mod auto_recharge;
 pub mod card_check;
 pub mod dunning;
 pub mod invoices;

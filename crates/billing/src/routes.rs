@@ -6,7 +6,8 @@ use api::problem::Code::{AccountNotActive, BalanceInsufficient, NotFound, Resour
 use api::tags;
 use platform::limits::Limit;
 
-use crate::{auto_recharge, card_check, dunning, invoices, low_balance, payments, vat, webhooks};
+use crate::payments::auto_recharge;
+use crate::{card_check, dunning, invoices, low_balance, payments, vat, webhooks};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {

@@ -80,3 +80,19 @@ pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str, now:
     .await?;
     Ok(())
 }
+
+/// Sets what a user may do, and whether it may sign in.
+pub async fn update_access(
+    conn: &mut Conn,
+    user: UserId,
+    roles: Roles,
+    is_active: bool,
+    now: Time,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE users SET roles = $2, is_active = $3, updated_at = $4 WHERE id = $1"),
+        params![user, roles, is_active, now],
+    )
+    .await?;
+    Ok(())
+}

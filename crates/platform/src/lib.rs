@@ -6,6 +6,7 @@ pub mod audit;
 pub mod clock;
 pub mod config;
 pub mod crypto;
+pub mod durable;
 pub mod edge;
 pub mod entropy;
 pub mod jobs;

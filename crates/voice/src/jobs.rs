@@ -4,7 +4,8 @@ use platform::app::App;
 use platform::job_kinds;
 use platform::jobs::JobKind;
 
-use crate::{calls, cdrs, concurrency, decks, fx};
+use crate::upstreams::decks;
+use crate::{calls, cdrs, concurrency, fx};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {

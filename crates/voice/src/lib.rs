@@ -3,7 +3,6 @@
 pub mod calls;
 pub mod cdrs;
 pub mod concurrency;
-pub mod decks;
 pub mod fraud_caps;
 pub mod fx;
 pub mod jobs;

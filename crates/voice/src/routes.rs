@@ -6,7 +6,8 @@ use api::problem::Code::{AccountNotActive, NotFound, ResourceInUse, StateConflic
 use api::tags;
 use platform::limits::Limit;
 
-use crate::{calls, cdrs, concurrency, decks, fraud_caps, fx, rates, upstreams};
+use crate::upstreams::decks;
+use crate::{calls, cdrs, concurrency, fraud_caps, fx, rates, upstreams};
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {

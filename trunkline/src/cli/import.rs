@@ -12,7 +12,7 @@ use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::outside;
 use server::job_registry;
-use voice::decks::{self, DeckImport, ImportMode};
+use voice::upstreams::decks::{self, DeckImport, ImportMode};
 use voice::{cdrs, fx};
 
 /// Imports exchange rates from a file of the European Central Bank.

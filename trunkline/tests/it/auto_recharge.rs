@@ -4,7 +4,7 @@
 
 use std::sync::Mutex;
 
-use billing::auto_recharge::{self, Cards, Charge, Outcome};
+use billing::payments::auto_recharge::{self, Cards, Charge, Outcome};
 use db::DbError;
 use db::params;
 use platform::app::App;

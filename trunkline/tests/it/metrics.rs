@@ -8,7 +8,8 @@ use db::{Conn, DbError};
 use platform::jobs::{self, Kind, NewJob};
 use reqwest::Method;
 use serde_json::json;
-use voice::{decks, fx};
+use voice::fx;
+use voice::upstreams::decks;
 
 use crate::world::World;
 use crate::world::engines::{both, postgres};

@@ -17,7 +17,7 @@ use platform::jobs::{self, NewJob};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use values::Role;
-use voice::decks;
+use voice::upstreams::decks;
 
 use crate::world::World;
 use crate::world::engines::both;

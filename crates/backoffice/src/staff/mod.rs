@@ -162,7 +162,7 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
     if loses_admin && store::other_admins(tx, id).await? == 0 {
         return Err(Problem::state_conflict("This is the last admin. Make another user an admin first."));
     }
-    store::update(tx, id, roles, is_active, now).await?;
+    users::update_access(tx, id, roles, is_active, now).await?;
     // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
     two_factor::void_challenges(tx, id, now).await?;
     if !is_active {

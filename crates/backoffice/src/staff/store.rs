@@ -96,12 +96,3 @@ pub async fn other_admins(conn: &mut Conn, user: UserId) -> Result<i64, DbError>
         .await?;
     Ok(others)
 }
-
-pub async fn update(conn: &mut Conn, user: UserId, roles: Roles, is_active: bool, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!("UPDATE users SET roles = $2, is_active = $3, updated_at = $4 WHERE id = $1"),
-        params![user, roles, is_active, now],
-    )
-    .await?;
-    Ok(())
-}

@@ -5,7 +5,8 @@ use uuid::Uuid;
 
 use super::rules::BalanceState;
 use super::{low_pct, store};
-use crate::{auto_recharge, dunning};
+use crate::dunning;
+use crate::payments::auto_recharge;
 use db::{Conn, DbError};
 use identity::accounts;
 use identity::balance::CURRENCY;

@@ -9,6 +9,7 @@
 //! - `methods`: `/payments/methods`, the saved cards · `refunds`: `/admin/payments`
 
 mod apply;
+pub mod auto_recharge;
 mod charge;
 mod methods;
 mod refunds;

@@ -7,8 +7,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use crate::durable::create_folder;
 use crate::entropy::Entropy;
-use crate::outside::durable::create_folder;
 
 /// Secrets from the settings. The ones that are absent are generated and stored in the data folder.
 #[derive(Clone, Default)]

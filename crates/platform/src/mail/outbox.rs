@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::MailError;
-use crate::outside::durable::{Draft, create_folder, sync_folder};
+use crate::durable::{Draft, create_folder, sync_folder};
 
 pub struct Outbox {
     folder: PathBuf,

@@ -11,7 +11,6 @@
 
 pub mod did_supplier;
 pub mod download;
-pub mod durable;
 pub mod fetch;
 pub mod files;
 pub mod fx;

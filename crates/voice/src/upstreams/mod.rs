@@ -3,10 +3,11 @@
 //! A change of status or markup changes sell rates, so it is stored in the tariff's history in the same transaction.
 //! An upstream whose deck was ever in force is part of that history: it can be disabled, not deleted.
 
+pub mod decks;
 mod store;
 mod types;
 
-pub use store::{UpstreamRow, all, find, list_due, lock, save};
+pub use store::{UpstreamRow, all, find, list_due, lock, save, update_health};
 
 use schemars::JsonSchema;
 use serde::Deserialize;

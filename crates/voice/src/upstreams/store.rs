@@ -177,3 +177,22 @@ pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<Upst
     )
     .await
 }
+
+/// Sets the health of an upstream as of a time. Returns whether it changed.
+pub async fn update_health(
+    conn: &mut Conn,
+    id: UpstreamId,
+    health: UpstreamHealth,
+    as_of: Time,
+) -> Result<bool, DbError> {
+    let changed = conn
+        .exec(
+            sql!(
+                "UPDATE upstreams SET health = $2, health_at = $3
+                 WHERE id = $1 AND health <> $2 AND (health_at IS NULL OR health_at < $3)"
+            ),
+            params![id, health, as_of],
+        )
+        .await?;
+    Ok(changed > 0)
+}

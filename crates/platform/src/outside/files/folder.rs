@@ -12,7 +12,7 @@ use tokio::fs::File;
 
 use super::incoming::{ReceivedBody, pieces};
 use super::{Content, ContentHash, StoredFile, blocking, is_older};
-use crate::outside::durable::{Draft, create_folder, sync_folder};
+use crate::durable::{Draft, create_folder, sync_folder};
 use values::Time;
 
 #[derive(Clone)]

@@ -17,8 +17,8 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Content, ContentHash, FilesError, StoredFile, blocking, is_older};
+use crate::durable::{Draft, create_folder};
 use crate::entropy::Entropy;
-use crate::outside::durable::{Draft, create_folder};
 use values::Time;
 
 /// No upload takes this long, on this node or another that shares the folder.

@@ -4,7 +4,7 @@
 
 mod store;
 
-pub use store::{Upstream, update_health};
+pub use store::Upstream;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -41,7 +41,7 @@ pub async fn save(app: &App, mut reports: Vec<HealthReport>, now: Time) -> Resul
             Box::pin(async move {
                 let mut changed = false;
                 for HealthReport { upstream, health, at } in reports {
-                    changed |= upstreams::update_health(conn, *upstream, *health, *at).await?;
+                    changed |= crate::upstreams::update_health(conn, *upstream, *health, *at).await?;
                 }
                 if changed { upstreams::bump_version(conn, *now).await } else { Ok(()) }
             })

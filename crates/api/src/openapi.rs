@@ -206,7 +206,7 @@ fn answers(endpoint: &Endpoint, of_inputs: &[Code], responses: &mut SchemaGenera
         let titles: Vec<&str> = codes.iter().map(|code| code.title()).collect();
         let urns: Vec<String> = codes.iter().map(|code| format!("{URN_PREFIX}{}", code.as_str())).collect();
         let mut answer = json!({
-            "description": format!("{}.", titles.join(", or ")),
+            "description": format!("{}.", titles.join("; ")),
             "x-problem-codes": codes.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
             "content": {"application/problem+json": {"schema": {
                 "allOf": [problem, {"properties": {"type": {"enum": urns}}}],

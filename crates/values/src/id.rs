@@ -190,7 +190,7 @@ id! {
 }
 
 id! {
-    /// Id of a KYB intake: the UUID of its compliance intake with another prefix.
+    /// Id of a KYB intake: `kyb_` and the UUID of its compliance intake.
     pub struct KybId = "kyb_";
 }
 

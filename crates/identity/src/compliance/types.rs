@@ -152,6 +152,7 @@ pub struct LinkedDocuments {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentForm {
+    /// Kind of the document, one that the intake requires or accepts, such as `company_registration`.
     /// Kind of document; must be one that the intake accepts.
     pub doc_kind: DocKind,
 }

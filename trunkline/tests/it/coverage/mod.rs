@@ -14,6 +14,7 @@ mod money;
 mod numbers;
 mod onboarding;
 mod payments;
+mod properties;
 mod rates;
 mod recorded;
 pub mod team;

@@ -292,7 +292,7 @@ impl Session {
         let mut writer = pin!(BinaryCopyInWriter::new(sink, &types));
         for row in rows {
             let cells = values(row);
-            writer.as_mut().write_raw(&cells.each_ref().map(|cell| Bound(cell))).await?;
+            writer.as_mut().write_raw(&cells.each_ref().map(Bound)).await?;
         }
         Ok(writer.finish().await?)
     }

@@ -97,7 +97,7 @@ fn every_file_in_the_migrations_folder_is_built_in() {
         listed.extend(migration.files());
     }
     listed.sort();
-    assert_eq!(files, listed, "list the file in server/src/db/migrate.rs");
+    assert_eq!(files, listed, "list the file in crates/db/src/migrate.rs");
 }
 
 #[tokio::test(flavor = "multi_thread")]

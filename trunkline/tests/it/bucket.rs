@@ -260,7 +260,7 @@ both! {
         let refused = tokio::task::block_in_place(|| process::run(db, folder.path(), &names, &["serve"]));
         let words = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success());
-        assert!(words.contains("the bucket papers at") && words.contains("404 NoSuchBucket"), "{words}");
+        assert!(words.contains("the bucket documents at") && words.contains("404 NoSuchBucket"), "{words}");
         assert!(!words.contains(SECRET) && !words.contains("X-Amz"), "{words}");
     }
 }

@@ -73,7 +73,7 @@ both! {
             db.read().await.unwrap().one("SELECT date, rate FROM fx_rates", params![]).await.unwrap();
         assert_eq!((date.as_str(), rate), ("2026-11-13", 1_083_200_000));
         std::fs::write(&file, "<html>").unwrap();
-        assert!(refused(&run(&file)).contains("no file of the European Central Bank"));
+        assert!(refused(&run(&file)).contains("not a file of the European Central Bank"));
         assert!(refused(&run(&folder.path().join("absent"))).contains("absent"));
     }
 

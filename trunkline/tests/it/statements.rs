@@ -101,7 +101,8 @@ fn statements() -> Vec<Statement> {
         found.extend(rows.map(|text| Statement { place: path.to_string(), text, is_postgres_only: false }));
         for (at, call) in text.match_indices("sql!(") {
             let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-            if text[line_start..at].trim_start().starts_with("//") {
+            // Neither a comment nor the definition of the macro itself.
+            if text[line_start..at].trim_start().starts_with("//") || text[at + call.len()..].starts_with('$') {
                 continue;
             }
             let line = text[..at].matches('\n').count() + 1;

@@ -49,7 +49,7 @@ async fn the_tour_works_as_it_is_printed() {
         let mut command = program(db, folder.path(), &settings, &arguments);
         let mut caller = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(caller.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let begun = lines.take(20).any(|line| line.contains(" begun, "));
+        let begun = lines.take(20).any(|line| line.contains(" started, "));
         caller.kill().unwrap();
         caller.wait().unwrap();
         assert!(begun, "no call began");

@@ -140,7 +140,7 @@ both! {
         let customer = scene.world.sign_in("cora@customer.example").await;
         let failed = customer.get(&format!("/cdrs/exports/{}", first["id"].as_str().unwrap())).await.ok();
         assert_eq!(failed["status"], "failed");
-        assert!(failed["reason"].as_str().unwrap().contains("ask for it again"), "{failed}");
+        assert!(failed["reason"].as_str().unwrap().contains("create another export"), "{failed}");
         assert_eq!(export(&scene.world, &customer, json!({})).await["status"], "ready");
         scene.end().await;
     }

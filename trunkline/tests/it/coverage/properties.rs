@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::document::description;
 
 /// References that may lead to one another before they lead to a schema.
-const MOST_REFERENCES: usize = 16;
+const MAX_REFERENCES: usize = 16;
 
 struct Walk<'d> {
     document: &'d Value,
@@ -31,7 +31,7 @@ fn entries<'d>(node: &'d Value, key: &str) -> impl Iterator<Item = (&'d String, 
 
 impl<'d> Walk<'d> {
     fn resolve(&self, mut schema: &'d Value) -> &'d Value {
-        for _ in 0..MOST_REFERENCES {
+        for _ in 0..MAX_REFERENCES {
             let Some(reference) = schema["$ref"].as_str() else { break };
             schema = self.document.pointer(reference.trim_start_matches('#')).unwrap();
         }
@@ -62,8 +62,13 @@ impl<'d> Walk<'d> {
             }
             self.visit(&place, property, &nothing);
         }
-        for key in ["items", "additionalProperties", "contains", "not", "if", "then", "else"] {
+        for key in ["items", "additionalProperties", "contains", "not"] {
             self.visit(place, &schema[key], &nothing);
+        }
+        // A condition narrows the properties of its own schema.
+        let own = self.described(schema);
+        for key in ["if", "then", "else"] {
+            self.visit(place, &schema[key], &own);
         }
         for form in ["anyOf", "oneOf", "prefixItems"].into_iter().flat_map(|key| list(schema, key)) {
             self.visit(place, form, known);

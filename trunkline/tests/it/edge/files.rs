@@ -52,7 +52,7 @@ on_sqlite! {
         assert_eq!(String::from_utf8_lossy(&said.stdout), "Nothing has changed.\n", "{said:?}");
         let wrong = "a-secret-that-is-long-enough-but-not-the-right-one";
         let said = process::run(db, lab.folder.path(), &[("TRUNKLINE_SWITCH_SECRET", wrong)], &arguments);
-        assert!(!said.status.success() && String::from_utf8_lossy(&said.stderr).contains("answered 401"), "{said:?}");
+        assert!(!said.status.success() && String::from_utf8_lossy(&said.stderr).contains("responded 401"), "{said:?}");
         lab.service.kill();
         assert!(edge.sync(&control).await.is_err());
         assert_eq!(read(lab.folder.path(), DISPATCHER), before);

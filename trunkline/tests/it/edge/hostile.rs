@@ -63,7 +63,7 @@ impl Rogue {
             if text.starts_with("SIP/2.0 200") {
                 let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
                 let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
-                return (format!(";tag={tag}"), header("CdrRow-Route: "));
+                return (format!(";tag={tag}"), header("Record-Route: "));
             }
         }
     }

@@ -133,7 +133,7 @@ both! {
         assert_eq!((&refused["required"]["amount_minor"], &refused["available"]["amount_minor"]), (&json!(10_000), &json!(6_000)));
         assert_eq!(
             refused["detail"],
-            "The refund takes 100.00 EUR, and the customer has 60.00 EUR left. Refund no more than that, or send allow_negative: true."
+            "The refund needs 100.00 EUR, but the customer has 60.00 EUR available. Refund no more than that, or send allow_negative: true."
         );
         assert_eq!((ledger_cents(db, &cora).await, held(db).await, returned_by_the_provider(db).await), (6_000, 0, 0));
         refund(&admin, &id, part(6_000)).await.ok();
@@ -148,7 +148,7 @@ both! {
         execute(db, "UPDATE sandbox_orders SET refunded = 80000000000").await;
         let (keyed, path) = (admin.with_key(fresh_key()), format!("/admin/payments/{id}/refund"));
         let refused = keyed.post(&path, part(5_000)).await.problem(409, "state.conflict");
-        assert!(refused["detail"].as_str().unwrap().contains("provider refuses"));
+        assert!(refused["detail"].as_str().unwrap().contains("provider rejected this refund"));
         assert_eq!(keyed.post(&path, part(5_000)).await.expect(409), refused);
         assert_eq!((ledger_cents(db, &cora).await, held(db).await), (10_000, 0));
         let listed = admin.get("/admin/payments").await.ok()["data"][0].clone();

@@ -1,7 +1,7 @@
 //! Retention: which rows are purged, and after how long. One job runs all rules, once an hour.
 //!
 //! To add a rule, add a row to [`RULES`]; its function deletes a batch of rows older than a cutoff. CDRs are not purged
-//! here: `voice::calls` anonymises their numbers.
+//! here: `voice::cdrs` anonymises their numbers.
 
 use std::time::Duration;
 

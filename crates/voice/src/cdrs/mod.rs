@@ -6,7 +6,7 @@
 //!   amend: late events ──────────────┘
 //! ```
 //!
-//! - `terms`, `row`, `state`, `pricing`: a call's terms, its CDR, its states and prices
+//! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
 //! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
@@ -21,7 +21,7 @@ mod handlers;
 mod import;
 mod partitions;
 mod price_proof;
-mod pricing;
+mod quotes;
 mod retention;
 mod rollups;
 mod row;
@@ -44,7 +44,7 @@ pub use exports::{
 pub use handlers::{list, show};
 pub use import::{ImportAnswer, MAX_IMPORT_LINES, import, invalid_reason};
 pub use partitions::{CREATE_PARTITIONS, create_partitions, create_partitions_job};
-pub use pricing::{Quote, Route, normalize_caller, parse_dialled, quote};
+pub use quotes::{Quote, Route, normalize_caller, parse_dialled, quote};
 pub use retention::{ANONYMISE_NUMBERS, anonymise_numbers_job};
 pub use rollups::{Charge, asr_acd, charges, summary};
 pub use row::CdrRow;

@@ -2,7 +2,7 @@
 
 use rating::Rate;
 
-use super::pricing::Sale;
+use super::quotes::Sale;
 use db::{DbError, table_row};
 use identity::balance::CURRENCY;
 use values::{AccountId, Currency, Money, Time, TrunkId, UpstreamId, text_enum};

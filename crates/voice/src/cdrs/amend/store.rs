@@ -1,6 +1,6 @@
 //! Table `open_ends`: what late events need to amend a provisional CDR.
 
-use crate::cdrs::pricing::Route;
+use crate::cdrs::quotes::Route;
 use db::{Conn, DbError, params, sql, table_row};
 use values::{CallId, List, Time};
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::pricing::{Quote, normalize_caller, parse_dialled, quote};
+use super::quotes::{Quote, normalize_caller, parse_dialled, quote};
 use super::retention::{self, ANONYMISED};
 use super::row::{CallResult, CdrRow};
 use super::terms::{CallStatus, CallTerms, Leg, Parties, Price};

@@ -1,6 +1,6 @@
 //! How a call ended, and the CDR that follows from it.
 
-use crate::cdrs::pricing::Route;
+use crate::cdrs::quotes::Route;
 use crate::cdrs::row::{CallResult, CdrRow};
 use crate::cdrs::terms::{CallStatus, CallTerms, Leg};
 use crate::concurrency::SECOND_MILLIS;

@@ -1,4 +1,5 @@
-//! Prices a call: its sell rate, the upstreams that may take it, and what they charge.
+//! Quotes a call before it begins: its sell rate, the upstreams that may take it, and what they charge. The charge of a
+//! finished call is computed in `write::end`.
 
 use rating::{Prefix, Rate, Routes};
 use serde::{Deserialize, Serialize};

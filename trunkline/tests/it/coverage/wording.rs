@@ -84,7 +84,7 @@ fn every_summary_begins_with_a_verb_and_fits_on_a_line() {
     for (name, operation) in operations(&description()) {
         let summary = operation["summary"].as_str().unwrap();
         let begins_with = |verb: &&str| summary.strip_prefix(*verb).is_some_and(|rest| rest.starts_with(' '));
-        assert!(VERBS.iter().any(|verb| begins_with(verb)), "{name} is no instruction: {summary}");
+        assert!(VERBS.iter().any(begins_with), "{name} is no instruction: {summary}");
         assert!(summary.chars().count() <= LONGEST_SUMMARY, "the summary of {name} is too long: {summary}");
         assert!(!summary.ends_with('.'), "the summary of {name} ends with a full stop");
     }

@@ -4,7 +4,7 @@
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# These use the build of the tests, which takes a third of the time of a release build and is quick enough to try.
+# These share the build of the tests, so that a first start does not wait for a release build.
 demo: rust ## fill an empty database with three months of sample data (ARGS="--days 30 --seed 7")
 	cargo run --locked --bin trunkline -- demo $(ARGS)
 

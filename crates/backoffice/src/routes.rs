@@ -44,7 +44,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         patch("/admin/customers/{id}", customers::update, "updateCustomer", "Update customer")
             .about("Suspends or reinstates a customer, assigns its account manager, or decides its VAT. The customer \
-                    is told of a suspension and a reinstatement by notification and mail; calls of a suspended account \
+                    is informed of a suspension and a reinstatement by notification and mail; calls of a suspended account \
                     are denied. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("customer.update").problems(&[StateConflict]).under(tags::CUSTOMERS),
         get("/admin/customers/{id}/notes", notes::list, "listCustomerNotes", "List notes about a customer")
@@ -125,7 +125,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/users/{id}/2fa-reset", staff::reset_second_factor,
              "resetSecondFactor", "Reset a user's second factor")
             .about("Removes the lost second factor of another team member or of a customer's user. Ends the user's \
-                    sessions and tells the user by mail. Admins only.")
+                    sessions and notifies the user by mail. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("two_factor.reset").under(tags::TEAM),
         get("/admin/audit-log", audit_log::list, "listAuditLogEntries", "List audit log entries")
             .about("Lists who did what and with which outcome, newest first. Open to the team (admin or support).")

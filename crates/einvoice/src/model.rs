@@ -5,7 +5,7 @@
 //! price.
 
 use crate::date::Date;
-use crate::decimal::{Decimal, TooLarge};
+use crate::decimal::Decimal;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Invoice {
@@ -190,13 +190,6 @@ pub struct VatInAccountingCurrency {
     pub amount: i64,
     /// Shown in the PDF: the exchange rate and its source.
     pub remark: Option<String>,
-}
-
-impl Line {
-    /// Quantity times unit price in minor units, rounded half away from zero.
-    pub fn net_of(quantity: Decimal, unit_price: Decimal, currency: &Currency) -> Result<i64, TooLarge> {
-        quantity.times(unit_price, currency.places)
-    }
 }
 
 impl Unit {

@@ -136,7 +136,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/compliance/intakes/{id}/submit", compliance::submit,
              "submitComplianceIntake", "Submit compliance intake")
             .about("Submits an intake for review; a 422 names the documents that are missing. The team approves it, \
-                    rejects it or requests more documents, and the customer is told by mail. Open to customers.")
+                    rejects it or requests more documents, and the customer is notified by mail. Open to customers.")
             .who(Customer).limit(Limit::Writes).audit("compliance.submit")
             .problems(&[AccountNotActive, StateConflict, ValidationFailed]).under(tags::COMPLIANCE),
 
@@ -240,11 +240,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).audited_read("kyb.documents_shown").under(tags::KYB_REVIEW),
         post("/admin/kyb/{id}/approve", kyb::approve, "approveKybIntake", "Approve KYB intake")
             .about("Approves a submitted KYB intake; the account's onboarding status becomes `approved`. The customer \
-                    is told by notification and mail. Admins only.")
+                    is informed by notification and mail. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("kyb.approve").problems(&[StateConflict]).under(tags::KYB_REVIEW),
         post("/admin/kyb/{id}/reject", kyb::reject, "rejectKybIntake", "Reject KYB intake")
             .about("Rejects a submitted KYB intake; the account's onboarding status returns to `docs_requested`. The \
-                    customer is told by notification and mail, and can open a new intake. Admins only.")
+                    customer is informed by notification and mail, and can open a new intake. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("kyb.reject").problems(&[StateConflict]).under(tags::KYB_REVIEW),
 
         get("/admin/compliance/intakes", compliance::list_all,
@@ -263,24 +263,24 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).audited_read("compliance.documents_shown").under(tags::COMPLIANCE_REVIEW),
         post("/admin/compliance/intakes/{id}/review", compliance::start_review,
              "startComplianceReview", "Start review of a compliance intake")
-            .about("Moves a submitted intake to `under_review`; the customer is not told. Admins only.")
+            .about("Moves a submitted intake to `under_review`; the customer is not notified. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.review").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),
         post("/admin/compliance/intakes/{id}/approve", compliance::approve,
              "approveComplianceIntake", "Approve compliance intake")
             .about("Approves an intake in `submitted` or `under_review`, and with it the account's KYB or the number \
-                    order it belongs to. The customer is told by mail. Admins only.")
+                    order it belongs to. The customer is notified by mail. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.approve").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),
         post("/admin/compliance/intakes/{id}/reject", compliance::reject,
              "rejectComplianceIntake", "Reject compliance intake")
             .about("Rejects an intake in `submitted` or `under_review`; a number order it belongs to fails and is \
-                    refunded. The customer is told by mail. Admins only.")
+                    refunded. The customer is notified by mail. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.reject").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),
         post("/admin/compliance/intakes/{id}/request-more", compliance::request_more,
              "requestMoreDocuments", "Request more documents")
-            .about("Returns an intake to the customer as `more_info_requested`. The customer is told by \
+            .about("Returns an intake to the customer as `more_info_requested`. The customer is notified by \
                     `compliance.more_info` notification and mail, and submits the intake again. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("compliance.request_more").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),

@@ -25,26 +25,26 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/trunks/{id}", trunks::show, "getTrunk", "Get trunk")
             .about("Returns a trunk with the SIP address of its zone in `sip_endpoint_hint`. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
-        patch("/trunks/{id}", trunks::change, "updateTrunk", "Update trunk")
+        patch("/trunks/{id}", trunks::update, "updateTrunk", "Update trunk")
             .about("Changes a trunk's name, zone, limits or inbound URI, or makes it the default; fields left out keep \
                     their value. Open to customers with an approved account.")
             .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),
-        delete("/trunks/{id}", trunks::remove, "deleteTrunk", "Delete trunk")
+        delete("/trunks/{id}", trunks::delete, "deleteTrunk", "Delete trunk")
             .about("Deletes a trunk and its IP allow-list, unless it is the default among several or has numbers, \
                     number orders or live calls. Open to customers with an approved account.")
             .who(Customer).limit(Limit::Writes).audit("trunk.remove").idempotent()
             .problems(&[AccountNotActive, ResourceInUse]).under(tags::TRUNKS),
-        get("/trunks/{id}/ip-allow-list", trunks::list_allowed, "listIpAllowListEntries", "List allow-list entries")
+        get("/trunks/{id}/ip-allow-list", trunks::list_entries, "listIpAllowListEntries", "List allow-list entries")
             .about("Lists the networks from which the trunk accepts calls, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
-        post("/trunks/{id}/ip-allow-list", trunks::allow, "createIpAllowListEntry", "Create allow-list entry")
+        post("/trunks/{id}/ip-allow-list", trunks::create_entry, "createIpAllowListEntry", "Create allow-list entry")
             .about("Lets the trunk accept calls from a network, in force on every node within two seconds. A network \
                     that overlaps another entry of the account or of another customer is a 409. Open to customers with \
                     an approved account.")
             .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
             .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under(tags::TRUNKS),
-        delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::disallow,
+        delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::delete_entry,
                "deleteIpAllowListEntry", "Delete allow-list entry")
             .about("Removes a network from the trunk's IP allow-list; within two seconds every node denies its calls. \
                     Open to customers with an approved account.")

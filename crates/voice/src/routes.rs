@@ -86,7 +86,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the live calls of all customers, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::LIVE_CALLS),
         post("/admin/calls/{id}/hangup", calls::hang_up, "hangUpCall", "Hang up live call")
-            .about("Marks a live call to be ended; its switch is told in the response to its next events. Poll `GET \
+            .about("Marks a live call to be ended; its switch learns it from the response to its next events. Poll `GET \
                     /admin/calls` until it is gone. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("call.hang_up").problems(&[StateConflict]).under(tags::LIVE_CALLS),
 

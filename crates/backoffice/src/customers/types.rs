@@ -24,7 +24,7 @@ pub struct AdminCustomer {
     pub onboarding_status: OnboardingStatus,
     /// Status that the account returns to when it is reinstated; null unless it is suspended.
     pub suspended_from: Option<OnboardingStatus>,
-    /// Reason for the suspension, as told to the customer; null when none was given.
+    /// Reason for the suspension, as shown to the customer; null when none was given.
     pub suspension_reason: Option<String>,
     /// Id of the account manager; null when none is assigned.
     pub account_manager_id: Option<AccountManagerId>,
@@ -69,7 +69,7 @@ pub struct AdminCustomerUpdate {
     /// `suspended` suspends the account; the status of `suspended_from` reinstates it.
     #[serde(default)]
     pub onboarding_status: Change<OnboardingStatus>,
-    /// Reason for the suspension; told to the customer, and only allowed together with `suspended`.
+    /// Reason for the suspension; shown to the customer, and only allowed together with `suspended`.
     #[serde(default)]
     pub reason: Option<Text<1, 500>>,
     /// Id of an active account manager; null removes the assignment.

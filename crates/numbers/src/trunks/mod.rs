@@ -1,16 +1,16 @@
-//! Trunks: where a customer's calls come in and go out.
+//! SIP trunks of an account.
 //!
-//! An account's first trunk is its default, and from then on it has exactly one: the one that numbers are ordered on
-//! unless another is named. Changes of an account's trunks wait for each other. Only an approved account changes
-//! anything; every account may look.
+//! An account's first trunk is its default, and from then on it has exactly one: numbers are ordered on it unless the
+//! order names another. Every change locks the account, so that two of them cannot both set the default, and requires an
+//! approved account; reads are always allowed.
 //!
-//! - `allow_list`: `/trunks/{id}/ip-allow-list`, the networks that a trunk's calls come from
+//! - `allow_list`: `/trunks/{id}/ip-allow-list`, the source networks of a trunk's calls
 
 mod allow_list;
 mod store;
 mod types;
 
-pub use allow_list::{create as allow, list as list_allowed, remove as disallow};
+pub use allow_list::{create as create_entry, delete as delete_entry, list as list_entries};
 
 use uuid::Uuid;
 
@@ -29,8 +29,8 @@ use types::{Trunk, TrunkCreate, TrunkUpdate};
 use values::{AccountId, Change, Time, TrunkId};
 use voice::concurrency;
 
-/// How many trunks an account may have.
-const AT_MOST: i64 = 100;
+/// Maximum number of trunks of an account.
+const MAX_TRUNKS: i64 = 100;
 
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, (i64, TrunkId)>) -> Result<Page<Trunk>, Problem> {
     let account = ctx.principal()?.account_id;
@@ -46,19 +46,19 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trun
     Ok(Json(Trunk::new(trunk, &ctx.request.app.settings)))
 }
 
-pub async fn create(ctx: RequestCtx, Body(wanted): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
-    known_zone(&ctx.app.settings, &wanted.zone)?;
+pub async fn create(ctx: RequestCtx, Body(request): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
+    check_zone(&ctx.app.settings, &request.zone)?;
     let id = TrunkId::new(ctx.app.entropy.uuid(ctx.now));
-    let new = wanted.into_row(id, ctx.principal()?.account_id, ctx.now);
+    let new = request.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.audit_note("trunk_id", new.id.to_string());
-    ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
+    ctx.commit(new, |tx, new| Box::pin(insert(tx, new))).await
 }
 
-async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem> {
-    hold(tx, new.account_id).await?;
+async fn insert(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem> {
+    lock(tx, new.account_id).await?;
     let count = store::count(tx, new.account_id).await?;
-    if count >= AT_MOST {
-        return Err(Problem::state_conflict(format!("The account has {AT_MOST} trunks, which is the limit.")));
+    if count >= MAX_TRUNKS {
+        return Err(Problem::state_conflict(format!("The account has {MAX_TRUNKS} trunks, which is the limit.")));
     }
     let trunk = TrunkRow { is_default: new.is_default || count == 0, ..new.clone() };
     if trunk.is_default {
@@ -68,24 +68,24 @@ async fn add(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem>
     Ok(Created(Trunk::new(trunk, &tx.ctx.app.settings)))
 }
 
-pub async fn change(
+pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<TrunkId>,
-    Body(wanted): Body<TrunkUpdate>,
+    Body(changes): Body<TrunkUpdate>,
 ) -> Result<Committed<Json<Trunk>>, Problem> {
-    if let Change::Set(zone) = &wanted.zone {
-        known_zone(&ctx.app.settings, zone)?;
+    if let Change::Set(zone) = &changes.zone {
+        check_zone(&ctx.app.settings, zone)?;
     }
     ctx.audit_note("trunk_id", id.to_string());
-    ctx.commit((id, wanted), |tx, (id, wanted)| Box::pin(rewrite(tx, *id, wanted))).await
+    ctx.commit((id, changes), |tx, (id, changes)| Box::pin(apply(tx, *id, changes))).await
 }
 
-async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<Json<Trunk>, Problem> {
+async fn apply(tx: &mut Tx<'_>, id: TrunkId, changes: &TrunkUpdate) -> Result<Json<Trunk>, Problem> {
     let (ctx, now) = (tx.ctx, tx.ctx.now);
-    let before = own(tx, id).await?;
+    let before = find_locked(tx, id).await?;
     tx.expect_version(&Trunk::new(before.clone(), &ctx.app.settings))?;
     let mut trunk = before.clone();
-    wanted.clone().apply(&mut trunk);
+    changes.clone().apply(&mut trunk);
     match (before.is_default, trunk.is_default) {
         (true, false) => {
             return Err(Problem::state_conflict("This trunk is the default. Make another trunk the default instead."));
@@ -98,25 +98,25 @@ async fn rewrite(tx: &mut Tx<'_>, id: TrunkId, wanted: &TrunkUpdate) -> Result<J
     Ok(Json(Trunk::new(trunk, &ctx.app.settings)))
 }
 
-pub async fn remove(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {
+pub async fn delete(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {
     ctx.audit_note("trunk_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let trunk = own(tx, *id).await?;
-            if let Some(need) = in_use(tx, &trunk).await? {
-                return Err(Problem::resource_in_use(need));
+            let trunk = find_locked(tx, *id).await?;
+            if let Some(reason) = in_use(tx, &trunk).await? {
+                return Err(Problem::resource_in_use(reason));
             }
             let now = tx.ctx.now;
             allow_lists::bump_version(tx, now).await?;
-            allow_list::forget(tx, trunk.id).await?;
-            store::remove(tx, trunk.id).await?;
+            allow_list::delete_of_trunk(tx, trunk.id).await?;
+            store::delete(tx, trunk.id).await?;
             Ok(NoContent)
         })
     })
     .await
 }
 
-/// What a trunk is still needed for, if for anything.
+/// Why a trunk cannot be deleted yet.
 async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str>, DbError> {
     if trunk.is_default && store::count(conn, trunk.account_id).await? > 1 {
         return Ok(Some("This trunk is the default. Make another trunk the default first."));
@@ -130,7 +130,7 @@ async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str
     Ok(None)
 }
 
-fn known_zone(settings: &Settings, name: &str) -> Result<(), Problem> {
+fn check_zone(settings: &Settings, name: &str) -> Result<(), Problem> {
     if settings.zone(name).is_some() {
         return Ok(());
     }
@@ -138,15 +138,15 @@ fn known_zone(settings: &Settings, name: &str) -> Result<(), Problem> {
     Err(Problem::invalid("zone", format!("must be one of {}", known.join(", "))))
 }
 
-/// Makes changes of one account's trunks wait for each other, and refuses them unless the account is approved.
-async fn hold(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
+/// Locks the account for a change of its trunks; only an approved account may change any.
+async fn lock(conn: &mut Conn, account: AccountId) -> Result<(), Problem> {
     onboarding::require_approved(conn, account).await?;
     Ok(accounts::lock(conn, account).await?)
 }
 
-/// The caller's trunk, held until the commit together with its others.
-async fn own(tx: &mut Tx<'_>, id: TrunkId) -> Result<TrunkRow, Problem> {
+/// The caller's trunk, locked with its account until the commit.
+async fn find_locked(tx: &mut Tx<'_>, id: TrunkId) -> Result<TrunkRow, Problem> {
     let account = tx.ctx.principal()?.account_id;
-    hold(tx, account).await?;
+    lock(tx, account).await?;
     store::find(tx, account, id).await?.ok_or_else(Problem::not_found)
 }

@@ -25,7 +25,7 @@ pub async fn find(conn: &mut Conn, account: AccountId, id: TrunkId) -> Result<Op
         .await
 }
 
-/// The account's trunks before this place, newest first.
+/// Trunks of the account before this cursor, newest first.
 pub async fn list(
     conn: &mut Conn,
     account: AccountId,
@@ -59,7 +59,7 @@ pub async fn unset_default(conn: &mut Conn, account: AccountId, now: Time) -> Re
     Ok(())
 }
 
-pub async fn remove(conn: &mut Conn, id: TrunkId) -> Result<(), DbError> {
+pub async fn delete(conn: &mut Conn, id: TrunkId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM trunks WHERE id = $1"), params![id]).await?;
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! Allow-lists: the networks that a trunk's calls come from.
+//! IP allow-lists: the source networks of a trunk's calls.
 //!
-//! An address leads to one trunk, so a network that shares addresses with one of another trunk, or another account, is
-//! refused. What may be listed at all is decided by `rules`.
+//! An address identifies one trunk, so a network that overlaps an entry of another trunk or account is refused. `rules`
+//! decides which networks may be listed at all.
 
 mod rules;
 mod store;
 mod types;
 
-pub use store::forget;
+pub use store::delete_of_trunk;
 
 use uuid::Uuid;
 
-use super::own;
+use super::find_locked;
 use super::store::find as find_trunk;
 use api::answer::{Created, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -23,8 +23,8 @@ use store::EntryRow;
 use types::{IpAllowCreate, IpAllowEntry};
 use values::{AccountId, IpAllowEntryId, Time, TrunkId};
 
-/// How many networks a trunk may have.
-const AT_MOST: i64 = 60;
+/// Maximum number of entries of a trunk.
+const MAX_ENTRIES: i64 = 60;
 
 pub async fn list(
     mut ctx: ReadCtx,
@@ -41,41 +41,41 @@ pub async fn list(
 pub async fn create(
     ctx: RequestCtx,
     Path(trunk_id): Path<TrunkId>,
-    Body(wanted): Body<IpAllowCreate>,
+    Body(request): Body<IpAllowCreate>,
 ) -> Result<Committed<Created<IpAllowEntry>>, Problem> {
-    let cidr = rules::read(&wanted.cidr, ctx.app.settings.allow_private_ips)
+    let cidr = rules::read(&request.cidr, ctx.app.settings.allow_private_ips)
         .map_err(|reason| Problem::invalid("cidr", reason.0))?;
     let new = EntryRow {
         id: IpAllowEntryId::new(ctx.app.entropy.uuid(ctx.now)),
         trunk_id,
         account_id: ctx.principal()?.account_id,
         cidr,
-        note: wanted.note,
+        note: request.note,
         created_at: ctx.now,
     };
     ctx.audit_note("trunk_id", trunk_id.to_string());
     ctx.audit_note("entry_id", new.id.to_string());
     ctx.audit_note("cidr", cidr.to_string());
-    ctx.commit(new, |tx, new| Box::pin(add(tx, new))).await
+    ctx.commit(new, |tx, new| Box::pin(insert(tx, new))).await
 }
 
-async fn add(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
-    own(tx, new.trunk_id).await?;
+async fn insert(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
+    find_locked(tx, new.trunk_id).await?;
     let now = tx.ctx.now;
     allow_lists::bump_version(tx, now).await?;
     if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
         return Err(refusal(&taken, new.account_id));
     }
-    if store::count(tx, new.trunk_id).await? >= AT_MOST {
+    if store::count(tx, new.trunk_id).await? >= MAX_ENTRIES {
         return Err(Problem::state_conflict(format!(
-            "The trunk has {AT_MOST} allow-list entries, which is the limit."
+            "The trunk has {MAX_ENTRIES} allow-list entries, which is the limit."
         )));
     }
     store::insert(tx, new).await?;
     Ok(Created(new.clone().into()))
 }
 
-/// Whose the other network is, only its owner hears.
+/// Another customer's entry is not named.
 fn refusal(taken: &AllowListEntry, account: AccountId) -> Problem {
     if taken.account_id == account {
         let AllowListEntry { id, trunk_id, cidr, .. } = taken;
@@ -85,7 +85,7 @@ fn refusal(taken: &AllowListEntry, account: AccountId) -> Problem {
     }
 }
 
-pub async fn remove(
+pub async fn delete(
     ctx: RequestCtx,
     PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
 ) -> Result<Committed<NoContent>, Problem> {
@@ -93,11 +93,11 @@ pub async fn remove(
     ctx.audit_note("entry_id", entry.to_string());
     ctx.commit((trunk, entry), |tx, (trunk, entry)| {
         Box::pin(async move {
-            let trunk = own(tx, *trunk).await?;
+            let trunk = find_locked(tx, *trunk).await?;
             let now = tx.ctx.now;
             allow_lists::bump_version(tx, now).await?;
-            let removed = store::remove(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
-            tx.ctx.audit_note("cidr", removed.to_string());
+            let deleted = store::delete(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
+            tx.ctx.audit_note("cidr", deleted.to_string());
             Ok(NoContent)
         })
     })

@@ -1,4 +1,4 @@
-//! What may stand on an allow-list: a small network, in its own form, that somebody on the public internet can have.
+//! Which networks may be on an allow-list: small ones of the public internet, written in network form.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use values::{Cidr, Invalid, is_public_ip};
 
-/// Nothing wider than this, by family.
+/// Shortest prefix length by address family.
 const WIDEST_V4: u8 = 24;
 const WIDEST_V6: u8 = 48;
 
@@ -14,7 +14,7 @@ const FORM: Invalid = Invalid::because("must be an IP address, or a network such
 const MAPPED: Invalid = Invalid::because("must be written as the IPv4 address that it maps to");
 const NOT_PUBLIC: Invalid = Invalid::because("must be an address or network of the public internet");
 
-/// Reads a network; a laboratory may list what nobody on the internet has.
+/// Parses a network; a lab may also list private ones.
 pub fn read(text: &str, is_lab: bool) -> Result<Cidr, Invalid> {
     let network = parse(text).ok_or(FORM)?;
     let widest = match network.addr() {

@@ -1,4 +1,4 @@
-//! The entries of allow-lists.
+//! Table `ip_allow_entries`.
 
 use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Cidr, IpAllowEntryId, Text, Time, TrunkId};
@@ -15,7 +15,7 @@ row! {
     }
 }
 
-/// The trunk's entries before this place, newest first.
+/// Entries of the trunk before this cursor, newest first.
 pub async fn list(
     conn: &mut Conn,
     trunk: TrunkId,
@@ -60,16 +60,16 @@ pub async fn insert(conn: &mut Conn, entry: &EntryRow) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Removes an entry and answers its network, if the trunk has it.
-pub async fn remove(conn: &mut Conn, trunk: TrunkId, id: IpAllowEntryId) -> Result<Option<Cidr>, DbError> {
-    let removed: Option<(Cidr,)> = conn
+/// Deletes an entry and returns its network, if the trunk has it.
+pub async fn delete(conn: &mut Conn, trunk: TrunkId, id: IpAllowEntryId) -> Result<Option<Cidr>, DbError> {
+    let deleted: Option<(Cidr,)> = conn
         .opt(sql!("DELETE FROM ip_allow_entries WHERE id = $1 AND trunk_id = $2 RETURNING cidr"), params![id, trunk])
         .await?;
-    Ok(removed.map(|(cidr,)| cidr))
+    Ok(deleted.map(|(cidr,)| cidr))
 }
 
-/// Removes all entries of a trunk.
-pub async fn forget(conn: &mut Conn, trunk: TrunkId) -> Result<(), DbError> {
+/// Deletes all entries of a trunk.
+pub async fn delete_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM ip_allow_entries WHERE trunk_id = $1"), params![trunk]).await?;
     Ok(())
 }

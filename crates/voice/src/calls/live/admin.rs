@@ -69,7 +69,7 @@ pub struct AdminCall {
     pub reserved: ExactMoney,
     /// Seconds from the answer that the reservation pays for.
     pub reserved_seconds: i64,
-    /// Whether the switch is told to hang up the call.
+    /// Whether the switch is instructed to hang up the call.
     pub hang_up: bool,
 }
 

@@ -1,12 +1,10 @@
 //! Approved customers, inserted directly into the database before the service starts.
 
-use db::{Conn, Db, DbError, DbOptions};
+use db::{Clock, Conn, Db, DbError, DbOptions, Entropy};
 use identity::accounts::{self, NewAccount, OnboardingStatus};
 use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
-use platform::clock::Clock;
 use platform::crypto::passwords::{Cost, Passwords};
-use platform::entropy::Entropy;
 use values::{AccountId, Role, Time, UserId};
 
 use crate::Outcome;
@@ -28,8 +26,7 @@ pub async fn create(database_url: &str, count: usize) -> Outcome<Vec<Customer>> 
     let options: DbOptions = database_url.parse()?;
     let db = Db::open(&options).await?;
     db.migrate().await?;
-    let password_hash =
-        Passwords::new(Entropy, Cost::Full).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
+    let password_hash = Passwords::new(Cost::Full).hash(PASSWORD).await.map_err(|error| format!("{error:?}"))?;
     let mut customers = Vec::new();
     for number in 0..count {
         let email = format!("customer{number}@example.com");
@@ -53,11 +50,11 @@ async fn insert(
         contact_email: email.parse().map_err(DbError::other)?,
         contact_phone: None,
     };
-    accounts::insert(conn, &account, *now).await?;
+    accounts::insert(conn, &account).await?;
     let (beta, onboarding) = (AccountStatus::Live, OnboardingStatus::Approved);
     let state = AccountState { beta, onboarding, suspended_from: None };
     let new = NewOnboarding { state, is_carrier: false, expected_volume: None };
-    onboarding::insert(conn, account.id, &new, *now).await?;
+    onboarding::insert(conn, account.id, &new).await?;
     let user = NewUser {
         id: UserId::new(Entropy.uuid(*now)),
         account_id: account.id,
@@ -66,6 +63,6 @@ async fn insert(
         roles: vec![Role::Customer].into(),
         password_hash: Some(password_hash.clone()),
     };
-    users::insert_if_new(conn, &user, *now).await?;
+    users::insert_if_new(conn, &user).await?;
     Ok(account.id)
 }

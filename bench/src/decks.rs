@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use db::{Conn, Db, DbError, DbOptions, params};
-use platform::clock::Clock;
-use platform::entropy::Entropy;
+use db::{Clock, Conn, Db, DbError, DbOptions, Entropy, params};
 use tempfile::TempDir;
 use values::UpstreamId;
 

@@ -1,13 +1,12 @@
 //! Inventory fixtures: imports numbers over the API, as the team does, and creates trunks to order them for.
 
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
 
-use platform::entropy::Entropy;
-use serde_json::{Value, json};
-
 use crate::Outcome;
 use crate::http::{Client, Response, get, post, post_body};
+use db::Entropy;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const HEADER: &str = "e164,country,type,area_name,prefix,capabilities,monthly,setup,regulatory\n";

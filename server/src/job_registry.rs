@@ -10,9 +10,7 @@ use voice::upstreams::decks;
 use voice::{calls, cdrs, concurrency, fx};
 
 pub fn runner(app: &App) -> Result<Runner<App>, SetupError> {
-    let (registry, schedules) = (registry(), schedules());
-    let waker = app.jobs_waker.clone();
-    Runner::new(app.clone(), app.db.clone(), app.clock.clone(), app.entropy, registry, schedules, waker)
+    Runner::new(app.clone(), app.db.clone(), app.clock.clone(), registry(), schedules())
 }
 
 fn registry() -> Registry<App> {

@@ -84,7 +84,7 @@ impl Operations {
     pub fn new(app: App, runner: Runner<App>, stopping: watch::Receiver<bool>) -> Operations {
         let mut endpoints = Vec::from(endpoints());
         endpoints.extend(switch::endpoints(&app.metrics.requests));
-        let (request_ids, decisions) = (headers::RequestIds::new(app.entropy), calls::Authorizer::new(app.clone()));
+        let (request_ids, decisions) = (headers::RequestIds::new(), calls::Authorizer::new(app.clone()));
         Operations { app, runner, request_ids, endpoints, decisions, stopping }
     }
 
@@ -155,7 +155,7 @@ impl Operations {
         if !self.app.db.is_migrated().await? {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
         }
-        let lag = jobs::lag(&mut *self.app.db.read().await?, self.app.clock.now()).await?;
+        let lag = jobs::lag(&mut *self.app.db.read().await?).await?;
         let limit = self.app.settings.max_job_lag;
         if lag > limit {
             let (lag, limit) = (lag.as_secs(), limit.as_secs());

@@ -1,12 +1,11 @@
 //! Generates millions of CDRs of the last 30 days inside the database, with their rollups.
-
-use platform::clock::Clock;
 use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::fixture::Customer;
 use crate::Outcome;
 use crate::postgres::Database;
+use db::Clock;
 
 const DAY_MILLIS: i64 = 86_400_000;
 const SPAN_MILLIS: i64 = 30 * DAY_MILLIS;

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use db::{Conn, Db, DbError, DbOptions, params};
-use platform::clock::Clock;
-use platform::entropy::Entropy;
+use db::{Clock, Conn, Db, DbError, DbOptions, Entropy, params};
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -87,7 +85,7 @@ impl Fixture {
 async fn fund_account(conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
     let funds = Money::from_minor(100_000_000, Currency::EUR)?;
     let topup = Entry::credit(account, Kind::Topup, account.to_string(), &[(Book::Clearing, funds)])?;
-    ledger::credit(conn, Entropy, &topup, Clock::system().now()).await?;
+    ledger::credit(conn, &topup).await?;
     ledger::set_low_water(conn, account, Currency::EUR, Some(Money::from_minor(2_000, Currency::EUR)?)).await?;
     conn.exec(QUOTA, params![account]).await?;
     Ok::<_, DbError>(()).map_err(LedgerError::from)

@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::SinkExt;
-use platform::clock::Clock;
-use platform::entropy::Entropy;
 use rusqlite::{Connection, TransactionBehavior};
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
@@ -21,6 +19,7 @@ use super::store::{Store, connect};
 use crate::http::Client;
 use crate::report::{Limit, Line};
 use crate::{Outcome, ROUNDS};
+use db::{Clock, Entropy};
 
 const BATCH: u32 = 1000;
 /// How long ago calls started at most, in milliseconds.

@@ -1,11 +1,10 @@
 //! Reading CDRs among one million and ten million: pages, summaries and exports.
 
+use db::Clock;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-use platform::clock::Clock;
-use serde_json::{Value, json};
 use tempfile::TempDir;
 use values::{Date, Rfc3339, Time};
 

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use db::{Conn, Db, DbError};
 use identity::accounts::{self, NewAccount};
-use platform::clock::Clock;
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
-use values::{AccountId, Currency, Money, Time};
+use values::{AccountId, Currency, Money};
 
 use super::{WALLETS, wallet_of};
 use crate::Outcome;
@@ -15,18 +13,16 @@ use crate::Outcome;
 /// Customers with enough balance for the whole run.
 pub struct Customers {
     ids: Vec<AccountId>,
-    now: Time,
 }
 
 impl Customers {
     pub async fn prepare(db: &Db) -> Outcome<Arc<Customers>> {
         db.migrate().await?;
-        let now = Clock::system().now();
         let mut ids = Vec::new();
         for _ in 0..WALLETS {
-            ids.push(db.tx(now, |conn, now| Box::pin(create_customer(conn, *now))).await?);
+            ids.push(db.tx((), |conn, ()| Box::pin(create_customer(conn))).await?);
         }
-        Ok(Arc::new(Customers { ids, now }))
+        Ok(Arc::new(Customers { ids }))
     }
 
     /// Debits a thousandth of a euro from one of them.
@@ -37,16 +33,16 @@ impl Customers {
                 let account = *customers.ids.get(wallet).ok_or(DbError::NotFound)?;
                 let amount = Money::from_nanos(1_000_000, Currency::EUR);
                 let entry = Entry::charge(account, Kind::Call, id.to_string(), &[(Book::Calls, amount)])?;
-                ledger::debit(conn, Entropy, &entry, customers.now).await.map(drop)
+                ledger::debit(conn, &entry).await.map(drop)
             })
         })
         .await
     }
 }
 
-async fn create_customer(conn: &mut Conn, now: Time) -> Result<AccountId, LedgerError> {
+async fn create_customer(conn: &mut Conn) -> Result<AccountId, LedgerError> {
     let account = NewAccount {
-        id: AccountId::new(Entropy.uuid(now)),
+        id: conn.new_id(),
         company_name: "Customer GmbH".parse().map_err(DbError::other)?,
         trading_name: None,
         country: "NL".parse().map_err(DbError::other)?,
@@ -54,10 +50,10 @@ async fn create_customer(conn: &mut Conn, now: Time) -> Result<AccountId, Ledger
         contact_email: "cora@customer.example".parse().map_err(DbError::other)?,
         contact_phone: None,
     };
-    accounts::insert(conn, &account, now).await?;
+    accounts::insert(conn, &account).await?;
     let funds = Money::from_minor(100_000_000, Currency::EUR)?;
     let topup = Entry::credit(account.id, Kind::Topup, account.id.to_string(), &[(Book::Clearing, funds)])?;
-    ledger::credit(conn, Entropy, &topup, now).await?;
+    ledger::credit(conn, &topup).await?;
     // As the service sets it after checking the balance: a charge above the low-water mark only compares two numbers.
     ledger::set_low_water(conn, account.id, Currency::EUR, Some(Money::from_minor(2_000, Currency::EUR)?)).await?;
     Ok(account.id)

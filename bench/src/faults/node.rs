@@ -1,19 +1,18 @@
 //! The service under test: the same data and ports across kills and restarts.
 
+use serde_json::json;
 use std::fs::OpenOptions;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-use platform::entropy::Entropy;
-use serde_json::json;
 use tempfile::TempDir;
 
 use super::did_supplier;
 use crate::Outcome;
 use crate::http::{Client, get, post};
 use crate::service::{Process, configure, sibling_binary};
+use db::Entropy;
 
 /// Between two polls of `/readyz`.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

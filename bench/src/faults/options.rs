@@ -1,8 +1,7 @@
 //! Command-line options: `--kills 20 --seed 7 sqlite`.
 
-use platform::entropy::Entropy;
-
 use crate::Outcome;
+use db::Entropy;
 
 const KILLS: usize = 200;
 

@@ -7,7 +7,7 @@ use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::{Scope, TokenError};
-use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+use values::{AccountId, Email, Role, Roles, SessionId, UserId};
 
 /// Who may call an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,8 @@ row! {
 }
 
 /// The caller of the `Authorization` header.
-pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, now: Time) -> Result<Principal, Problem> {
+pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Result<Principal, Problem> {
+    let now = conn.now();
     let token = bearer(headers)?;
     let claims = app.tokens.read_access(token, now).map_err(|error| match error {
         TokenError::Expired => {

@@ -20,7 +20,7 @@ use super::conditional;
 use super::endpoint::Endpoint;
 use super::idempotency::{self, Claim, Claimed, RequestFingerprint, StoredResponse};
 use super::problem::Problem;
-use db::{Conn, DbError, Reader};
+use db::{Conn, DbError, Entropy, Reader};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
 use platform::limits::{self, Limit, RateLimitStatus};
@@ -109,6 +109,11 @@ impl RequestCtx {
         }))
     }
 
+    /// A new id, which sorts by the time of the request.
+    pub fn new_id<T: From<Uuid>>(&self) -> T {
+        Entropy.uuid(self.now).into()
+    }
+
     /// The caller; an error on endpoints without a token.
     pub fn principal(&self) -> Result<&Principal, Problem> {
         self.principal.as_ref().ok_or_else(|| Problem::token_invalid("Sign in first."))
@@ -192,9 +197,10 @@ impl RequestCtx {
         let rendered = answer.render()?;
         if let Some(action) = self.endpoint.audit_action() {
             let entry = self.audit_entry(action, Outcome::Failure, Some(reason));
-            let written = self.app.db.tx((self.clone(), entry), |conn, (ctx, entry)| {
-                Box::pin(audit::append(conn, &ctx.app.keys, ctx.app.entropy, ctx.now, entry))
-            });
+            let written = self
+                .app
+                .db
+                .tx((self.clone(), entry), |conn, (ctx, entry)| Box::pin(audit::append(conn, &ctx.app.keys, entry)));
             written.await?;
         }
         Ok(Committed { rendered, replayed: false, answer: PhantomData })
@@ -220,7 +226,6 @@ impl RequestCtx {
         } else {
             db.tx(work, |conn, work| Box::pin(run(conn, work))).await
         };
-        self.app.jobs_waker.notify_one();
         match outcome {
             Ok(rendered) => Ok(Committed { rendered, replayed: false, answer: PhantomData }),
             Err(Interrupt::Replay(rendered)) => Ok(Committed { rendered, replayed: true, answer: PhantomData }),
@@ -231,7 +236,7 @@ impl RequestCtx {
     /// Appends an audit row in this transaction. `commit` does so by itself; this is for reads and additional rows.
     pub async fn record(&self, conn: &mut Conn, action: &'static str) -> Result<(), Problem> {
         let entry = self.audit_entry(action, Outcome::Success, None);
-        Ok(audit::append(conn, &self.app.keys, self.app.entropy, self.now, &entry).await?)
+        Ok(audit::append(conn, &self.app.keys, &entry).await?)
     }
 
     /// The audit row of this request, as it ended.
@@ -264,9 +269,10 @@ async fn run<I: Send + Sync, A: Answer>(
     conn: &mut Conn,
     (ctx, input, body): &(RequestCtx, I, Body<I, A>),
 ) -> Result<Rendered, Interrupt> {
+    conn.set_now(ctx.now);
     let claim = ctx.claim();
     if let Some(claim) = &claim {
-        match idempotency::claim(conn, &ctx.app.keys, claim, ctx.now).await? {
+        match idempotency::claim(conn, &ctx.app.keys, claim).await? {
             Claimed::Fresh => {}
             Claimed::Replay(rendered) => return Err(Interrupt::Replay(rendered)),
         }
@@ -279,7 +285,7 @@ async fn run<I: Send + Sync, A: Answer>(
     let rendered = answer.render()?;
     if let Some(claim) = &claim {
         let stored = StoredResponse::new(&rendered, &ctx.app.keys)?;
-        idempotency::store(conn, claim, &stored, ctx.now).await?;
+        idempotency::store(conn, claim, &stored).await?;
     }
     if let Some(action) = ctx.endpoint.audit_action() {
         ctx.record(conn, action).await?;

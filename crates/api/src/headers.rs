@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, HEXLOWER};
+use db::Entropy;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap,
     HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,
 };
-
-use platform::entropy::Entropy;
 use platform::limits::RateLimitStatus;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -24,8 +23,8 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    pub fn new(entropy: Entropy) -> RequestIds {
-        RequestIds { process: u64::from_be_bytes(entropy.bytes()), next: AtomicU64::new(1) }
+    pub fn new() -> RequestIds {
+        RequestIds { process: u64::from_be_bytes(Entropy.bytes()), next: AtomicU64::new(1) }
     }
 
     /// The caller's request id if it is valid, else a new one.

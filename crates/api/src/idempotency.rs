@@ -90,7 +90,8 @@ impl RequestFingerprint {
 }
 
 /// Claims the key for this transaction, or finds its stored response.
-pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Claimed, Problem> {
+pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim) -> Result<Claimed, Problem> {
+    let now = conn.now();
     let inserted = conn
         .exec(
             sql!(
@@ -119,14 +120,15 @@ pub async fn claim(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Re
     if inserted == 1 {
         return Ok(Claimed::Fresh);
     }
-    match find(conn, keys, claim, now).await? {
+    match find(conn, keys, claim).await? {
         Some(rendered) => Ok(Claimed::Replay(rendered)),
         None => Err(Problem::idempotency_in_progress()),
     }
 }
 
 /// The stored response of a key, if there is one. Another body under the same key is a conflict.
-pub async fn find(conn: &mut Conn, keys: &Keys, claim: &Claim, now: Time) -> Result<Option<Rendered>, Problem> {
+pub async fn find(conn: &mut Conn, keys: &Keys, claim: &Claim) -> Result<Option<Rendered>, Problem> {
+    let now = conn.now();
     let row: Option<KeyRow> = conn
         .opt(
             sql!(
@@ -170,7 +172,8 @@ impl StoredResponse {
 }
 
 /// Stores the response of a claimed key, or inserts the row for a problem that is replayed to retries.
-pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse, now: Time) -> Result<(), Problem> {
+pub async fn store(conn: &mut Conn, claim: &Claim, response: &StoredResponse) -> Result<(), Problem> {
+    let now = conn.now();
     conn.exec(
         sql!(
             "INSERT INTO idempotency_keys (owner, method, path, key, body_digest, created_at, status, headers, body)

@@ -10,11 +10,13 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use uuid::Uuid;
 
 use super::context::RequestCtx;
 use super::input::{Description, IncomingRequest, Input, describe_query, query_pairs, read_query};
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
+use values::Time;
 
 pub const LIMIT_DEFAULT: u32 = 50;
 pub const LIMIT_MAX: u32 = 200;
@@ -27,6 +29,16 @@ pub struct Listing<F, K, const MAX: u32 = LIMIT_MAX> {
     keys: Keys,
     /// Path and filters that the cursor is bound to.
     scope: String,
+}
+
+/// The sort key of a list with the newest row first: the row's time and its id.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct NewestFirst<I>(i64, I);
+
+impl<I> From<(Time, I)> for NewestFirst<I> {
+    fn from((at, id): (Time, I)) -> Self {
+        NewestFirst(at.millis(), id)
+    }
 }
 
 /// A list without filters.
@@ -107,16 +119,16 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
     }
 
     /// The page of these rows, which were read with `fetch` as the limit.
-    pub fn page<R, T>(
+    pub fn page<R, T, Q: Into<K>>(
         self,
         mut rows: Vec<R>,
-        key: impl Fn(&R) -> K,
+        key: impl Fn(&R) -> Q,
         show: impl FnMut(R) -> T,
     ) -> Result<Page<T>, Problem> {
         let limit = self.limit as usize;
         let has_more = rows.len() > limit;
         rows.truncate(limit);
-        let next = rows.last().filter(|_| has_more).map(key);
+        let next = rows.last().filter(|_| has_more).map(|row| key(row).into());
         self.page_with_next(rows, next, show)
     }
 
@@ -137,10 +149,10 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
     }
 
     /// The same as `Items`.
-    pub fn items<R, T>(
+    pub fn items<R, T, Q: Into<K>>(
         self,
         rows: Vec<R>,
-        key: impl Fn(&R) -> K,
+        key: impl Fn(&R) -> Q,
         show: impl FnMut(R) -> T,
     ) -> Result<Items<T>, Problem> {
         let Page { data, meta, next } = self.page(rows, key, show)?;
@@ -148,7 +160,12 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
     }
 
     /// The same as `Rows`.
-    pub fn rows<R, T>(self, rows: Vec<R>, key: impl Fn(&R) -> K, show: impl FnMut(R) -> T) -> Result<Rows<T>, Problem> {
+    pub fn rows<R, T, Q: Into<K>>(
+        self,
+        rows: Vec<R>,
+        key: impl Fn(&R) -> Q,
+        show: impl FnMut(R) -> T,
+    ) -> Result<Rows<T>, Problem> {
         let Page { data, meta, next } = self.page(rows, key, show)?;
         Ok(Rows { rows: data, next_cursor: meta.next_cursor, next })
     }
@@ -158,6 +175,15 @@ impl<F, K: Serialize, const MAX: u32> Listing<F, K, MAX> {
         let tag = self.keys.mac(Purpose::Cursor, &signed(&self.scope, &bytes));
         bytes.extend_from_slice(&tag[..16]);
         Ok(BASE64URL_NOPAD.encode(&bytes))
+    }
+}
+
+impl<F, I: From<Uuid> + Copy, const MAX: u32> Listing<F, NewestFirst<I>, MAX> {
+    /// The time and id that all rows of the page come before.
+    pub fn before(&self) -> (Time, I) {
+        let newest = || NewestFirst(i64::MAX, I::from(Uuid::max()));
+        let NewestFirst(at, id) = self.after.unwrap_or_else(newest);
+        (Time::from_millis(at), id)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The steps of every request, in one order: request id, route, concurrency, token, rate limit, role, inputs,
 //! idempotency key, handler, response headers, metrics. docs/architecture.md has a diagram.
 
+use db::Entropy;
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -53,8 +54,8 @@ impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
         let concurrency =
-            ConcurrencyLimits::new(app.settings.max_concurrent_requests, u64::from_be_bytes(app.entropy.bytes()));
-        let request_ids = headers::RequestIds::new(app.entropy);
+            ConcurrencyLimits::new(app.settings.max_concurrent_requests, u64::from_be_bytes(Entropy.bytes()));
+        let request_ids = headers::RequestIds::new();
         Arc::new(Service { app, router, cors, request_ids, concurrency })
     }
 
@@ -205,7 +206,7 @@ impl Service {
                 true => self.app.db.read().await?,
                 false => self.app.db.read_consistent().await?,
             };
-            let principal = authenticate(&mut conn, &self.app, &request.head.headers, now).await?;
+            let principal = authenticate(&mut conn, &self.app, &request.head.headers).await?;
             observed.account = Some(principal.account_id);
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
             self.limit(endpoint.limit, Subject::user(principal.person()), now, observed).await?;
@@ -302,7 +303,7 @@ pub(super) async fn claim_key(ctx: &RequestCtx, request: &IncomingRequest) -> Re
     let Some(key) = idempotency::key(&request.head.headers)? else { return Ok(None) };
     let path = request.head.uri.path();
     let claim = Claim::new(principal, ctx.endpoint.method.as_str(), path, key, request.body_digest);
-    let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim, ctx.now).await?;
+    let stored = idempotency::find(&mut *ctx.app.db.read().await?, &ctx.app.keys, &claim).await?;
     ctx.set_claim(claim);
     Ok(stored)
 }
@@ -361,10 +362,10 @@ async fn record_failure(ctx: &RequestCtx, problem: Problem) -> Problem {
         .tx((ctx.clone(), entry, stored), |conn, (ctx, entry, stored)| {
             Box::pin(async move {
                 if let Some((claim, response)) = stored {
-                    idempotency::store(conn, claim, response, ctx.now).await?;
+                    idempotency::store(conn, claim, response).await?;
                 }
                 if let Some(entry) = entry {
-                    audit::append(conn, &ctx.app.keys, ctx.app.entropy, ctx.now, entry).await?;
+                    audit::append(conn, &ctx.app.keys, entry).await?;
                 }
                 Ok::<_, Problem>(())
             })

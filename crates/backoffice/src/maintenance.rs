@@ -17,7 +17,7 @@ const BATCH_HOLDS: i64 = 1000;
 
 /// Expires holds whose time is over, so that their money is available again.
 pub async fn expire_holds_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let batch = || context.db.tx(context.clock.now(), |conn, now| Box::pin(ledger::expire(conn, *now, BATCH_HOLDS)));
+    let batch = || context.db.tx((), |conn, ()| Box::pin(ledger::expire(conn, BATCH_HOLDS)));
     while batch().await? == BATCH_HOLDS.cast_unsigned() {}
     Ok(())
 }

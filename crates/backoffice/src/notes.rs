@@ -2,15 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::customers;
 use api::answer::Created;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use identity::users;
 use values::{AccountId, Rfc3339, Text, Time, UserId, id};
 
@@ -63,10 +62,10 @@ pub struct AdminNoteCreate {
 pub async fn list(
     mut ctx: ReadCtx,
     Path(account): Path<AccountId>,
-    listing: Listing<Unfiltered, (i64, NoteId)>,
+    listing: Listing<Unfiltered, NewestFirst<NoteId>>,
 ) -> Result<Page<AdminNote>, Problem> {
     customers::find(&mut ctx, account).await?;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, NoteId::new(Uuid::max())));
+    let (at, id) = listing.before();
     let rows: Vec<NoteRow> = ctx
         .all(
             sql!(
@@ -75,10 +74,10 @@ pub async fn list(
                  WHERE n.account_id = $1 AND (n.created_at, n.id) < ($2, $3)
                  ORDER BY n.created_at DESC, n.id DESC LIMIT $4"
             ),
-            params![account, Time::from_millis(at), id, listing.fetch()],
+            params![account, at, id, listing.fetch()],
         )
         .await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), AdminNote::from)
+    listing.page(rows, |row| (row.created_at, row.id), AdminNote::from)
 }
 
 pub async fn create(
@@ -92,7 +91,7 @@ pub async fn create(
             let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
             customers::find(tx, *account).await?;
             let author = users::find(tx, author_id).await?.ok_or_else(Problem::not_found)?;
-            let id = NoteId::new(tx.ctx.app.entropy.uuid(now));
+            let id = tx.new_id();
             let note = NoteRow { id, body: body.clone(), author_id, author_name: author.name, created_at: now };
             insert(tx, *account, &note).await?;
             Ok(Created(note.into()))
@@ -102,9 +101,15 @@ pub async fn create(
 }
 
 async fn insert(conn: &mut Conn, account: AccountId, note: &NoteRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO admin_notes (id, account_id, author_id, body, created_at) VALUES ($1, $2, $3, $4, $5)"),
-        params![note.id, account, note.author_id, note.body, note.created_at],
+    insert!(
+        conn,
+        admin_notes {
+            id: note.id,
+            account_id: account,
+            author_id: note.author_id,
+            body: note.body,
+            created_at: note.created_at
+        }
     )
     .await?;
     Ok(())

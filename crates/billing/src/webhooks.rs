@@ -19,10 +19,10 @@ use api::answer::{Answer, Rendered};
 use api::context::{Committed, RequestCtx};
 use api::input::{Path, Signed};
 use api::problem::Problem;
-use db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, insert, params, sql};
 use platform::app::App;
 use platform::audit::Actor;
-use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::jobs::{JobContext, JobError, Kind, enqueue};
 use platform::outside::payments::{Provider, WebhookEvent};
 use values::Time;
 
@@ -87,11 +87,10 @@ pub async fn receive(
     ctx.audit_note("event", notice.event.as_str());
     ctx.commit((provider, notice), |tx, (provider, notice)| {
         Box::pin(async move {
-            let (app, now) = (&tx.ctx.app, tx.ctx.now);
-            if insert_callback(tx, *provider, notice, now).await? {
-                card_check::mark_completing(tx, *provider, &notice.order_id, now).await?;
+            if insert_callback(tx, *provider, notice).await? {
+                card_check::mark_completing(tx, *provider, &notice.order_id).await?;
                 let payload = json!({"order_id": notice.order_id});
-                enqueue(tx, &NewJob { id: app.entropy.uuid(now), kind: FETCH_ORDER, payload, run_at: now }).await?;
+                enqueue(tx, FETCH_ORDER, payload).await?;
             }
             Ok(CallbackResponse { ok: true })
         })
@@ -100,21 +99,14 @@ pub async fn receive(
 }
 
 /// Stores a webhook; false when it was stored before.
-async fn insert_callback(
-    conn: &mut Conn,
-    provider: Provider,
-    notice: &WebhookEvent,
-    now: Time,
-) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO payment_callbacks (provider, order_id, event, received_at) VALUES ($1, $2, $3, $4)
-                 ON CONFLICT (provider, order_id, event) DO NOTHING"
-            ),
-            params![provider, notice.order_id, notice.event, now],
-        )
-        .await?;
+async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &WebhookEvent) -> Result<bool, DbError> {
+    let now = conn.now();
+    let inserted = insert!(
+        conn,
+        payment_callbacks { provider, order_id: notice.order_id, event: notice.event, received_at: now },
+        "ON CONFLICT (provider, order_id, event) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 

@@ -8,8 +8,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use prometheus::IntCounter;
 use rusqlite::Connection;
-use values::Value;
+use tokio::sync::Notify;
+use uuid::Uuid;
+use values::{Time, Value};
 
+use super::entropy::Entropy;
 use super::error::{DbError, Result};
 use super::postgres::Session;
 use super::row::{FromRow, Row, TableRow};
@@ -28,9 +31,25 @@ pub struct Conn {
     failed: bool,
     /// A statement conflicted with another transaction, so the whole transaction may be retried.
     conflicted: bool,
+    now: Time,
     metrics: Arc<Metrics>,
-    /// What the transaction adds to counters if it commits.
-    counted: Vec<(IntCounter, u64)>,
+    /// What transactions do once they are committed.
+    effects: Vec<Effect>,
+}
+
+/// What a transaction does if and when it is committed.
+pub(super) enum Effect {
+    Count(IntCounter, u64),
+    WakeJobRunner,
+}
+
+impl Effect {
+    pub(super) fn apply(self, jobs_due: &Notify) {
+        match self {
+            Effect::Count(counter, more) => counter.inc_by(more),
+            Effect::WakeJobRunner => jobs_due.notify_one(),
+        }
+    }
 }
 
 enum Engine {
@@ -56,8 +75,23 @@ impl Conn {
     }
 
     fn new(engine: Engine, access: Access, metrics: &Arc<Metrics>) -> Conn {
-        let (metrics, counted) = (Arc::clone(metrics), Vec::new());
-        Conn { engine, access, failed: false, conflicted: false, metrics, counted }
+        let (now, metrics, effects) = (Time::from_millis(0), Arc::clone(metrics), Vec::new());
+        Conn { engine, access, failed: false, conflicted: false, now, metrics, effects }
+    }
+
+    /// The time of the transaction or read; it stands still until the end.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Makes `now` the time of the transaction or read, such as when its request arrived.
+    pub fn set_now(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// A new id, which sorts by [`now`](Conn::now).
+    pub fn new_id<T: From<Uuid>>(&self) -> T {
+        Entropy.uuid(self.now).into()
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -66,7 +100,12 @@ impl Conn {
 
     /// Adds to a counter if and when the transaction is committed.
     pub fn count(&mut self, counter: impl FnOnce(&Metrics) -> &IntCounter, more: u64) {
-        self.counted.push((counter(&self.metrics).clone(), more));
+        self.effects.push(Effect::Count(counter(&self.metrics).clone(), more));
+    }
+
+    /// Makes the job runner look for due jobs once the transaction is committed.
+    pub fn wake_job_runner(&mut self) {
+        self.effects.push(Effect::WakeJobRunner);
     }
 
     pub(super) fn is_sqlite(&self) -> bool {
@@ -270,9 +309,9 @@ impl Conn {
         std::mem::replace(self, gone)
     }
 
-    /// What transactions have counted and not yet added to the counters.
-    pub(super) fn counted(&mut self) -> &mut Vec<(IntCounter, u64)> {
-        &mut self.counted
+    /// The effects that wait for a commit.
+    pub(super) fn effects(&mut self) -> &mut Vec<Effect> {
+        &mut self.effects
     }
 
     pub(super) fn as_sqlite(&self) -> Option<&Connection> {

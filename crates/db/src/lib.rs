@@ -11,10 +11,15 @@
 //! updates and unique keys keep the rules, never reading first and writing after.
 //!
 //! A transaction awaits nothing but its connection. For an external call: claim, commit, call, finish.
+//!
+//! A transaction happens at one time, [`Conn::now`], however often it is retried, and takes its ids from
+//! [`Conn::new_id`]. If it enqueues a job, the commit wakes the job runner.
 
 mod bound;
+mod clock;
 mod conn;
 mod ddl;
+mod entropy;
 mod error;
 pub mod metrics;
 mod migrate;
@@ -29,9 +34,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
 
+pub use clock::Clock;
 pub use conn::Conn;
 pub use ddl::sqlite_ddl;
+pub use entropy::Entropy;
 pub use error::{DbError, Result};
 pub use migrate::{MIGRATIONS, Migration};
 pub use options::{DbOptions, Location};
@@ -66,7 +74,9 @@ const PANICKED: &str = "the transaction panicked";
 #[derive(Clone)]
 pub struct Db {
     engine: Engine,
+    clock: Clock,
     metrics: Arc<Metrics>,
+    jobs_due: Arc<Notify>,
 }
 
 #[derive(Clone)]
@@ -79,16 +89,22 @@ impl Db {
     /// Opens the database and checks that its commits are durable. Does not migrate it.
     pub async fn open(options: &DbOptions) -> Result<Db> {
         let metrics = Arc::new(Metrics::new().map_err(DbError::other)?);
+        let jobs_due = Arc::default();
         let engine = match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics)?)),
-            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics).await?),
+            Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &jobs_due)?)),
+            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options, &metrics, &jobs_due).await?),
         };
-        Ok(Db { engine, metrics })
+        Ok(Db { engine, clock: options.clock.clone(), metrics, jobs_due })
     }
 
     /// The metrics of this node.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
+    }
+
+    /// Notified after every commit that called [`Conn::wake_job_runner`].
+    pub fn jobs_due(&self) -> &Arc<Notify> {
+        &self.jobs_due
     }
 
     pub fn load(&self) -> Load {
@@ -110,10 +126,12 @@ impl Db {
 
     /// A read-only connection; each statement sees the state of its own time. Drop it before waiting for anything else.
     pub async fn read(&self) -> Result<Reader> {
-        match &self.engine {
-            Engine::Sqlite(sqlite) => sqlite.readers.lend().await,
-            Engine::Postgres(postgres) => Ok(Reader { conn: Box::pin(postgres.read()).await?, slot: None }),
-        }
+        let mut reader = match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.readers.lend().await?,
+            Engine::Postgres(postgres) => Reader { conn: Box::pin(postgres.read()).await?, slot: None },
+        };
+        reader.set_now(self.clock.now());
+        Ok(reader)
     }
 
     /// A read-only connection for a few statements in a row. On SQLite they all see the state of the first one, and
@@ -151,7 +169,7 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
-        let (transaction, outcome) = transaction::erase(input, body);
+        let (transaction, outcome) = transaction::erase(self.clock.now(), input, body);
         match &self.engine {
             Engine::Sqlite(sqlite) => {
                 sqlite.writer.enqueue(transaction).await.inspect_err(|error| error.count(&self.metrics.database))?
@@ -189,9 +207,11 @@ impl Db {
         T: Send + 'static,
         E: From<DbError> + Send + 'static,
     {
+        let now = self.clock.now();
         match &self.engine {
             Engine::Sqlite(sqlite) => {
                 let mut reader = sqlite.reporters.lend().await?;
+                reader.set_now(now);
                 if consistency == Consistency::Snapshot {
                     reader.begin_read_snapshot()?;
                 }
@@ -201,10 +221,11 @@ impl Db {
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
             Engine::Postgres(postgres) if consistency == Consistency::Snapshot => {
-                Box::pin(postgres.snapshot(&input, body)).await
+                Box::pin(postgres.snapshot(now, &input, body)).await
             }
             Engine::Postgres(postgres) => {
                 let mut conn = Box::pin(postgres.read()).await?;
+                conn.set_now(now);
                 body(&mut conn, &input).await
             }
         }

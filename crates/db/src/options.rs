@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::clock::Clock;
 use super::error::DbError;
 
 /// The options of `Db::open`. Parsed from `sqlite://path/to/file.db` or `postgres://user:password@host/name`.
 #[derive(Clone)]
 pub struct DbOptions {
     pub location: Location,
+    /// The clock of [`Conn::now`](crate::Conn::now).
+    pub clock: Clock,
     /// Maximum read-only connections of requests (SQLite).
     pub readers: usize,
     /// Maximum read-only connections of long reads, separate so that they cannot starve requests (SQLite).
@@ -49,6 +52,7 @@ impl FromStr for DbOptions {
         };
         Ok(DbOptions {
             location,
+            clock: Clock::system(),
             readers: 4,
             reporters: 2,
             queue: 1024,

@@ -14,10 +14,11 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, QueueMode, Recycli
 use futures_util::{FutureExt, TryStreamExt, future};
 use prometheus::Histogram;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
-use values::Value;
+use values::{Time, Value};
 
 use super::bound::{Bound, postgres_type};
 use super::conn::{Access, Conn};
@@ -54,10 +55,16 @@ impl Isolation {
 pub(super) struct Postgres {
     pool: Pool,
     metrics: Arc<Metrics>,
+    jobs_due: Arc<Notify>,
 }
 
 impl Postgres {
-    pub(super) async fn open(url: &str, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Postgres> {
+    pub(super) async fn open(
+        url: &str,
+        options: &DbOptions,
+        metrics: &Arc<Metrics>,
+        jobs_due: &Arc<Notify>,
+    ) -> Result<Postgres> {
         let (config, tls) = connect::configure(url, options)?;
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
         let pool = Pool::builder(manager)
@@ -70,7 +77,7 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::other)?;
-        let postgres = Postgres { pool, metrics: Arc::clone(metrics) };
+        let postgres = Postgres { pool, metrics: Arc::clone(metrics), jobs_due: Arc::clone(jobs_due) };
         postgres.require_durable().await?;
         Ok(postgres)
     }
@@ -107,13 +114,14 @@ impl Postgres {
     }
 
     /// Runs `body` in a read-only transaction whose statements all see the same state.
-    pub(super) async fn snapshot<I, T, E>(&self, input: &I, body: Body<I, T, E>) -> Result<T, E>
+    pub(super) async fn snapshot<I, T, E>(&self, now: Time, input: &I, body: Body<I, T, E>) -> Result<T, E>
     where
         E: From<DbError>,
     {
         let client = self.client(&self.metrics.database.read_wait).await?;
         let session = Session::new(client, State::BeginPending(Isolation::Snapshot));
         let mut conn = Conn::postgres(session, Access::ReadOnly, &self.metrics);
+        conn.set_now(now);
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
             // If this fails, the session is closed; nothing was written anyway.
@@ -156,7 +164,7 @@ impl Postgres {
             transaction.fail(DbError::other(PANICKED));
             false
         });
-        let (conflicted, counted) = (conn.conflicted(), std::mem::take(conn.counted()));
+        let (conflicted, effects) = (conn.conflicted(), std::mem::take(conn.effects()));
         let Some(session) = conn.into_session() else { return Attempt::Failed };
         if !commits {
             // If this fails, the session is closed, which rolls back as well.
@@ -165,7 +173,7 @@ impl Postgres {
         }
         match session.end("COMMIT").await {
             Ok(()) => {
-                counted.iter().for_each(|(counter, more)| counter.inc_by(*more));
+                effects.into_iter().for_each(|effect| effect.apply(&self.jobs_due));
                 Attempt::Committed
             }
             Err(error) => {

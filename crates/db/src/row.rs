@@ -135,7 +135,7 @@ macro_rules! table_row {
         impl $crate::TableRow for $name {
             const INSERT: &'static str = {
                 const TEXT: &$crate::statements::Text =
-                    &$crate::statements::insert_text(stringify!($table), &$name::NAMES);
+                    &$crate::statements::insert_text(stringify!($table), &$name::NAMES, "");
                 TEXT.as_str()
             };
             const UPDATE: &'static str = {

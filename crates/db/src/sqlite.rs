@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use values::Value;
 
 use super::bound::Bound;
@@ -35,15 +35,21 @@ pub(super) struct Sqlite {
 }
 
 impl Sqlite {
-    pub(super) fn open(path: &Path, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Sqlite> {
+    pub(super) fn open(
+        path: &Path,
+        options: &DbOptions,
+        metrics: &Arc<Metrics>,
+        jobs_due: &Arc<Notify>,
+    ) -> Result<Sqlite> {
         create(path)?;
         let connection = connect(path, options.lock_timeout, Access::ReadWrite)?;
         require_durable(&connection)?;
+        let conn = Conn::sqlite(connection, Access::ReadWrite, metrics);
         let readers = |size| Arc::new(Readers::new(path, size, options, metrics));
         Ok(Sqlite {
             readers: readers(options.readers),
             reporters: readers(options.reporters),
-            writer: Writer::start(Conn::sqlite(connection, Access::ReadWrite, metrics), options, metrics)?,
+            writer: Writer::start(conn, options, metrics, jobs_due)?,
         })
     }
 

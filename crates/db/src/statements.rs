@@ -1,7 +1,8 @@
 //! SQL texts.
 //!
 //! Every text is written inside [`sql!`](crate::sql), or inside [`pg_sql!`](crate::pg_sql) if only PostgreSQL can run
-//! it. A test finds these macros in the source and prepares each text on the engines that it is for.
+//! it; [`insert!`](crate::insert) and [`table_row!`](crate::table_row) write theirs by themselves. A test finds these
+//! macros in the source and prepares each text on the engines that it is for.
 
 use std::borrow::Cow;
 
@@ -26,6 +27,27 @@ macro_rules! sql {
 #[macro_export]
 macro_rules! pg_sql {
     ($($text:tt)+) => { $crate::sql!($($text)+) };
+}
+
+/// Inserts one row: `insert!(conn, trunks { id, name: new.name }).await?`, optionally with a literal of what follows the
+/// values: `"ON CONFLICT (id) DO NOTHING"`. Returns how many rows were inserted.
+#[macro_export]
+macro_rules! insert {
+    ($conn:expr, $table:ident { $($column:ident $(: $value:expr)?),+ $(,)? } $(, $conflict:literal)? $(,)?) => {
+        $conn.exec(
+            {
+                const TEXT: &$crate::statements::Text = &$crate::statements::insert_text(
+                    stringify!($table),
+                    &[$(stringify!($column)),+],
+                    concat!($(" ", $conflict)?),
+                );
+                TEXT.as_str()
+            },
+            $crate::params![$($crate::insert!(@value $column $($value)?)),+],
+        )
+    };
+    (@value $column:ident $value:expr) => { $value };
+    (@value $column:ident) => { $column };
 }
 
 #[doc(hidden)]
@@ -101,9 +123,9 @@ impl Text {
     }
 }
 
-/// `INSERT INTO table (a, b) VALUES ($1, $2)`.
+/// `INSERT INTO table (a, b) VALUES ($1, $2)` and `conflict`.
 #[doc(hidden)]
-pub const fn insert_text(table: &str, names: &[&str]) -> Text {
+pub const fn insert_text(table: &str, names: &[&str], conflict: &str) -> Text {
     let mut text = Text::new();
     text.push("INSERT INTO ");
     text.push(table);
@@ -122,6 +144,7 @@ pub const fn insert_text(table: &str, names: &[&str]) -> Text {
         text.push_parameter(at);
     }
     text.push(")");
+    text.push(conflict);
     text
 }
 
@@ -187,9 +210,9 @@ mod tests {
     #[test]
     fn a_row_is_inserted_and_updated_by_its_columns() {
         const TEN: [&str; 10] = ["id", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        assert_eq!(insert_text("trunks", &TEN[..2]).as_str(), "INSERT INTO trunks (id, b) VALUES ($1, $2)");
+        assert_eq!(insert_text("trunks", &TEN[..2], "").as_str(), "INSERT INTO trunks (id, b) VALUES ($1, $2)");
         assert_eq!(update_text("trunks", &TEN[..3]).as_str(), "UPDATE trunks SET b = $2, c = $3 WHERE id = $1");
-        assert!(insert_text("trunks", &TEN).as_str().ends_with("$9, $10)"));
+        assert!(insert_text("trunks", &TEN, "").as_str().ends_with("$9, $10)"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
+use values::Time;
 
 use super::Body;
 use super::conn::Conn;
@@ -21,6 +22,7 @@ pub(super) trait Transaction: Send {
 }
 
 struct Typed<I, T, E> {
+    now: Time,
     input: I,
     body: Body<I, T, E>,
     outcome: Option<Result<T, E>>,
@@ -28,14 +30,14 @@ struct Typed<I, T, E> {
 }
 
 /// The transaction without its types, and its result to wait for.
-pub(super) fn erase<I, T, E>(input: I, body: Body<I, T, E>) -> (Box<dyn Transaction>, Outcome<T, E>)
+pub(super) fn erase<I, T, E>(now: Time, input: I, body: Body<I, T, E>) -> (Box<dyn Transaction>, Outcome<T, E>)
 where
     I: Send + Sync + 'static,
     T: Send + 'static,
     E: From<DbError> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    (Box::new(Typed { input, body, outcome: None, answer }), Outcome(answered))
+    (Box::new(Typed { now, input, body, outcome: None, answer }), Outcome(answered))
 }
 
 impl<I, T, E> Transaction for Typed<I, T, E>
@@ -46,6 +48,7 @@ where
 {
     fn run<'c>(&'c mut self, conn: &'c mut Conn) -> BoxFuture<'c, bool> {
         Box::pin(async move {
+            conn.set_now(self.now);
             let outcome = (self.body)(conn, &self.input).await;
             self.outcome.insert(conn.fail_if_aborted(outcome)).is_ok()
         })

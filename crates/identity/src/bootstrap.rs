@@ -12,9 +12,8 @@ use api::answer::Created;
 use api::context::{Committed, RequestCtx};
 use api::input::{Body, Description, IncomingRequest, Input};
 use api::problem::{Code, Problem};
-use db::{Conn, DbError, params, sql};
-use platform::app::App;
-use values::{AccountId, Country, Email, Role, Secret, Text, Time, UserId};
+use db::{Conn, DbError, insert, params, sql};
+use values::{AccountId, Country, Email, Role, Secret, Text, UserId};
 
 /// The operator's account and its first admin.
 #[derive(Deserialize, JsonSchema)]
@@ -76,8 +75,7 @@ pub async fn bootstrap(
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
     ctx.commit((request, password_hash), |tx, (request, password_hash)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            let created = create(tx, &app, request, password_hash.clone(), now).await.map_err(|error| match error {
+            let created = create(tx, request, password_hash.clone()).await.map_err(|error| match error {
                 DbError::Unique(_) => {
                     Problem::state_conflict("A user with this email address exists already. Choose another address.")
                 }
@@ -105,20 +103,15 @@ pub async fn exists(conn: &mut Conn) -> Result<bool, DbError> {
 /// Creates the operator's account and its first admin; none when there is one already.
 pub async fn create(
     conn: &mut Conn,
-    app: &App,
     request: &AdminBootstrapRequest,
     password_hash: String,
-    now: Time,
 ) -> Result<Option<(AccountId, UserId)>, DbError> {
-    let account_id = AccountId::new(app.entropy.uuid(now));
-    let user_id = UserId::new(app.entropy.uuid(now));
+    let now = conn.now();
+    let account_id: AccountId = conn.new_id();
+    let user_id: UserId = conn.new_id();
     // The primary key lets one of several concurrent attempts through.
-    let first = conn
-        .exec(
-            sql!("INSERT INTO first_admin (id, user_id, created_at) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING"),
-            params![user_id, now],
-        )
-        .await?;
+    let first =
+        insert!(conn, first_admin { id: 1i64, user_id, created_at: now }, "ON CONFLICT (id) DO NOTHING").await?;
     if first == 0 {
         return Ok(None);
     }
@@ -131,11 +124,10 @@ pub async fn create(
         contact_email: request.contact_email.clone(),
         contact_phone: None,
     };
-    accounts::insert(conn, &account, now).await?;
+    accounts::insert(conn, &account).await?;
     let state =
         AccountState { beta: AccountStatus::Live, onboarding: OnboardingStatus::Approved, suspended_from: None };
-    onboarding::insert(conn, account_id, &NewOnboarding { state, is_carrier: true, expected_volume: None }, now)
-        .await?;
+    onboarding::insert(conn, account_id, &NewOnboarding { state, is_carrier: true, expected_volume: None }).await?;
     let user = NewUser {
         id: user_id,
         account_id,
@@ -144,7 +136,7 @@ pub async fn create(
         roles: vec![Role::Admin].into(),
         password_hash: Some(password_hash),
     };
-    if !users::insert_if_new(conn, &user, now).await? {
+    if !users::insert_if_new(conn, &user).await? {
         return Err(DbError::Unique("users_email_key".into()));
     }
     Ok(Some((account_id, user_id)))

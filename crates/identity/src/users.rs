@@ -1,7 +1,7 @@
 //! Table `users`: people who sign in. A user belongs to one account; an email address belongs to one user.
 
-use db::{Conn, DbError, params, row, sql};
-use values::{AccountId, Email, Roles, Time, UserId};
+use db::{Conn, DbError, insert, params, row, sql};
+use values::{AccountId, Email, Roles, UserId};
 
 row! {
     #[derive(Clone)]
@@ -26,17 +26,24 @@ pub struct NewUser {
 }
 
 /// Inserts a user; false when the email address has one already.
-pub async fn insert_if_new(conn: &mut Conn, user: &NewUser, now: Time) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO users (id, account_id, email, name, roles, password_hash, is_active, created_at, updated_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, TRUE, $7, $7)
-                 ON CONFLICT (email) DO NOTHING"
-            ),
-            params![user.id, user.account_id, user.email, user.name, user.roles, user.password_hash, now],
-        )
-        .await?;
+pub async fn insert_if_new(conn: &mut Conn, user: &NewUser) -> Result<bool, DbError> {
+    let now = conn.now();
+    let inserted = insert!(
+        conn,
+        users {
+            id: user.id,
+            account_id: user.account_id,
+            email: user.email,
+            name: user.name,
+            roles: user.roles,
+            password_hash: user.password_hash,
+            is_active: true,
+            created_at: now,
+            updated_at: now
+        },
+        "ON CONFLICT (email) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 
@@ -67,31 +74,26 @@ pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Optio
 }
 
 /// Changes the name of the user with this email address.
-pub async fn rename(conn: &mut Conn, email: &Email, name: &str, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, now]).await?;
+pub async fn rename(conn: &mut Conn, email: &Email, name: &str) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, conn.now()])
+        .await?;
     Ok(())
 }
 
-pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str, now: Time) -> Result<(), DbError> {
+pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1"),
-        params![id, password_hash, now],
+        params![id, password_hash, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// Sets what a user may do, and whether it may sign in.
-pub async fn update_access(
-    conn: &mut Conn,
-    user: UserId,
-    roles: Roles,
-    is_active: bool,
-    now: Time,
-) -> Result<(), DbError> {
+pub async fn update_access(conn: &mut Conn, user: UserId, roles: Roles, is_active: bool) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE users SET roles = $2, is_active = $3, updated_at = $4 WHERE id = $1"),
-        params![user, roles, is_active, now],
+        params![user, roles, is_active, conn.now()],
     )
     .await?;
     Ok(())

@@ -4,16 +4,12 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-
-use crate::clock::Clock;
 use crate::config::Settings;
 use crate::crypto::keys::{Keys, Purpose};
 use crate::crypto::passwords::Passwords;
 use crate::crypto::secrets::Secrets;
 use crate::crypto::tokens::Tokens;
 use crate::durable::create_folder;
-use crate::entropy::Entropy;
 use crate::limits::Limits;
 use crate::mail::{Branding, MailQueue, MailSettings, Mailer};
 use crate::outside::did_supplier::{DidSupplier, HttpDidSupplier};
@@ -32,7 +28,7 @@ use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
 use db::metrics::Metrics;
-use db::{Conn, Db, DbError, DbOptions, params, sql};
+use db::{Clock, Conn, Db, DbError, DbOptions, insert, params, sql};
 use values::Time;
 
 #[derive(Clone)]
@@ -43,7 +39,6 @@ pub struct Inner {
     pub public_url: String,
     pub db: Db,
     pub clock: Clock,
-    pub entropy: Entropy,
     pub keys: Keys,
     pub tokens: Tokens,
     pub passwords: Passwords,
@@ -68,8 +63,6 @@ pub struct Inner {
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
     pub request_stats: RequestStats,
-    /// Notified when a job may have been enqueued.
-    pub jobs_waker: Arc<Notify>,
     pub switch_secret: String,
     pub bootstrap_token: String,
 }
@@ -105,27 +98,24 @@ impl App {
 
     /// The same with a given clock.
     pub async fn open_with(settings: Settings, clock: Clock) -> Result<App, StartError> {
-        let entropy = Entropy;
-        let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy)
+        let secrets = Secrets::load(&settings.secrets, &settings.data_dir)
             .map_err(|error| format!("cannot load the secrets in {}: {error}", settings.data_dir.display()))?;
         let keys = Keys::from_master(secrets.master.as_bytes());
-        let db = open_database(&settings).await?;
+        let db = open_database(&settings, &clock).await?;
         db.migrate().await?;
         claim_database(&db, &keys).await?;
         let roots = trusted_roots();
         let http = http_client(&roots)?;
-        let files = open_files(&settings, &http, entropy, clock.now()).await?;
+        let files = open_files(&settings, &http, clock.now()).await?;
         let fx = settings.fx_url.clone().map(|url| Feed { http: http.clone(), url });
-        let (public_url, jobs_waker) = (settings.public_url(), Arc::default());
+        let public_url = settings.public_url();
         let payments = match (settings.payments, &settings.revolut) {
             (Provider::Revolut, Some(revolut)) => Payments::Revolut(Revolut::new(revolut, http.clone(), clock.clone())),
             (Provider::Revolut, None) => return Err("Revolut needs its key and its webhook secret".into()),
             (Provider::Sandbox, _) => Payments::Sandbox(Sandbox {
                 db: db.clone(),
                 clock: clock.clone(),
-                entropy,
                 keys: keys.clone(),
-                jobs_waker: Arc::clone(&jobs_waker),
                 http: http.clone(),
                 public_url: public_url.clone(),
                 callbacks: settings.sandbox_callbacks,
@@ -138,8 +128,8 @@ impl App {
             vies: open_vies(&settings, &http),
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
-            passwords: Passwords::new(entropy, settings.password_cost),
-            mail: open_mail(&settings, &keys, entropy)?,
+            passwords: Passwords::new(settings.password_cost),
+            mail: open_mail(&settings, &keys)?,
             files,
             links: Links::new(keys.clone()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
@@ -148,15 +138,13 @@ impl App {
             addresses: Cached::default(),
             gateways: Cached::default(),
             metrics: db.metrics().clone(),
-            traces: open_traces(&settings, &http, entropy, &db),
+            traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
-            jobs_waker,
             switch_secret: secrets.switch,
             bootstrap_token: secrets.bootstrap,
             settings,
             db,
             clock,
-            entropy,
             keys,
         })))
     }
@@ -174,13 +162,13 @@ fn trusted_roots() -> Vec<reqwest::Certificate> {
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
 }
 
-fn open_mail(settings: &Settings, keys: &Keys, entropy: Entropy) -> Result<MailQueue, StartError> {
+fn open_mail(settings: &Settings, keys: &Keys) -> Result<MailQueue, StartError> {
     let delivery = match settings.mail.as_str() {
         "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
         url => MailSettings::Smtp { url: url.to_owned() },
     };
     let mailer = Mailer::open(&delivery, &settings.mail_from)?;
-    Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone(), entropy })
+    Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone() })
 }
 
 fn open_did_supplier(settings: &Settings, http: &reqwest::Client) -> DidSupplier {
@@ -203,31 +191,27 @@ fn open_vies(settings: &Settings, http: &reqwest::Client) -> Vies {
     }
 }
 
-fn open_traces(settings: &Settings, http: &reqwest::Client, entropy: Entropy, db: &Db) -> Traces {
+fn open_traces(settings: &Settings, http: &reqwest::Client, db: &Db) -> Traces {
     match &settings.traces {
         None => Traces::off(),
-        Some(traces) => Traces::to_collector(traces, http.clone(), entropy, db.metrics()),
+        Some(traces) => Traces::to_collector(traces, http.clone(), db.metrics()),
     }
 }
 
-async fn open_files(
-    settings: &Settings,
-    http: &reqwest::Client,
-    entropy: Entropy,
-    now: Time,
-) -> Result<Files, StartError> {
+async fn open_files(settings: &Settings, http: &reqwest::Client, now: Time) -> Result<Files, StartError> {
     let folder = settings.data_dir.join("files");
     Ok(match &settings.bucket {
-        None => Files::in_folder(&folder, entropy, now)?,
-        Some(bucket) => Files::in_bucket(bucket, http.clone(), &folder, entropy, now).await?,
+        None => Files::in_folder(&folder, now)?,
+        Some(bucket) => Files::in_bucket(bucket, http.clone(), &folder, now).await?,
     })
 }
 
 /// Opens the database that the settings name.
-pub async fn open_database(settings: &Settings) -> Result<Db, StartError> {
+pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, StartError> {
     create_folder(&settings.data_dir)?;
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
+    options.clock = clock.clone();
     Ok(Db::open(&options).await?)
 }
 
@@ -245,11 +229,7 @@ async fn claim_database(db: &Db, keys: &Keys) -> Result<(), StartError> {
 }
 
 async fn store_fingerprint(conn: &mut Conn, fingerprint: &[u8]) -> Result<Vec<u8>, DbError> {
-    conn.exec(
-        sql!("INSERT INTO installation (id, master_mark) VALUES (1, $1) ON CONFLICT (id) DO NOTHING"),
-        params![fingerprint],
-    )
-    .await?;
+    insert!(conn, installation { id: 1i64, master_mark: fingerprint }, "ON CONFLICT (id) DO NOTHING").await?;
     let (stored,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
     Ok(stored)
 }

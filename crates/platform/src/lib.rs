@@ -3,12 +3,10 @@
 
 pub mod app;
 pub mod audit;
-pub mod clock;
 pub mod config;
 pub mod crypto;
 pub mod durable;
 pub mod edge;
-pub mod entropy;
 pub mod jobs;
 pub mod ledger;
 pub mod limits;

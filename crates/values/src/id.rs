@@ -101,6 +101,12 @@ macro_rules! id {
             }
         }
 
+        impl From<::uuid::Uuid> for $name {
+            fn from(uuid: ::uuid::Uuid) -> Self {
+                $name(uuid)
+            }
+        }
+
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match $prefix {

@@ -26,8 +26,8 @@ pub use live_calls::{LiveCalls, TickSummary};
 
 use crate::{routes, serve};
 use calendar::Calendar;
+use db::Clock;
 use platform::app::{StartError, open_database};
-use platform::clock::Clock;
 use platform::config::Settings;
 use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
@@ -69,7 +69,7 @@ pub struct DemoData {
 
 /// Whether the database of these settings has never been used.
 pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
-    let db = open_database(settings).await?;
+    let db = open_database(settings, &Clock::system()).await?;
     db.migrate().await?;
     Ok(store::is_empty(&mut *db.read().await?).await?)
 }

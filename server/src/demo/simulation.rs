@@ -181,9 +181,8 @@ impl Simulation {
         let db = app.db.clone();
         let link = db.tx((app, email), |conn, (app, email)| {
             Box::pin(async move {
-                let now = app.clock.now();
                 match users::find_by_email(conn, email).await? {
-                    Some(user) => Ok(Some(sessions::issue_magic_link(conn, app, user.id, now).await?.url)),
+                    Some(user) => Ok(Some(sessions::issue_magic_link(conn, app, user.id).await?.url)),
                     None => Ok::<_, db::DbError>(None),
                 }
             })

@@ -51,7 +51,7 @@ fn in_memory(app: &App) -> Vec<Reading> {
 
 async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
     let mut conn = app.db.read_consistent().await?;
-    let queue = jobs::queue_stats(&mut conn, app.clock.now()).await?;
+    let queue = jobs::queue_stats(&mut conn).await?;
     let calls = calls::count_live(&mut conn).await?;
     Ok([
         reading("trunkline_jobs_waiting", "Jobs that are due and not running.", queue.waiting as f64),

@@ -29,8 +29,7 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
     let created = db
         .tx((app, request, hash), |conn, (app, request, hash)| {
             Box::pin(async move {
-                let now = app.clock.now();
-                let created = bootstrap::create(conn, app, request, hash.clone(), now).await?;
+                let created = bootstrap::create(conn, request, hash.clone()).await?;
                 if let Some(subject) = created {
                     audit_command(conn, app, "admin.bootstrap", Some(subject)).await?;
                 }
@@ -57,9 +56,8 @@ pub async fn create_magic_link(settings: Settings, email: &str) -> Result<(), St
     let link = db
         .tx((app, email), |conn, (app, email)| {
             Box::pin(async move {
-                let now = app.clock.now();
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
-                let link = sessions::issue_magic_link(conn, app, user.id, now).await?;
+                let link = sessions::issue_magic_link(conn, app, user.id).await?;
                 audit_command(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
                 Ok::<_, DbError>(Some(link))
             })

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::switch::switch_secret;
 use super::{print_line, stop_signal};
+use db::Clock;
 use platform::app::StartError;
-use platform::clock::Clock;
 use platform::config::Settings;
 use server::demo::{self, DemoData, LiveCalls, Options, TickSummary};
 

@@ -23,7 +23,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
     let db = app.db.clone();
     let days = db.tx((app, sheets), |conn, (app, sheets)| {
         Box::pin(async move {
-            let days = fx::import(conn, sheets, app.clock.now()).await?;
+            let days = fx::import(conn, sheets).await?;
             audit_command(conn, app, "fx_rates.import", None).await?;
             Ok::<_, DbError>(days)
         })
@@ -58,7 +58,7 @@ pub async fn import_rates(
     let id = import.id;
     let queued = app.db.tx((app.clone(), import), |conn, (app, import)| {
         Box::pin(async move {
-            decks::queue(conn, app, import, import.created_at).await?;
+            decks::queue(conn, import).await?;
             audit_command(conn, app, "deck.import", None).await
         })
     });

@@ -48,12 +48,11 @@ pub async fn rerun_jobs(settings: Settings, selection: JobSelection) -> Result<(
     let db = app.db.clone();
     let rerun = db.tx((app, selection), |conn, (app, selection)| {
         Box::pin(async move {
-            let now = app.clock.now();
             let count = match selection {
-                JobSelection::Kind(kind) => jobs::rerun_kind(conn, kind, now).await?,
+                JobSelection::Kind(kind) => jobs::rerun_kind(conn, kind).await?,
                 JobSelection::Ids(ids) => {
                     for id in ids {
-                        if !jobs::rerun(conn, *id, now).await? {
+                        if !jobs::rerun(conn, *id).await? {
                             return Err(RerunError::UnknownJob(*id));
                         }
                     }

@@ -25,7 +25,7 @@ use serde_json::Map;
 use tracing_subscriber::EnvFilter;
 
 use api::openapi;
-use db::{Db, DbError, DbOptions};
+use db::{Clock, Db, DbError, DbOptions};
 use identity::bootstrap as admin_bootstrap;
 use platform::app::{App, StartError, open_database};
 use platform::audit::{self, Actor, Outcome};
@@ -95,7 +95,7 @@ async fn stop_signal() -> std::io::Result<()> {
 }
 
 pub async fn migrate(settings: Settings) -> Result<(), StartError> {
-    open_database(&settings).await?.migrate().await?;
+    open_database(&settings, &Clock::system()).await?.migrate().await?;
     print_line("The database is up to date.");
     Ok(())
 }
@@ -119,7 +119,7 @@ async fn existing_database(settings: &Settings) -> Result<Db, StartError> {
     if !options.may_exist() {
         return Err(format!("there is no database at {options:?}").into());
     }
-    let db = open_database(settings).await?;
+    let db = open_database(settings, &Clock::system()).await?;
     db.check_version().await?;
     Ok(db)
 }
@@ -144,5 +144,5 @@ async fn audit_command(
         reason: None,
         meta,
     };
-    audit::append(conn, &app.keys, app.entropy, app.clock.now(), &entry).await
+    audit::append(conn, &app.keys, &entry).await
 }

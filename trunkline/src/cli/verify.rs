@@ -6,13 +6,12 @@ use platform::audit;
 use platform::config::Settings;
 use platform::crypto::keys::Keys;
 use platform::crypto::secrets::Secrets;
-use platform::entropy;
 use platform::ledger::{self, Verified};
 use voice::cdrs;
 
 pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
-    let secrets = Secrets::load(&settings.secrets, &settings.data_dir, entropy::Entropy)?;
+    let secrets = Secrets::load(&settings.secrets, &settings.data_dir)?;
     let keys = Keys::from_master(secrets.master.as_bytes());
     match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
         Ok(verified) => print_line(&format!("The audit chain is valid: {} rows.", verified.rows)),

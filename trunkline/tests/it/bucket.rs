@@ -6,10 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
+use db::Clock;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use hyper::Method;
-use platform::clock::Clock;
-use platform::entropy::Entropy;
 use platform::outside::files::{Addressing, BucketSettings, ContentHash, Files, FilesError, StoredFile};
 use serde_json::json;
 use tempfile::TempDir;
@@ -30,7 +29,7 @@ async fn open(settings: &BucketSettings) -> (TempDir, Result<Files, FilesError>)
 
 async fn open_with(http: reqwest::Client, settings: &BucketSettings) -> (TempDir, Result<Files, FilesError>) {
     let folder = tempfile::tempdir().unwrap();
-    let files = Files::in_bucket(settings, http, folder.path(), Entropy, Clock::system().now()).await;
+    let files = Files::in_bucket(settings, http, folder.path(), Clock::system().now()).await;
     (folder, files)
 }
 

@@ -16,16 +16,15 @@ use crate::world::{PASSWORD, World};
 
 /// Opens the intake of a number order that needs documents.
 async fn open(world: &World, session: &Session, order: Uuid) -> String {
-    let app = world.node.app.clone();
     let account: AccountId = session.account_id.parse().unwrap();
     let id: IntakeId = world
         .node
         .app
         .db
-        .tx((app, account, order), |conn, (app, account, order)| {
+        .tx((account, order), |conn, (account, order)| {
             Box::pin(async move {
                 let kinds = ["address_proof", "identity"].map(DocKind::named);
-                open_regulatory(conn, app, *account, *order, &kinds, app.clock.now()).await
+                open_regulatory(conn, *account, *order, &kinds).await
             })
         })
         .await

@@ -6,12 +6,12 @@ use billing::dunning::{self, Reason};
 use db::{Conn, DbError};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use values::{AccountId, Time};
+use values::AccountId;
 
 use crate::world::World;
 use crate::world::engines::both;
 
-type Change = for<'c> fn(&'c mut Conn, &'c (AccountId, Time)) -> BoxFuture<'c, Result<(), DbError>>;
+type Change = for<'c> fn(&'c mut Conn, &'c AccountId) -> BoxFuture<'c, Result<(), DbError>>;
 
 fn emails(page: &Value) -> Vec<&str> {
     page["data"].as_array().unwrap().iter().map(|row| row["contact_email"].as_str().unwrap()).collect()
@@ -44,16 +44,16 @@ both! {
         world.use_up(&customer.account_id, 100).await;
         let account: AccountId = customer.account_id.parse().unwrap();
         let change = async |change: Change| {
-            world.node.app.db.tx((account, world.node.app.clock.now()), change).await.unwrap();
+            world.node.app.db.tx(account, change).await.unwrap();
         };
-        change(|conn, (account, now)| Box::pin(dunning::raise(conn, *account, Reason::UnpaidInvoice, *now))).await;
+        change(|conn, account| Box::pin(dunning::raise(conn, *account, Reason::UnpaidInvoice))).await;
         let listed = admin.get("/admin/dunning").await.ok();
         let reasons: Vec<&Value> = listed["data"][0]["reasons"].as_array().unwrap().iter().map(|one| &one["reason"]).collect();
         assert_eq!(reasons, ["negative_balance", "unpaid_invoice"]);
         world.top_up(&customer.account_id, 100).await;
         let listed = admin.get("/admin/dunning").await.ok();
         assert_eq!(listed["data"][0]["reasons"].as_array().unwrap().len(), 1);
-        change(|conn, (account, _)| Box::pin(dunning::clear(conn, *account, Reason::UnpaidInvoice))).await;
+        change(|conn, account| Box::pin(dunning::clear(conn, *account, Reason::UnpaidInvoice))).await;
         assert_eq!(admin.get("/admin/dunning").await.ok()["data"], json!([]));
         world.end().await;
     }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
+use db::Clock;
 use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use platform::clock::Clock;
-use platform::entropy::Entropy;
 use platform::outside::files::{ContentHash, Files, FilesError};
 use tempfile::TempDir;
 use values::Time;
@@ -29,7 +28,7 @@ struct Shelf {
 impl Shelf {
     async fn folder() -> Shelf {
         let local = tempfile::tempdir().unwrap();
-        let files = Files::in_folder(local.path(), Entropy, Clock::system().now()).unwrap();
+        let files = Files::in_folder(local.path(), Clock::system().now()).unwrap();
         Shelf { files, local, server: None }
     }
 
@@ -37,7 +36,7 @@ impl Shelf {
         let (local, server) = (tempfile::tempdir().unwrap(), S3Server::start().await);
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let now = Clock::system().now();
-        let files = Files::in_bucket(&server.bucket(), http, local.path(), Entropy, now).await.unwrap();
+        let files = Files::in_bucket(&server.bucket(), http, local.path(), now).await.unwrap();
         Shelf { files, local, server: Some(server) }
     }
 
@@ -217,6 +216,6 @@ async fn drafts_abandoned_for_a_day_are_deleted_at_the_next_start() {
         draft.set_modified(now - age).unwrap();
     }
     let now = Time::from_millis(i64::try_from((DAY * 20_000).as_millis()).unwrap());
-    Files::in_folder(folder, Entropy, now).unwrap();
+    Files::in_folder(folder, now).unwrap();
     assert_eq!(files_below(folder), ["ahead", "under-way"].map(|name| folder.join("incoming").join(name)));
 }

@@ -62,7 +62,7 @@ both! {
         let world = World::start(db).await;
         let app = &world.node.app;
         let sheets = outside::fx::read(FILE).unwrap();
-        assert_eq!(app.db.tx((sheets, app.clock.now()), |conn, (sheets, now)| Box::pin(fx::import(conn, sheets, *now))).await.unwrap(), 2);
+        assert_eq!(app.db.tx(sheets, |conn, sheets| Box::pin(fx::import(conn, sheets))).await.unwrap(), 2);
         let usd: Currency = "USD".parse().unwrap();
         let convert = async |day: &str| {
             let mut reader = app.db.read().await.unwrap();

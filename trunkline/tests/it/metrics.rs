@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use db::{Conn, DbError};
-use platform::jobs::{self, Kind, NewJob};
+use platform::jobs::{self, Kind};
 use reqwest::Method;
 use serde_json::json;
 use voice::fx;
@@ -18,10 +18,8 @@ use crate::world::fixtures::rates::import_deck;
 use crate::world::fixtures::switch::{CALL_DECK, Scene, call_request};
 
 async fn enqueue(world: &World, kind: Kind) {
-    let app = &world.node.app;
-    let now = app.clock.now();
-    let job = NewJob { id: app.entropy.uuid(now), kind, payload: json!({}), run_at: now };
-    app.db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, job))).await.unwrap();
+    let db = &world.node.app.db;
+    db.tx(kind, |conn, kind| Box::pin(jobs::enqueue(conn, *kind, json!({})))).await.unwrap();
     world.settle().await;
 }
 

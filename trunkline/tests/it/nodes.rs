@@ -8,7 +8,6 @@ use db::params;
 use db::{Db, DbError};
 use futures_util::future::join_all;
 use platform::crypto::passwords::{Cost, Passwords};
-use platform::entropy::Entropy;
 use serde_json::json;
 use tokio::task::JoinSet;
 use values::{Role, Time};
@@ -207,7 +206,7 @@ async fn sign_in_again_and_again(caller: &Client, email: &str) -> Vec<String> {
 /// Users of one account; the first two know the usual password.
 async fn insert_users(db: &Db, count: usize) -> Vec<String> {
     let emails: Vec<String> = (0..count).map(|_| fresh_email()).collect();
-    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Cost::Minimal).hash(PASSWORD).await.unwrap();
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let start = Time::from_millis(0);

@@ -9,7 +9,6 @@ use std::path::Path;
 use db::DbError;
 use db::params;
 use platform::crypto::passwords::{Cost, Passwords};
-use platform::entropy::Entropy;
 use platform::outside::files::ContentHash;
 use serde_json::json;
 use tempfile::TempDir;
@@ -107,7 +106,7 @@ impl Lock {
 }
 
 async fn customer(db: &TestDb) {
-    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Cost::Minimal).hash(PASSWORD).await.unwrap();
     let insert = db.tx(hash, |conn, hash| {
         Box::pin(async move {
             let start = Time::from_millis(0);

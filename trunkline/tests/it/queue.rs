@@ -5,11 +5,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use db::{Db, DbError};
+use db::{Clock, Db, DbError};
 use futures_util::future::BoxFuture;
-use platform::clock::Clock;
-use platform::entropy::Entropy;
-use platform::jobs::{self, JobContext, JobError, JobKind, Kind, NewJob, Registry, Runner, Schedule};
+use platform::jobs::{self, JobContext, JobError, JobKind, Kind, Registry, Runner, Schedule};
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -79,7 +77,6 @@ fn book(ctx: JobContext<Seen>, _: Json) -> Running {
 struct Node {
     seen: Seen,
     runner: Runner<Seen>,
-    wake: Arc<Notify>,
 }
 
 fn node_with(db: &Db, clock: &Clock, schedules: Vec<Schedule>) -> Node {
@@ -92,10 +89,9 @@ fn node_with(db: &Db, clock: &Clock, schedules: Vec<Schedule>) -> Node {
         JobKind { kind: BOOK, run: book },
     ];
     let seen = Seen::default();
-    let wake = Arc::<Notify>::default();
     let (registry, db) = (Registry::new(kinds), db.clone());
-    let runner = Runner::new(seen.clone(), db, clock.clone(), Entropy, registry, schedules, wake.clone()).unwrap();
-    Node { seen, runner, wake }
+    let runner = Runner::new(seen.clone(), db, clock.clone(), registry, schedules).unwrap();
+    Node { seen, runner }
 }
 
 fn node(db: &Db, clock: &Clock) -> Node {
@@ -109,10 +105,10 @@ impl Node {
 }
 
 async fn enqueue(db: &Db, clock: &Clock, kind: Kind, payload: Json) -> Uuid {
-    let job = NewJob { id: uuid(), kind, payload, run_at: clock.now() };
-    let id = job.id;
-    db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, job))).await.unwrap();
-    id
+    let input = (kind, payload, clock.now());
+    let enqueued =
+        db.tx(input, |conn, (kind, payload, now)| Box::pin(jobs::enqueue_at(conn, *kind, payload.clone(), *now)));
+    enqueued.await.unwrap()
 }
 
 async fn waiting(db: &Db) -> i64 {
@@ -143,10 +139,8 @@ both! {
     }
 
     async fn a_job_exists_only_if_its_transaction_commits(db) {
-        let clock = Clock::movable();
-        let job = NewJob { id: uuid(), kind: NOTE, payload: json!({}), run_at: clock.now() };
-        let undone: Result<(), DbError> = db.tx(job, |conn, job| Box::pin(async move {
-            jobs::enqueue(conn, job).await?;
+        let undone: Result<(), DbError> = db.tx((), |conn, ()| Box::pin(async move {
+            jobs::enqueue(conn, NOTE, json!({})).await?;
             Err(DbError::NotFound)
         })).await;
         assert!(undone.is_err());
@@ -156,8 +150,8 @@ both! {
     async fn a_job_runs_when_it_is_due(db) {
         let clock = Clock::movable();
         let node = node(db, &clock);
-        let job = NewJob { id: uuid(), kind: NOTE, payload: json!({}), run_at: clock.now().plus(Duration::from_secs(90)) };
-        db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, job))).await.unwrap();
+        let run_at = clock.now().plus(Duration::from_secs(90));
+        db.tx(run_at, |conn, at| Box::pin(jobs::enqueue_at(conn, NOTE, json!({}), *at))).await.unwrap();
         node.runner.settle().await.unwrap();
         assert!(node.ran().is_empty());
         let sql = "SELECT run_at > created_at FROM jobs";
@@ -202,7 +196,10 @@ both! {
         node.runner.settle().await.unwrap();
         assert_eq!(node.ran().len(), 3);
 
-        let rerun = |id: Uuid| db.tx((id, clock.now()), |conn, (id, now)| Box::pin(jobs::rerun(conn, *id, *now)));
+        let rerun = |id: Uuid| db.tx((id, clock.now()), |conn, (id, now)| {
+            conn.set_now(*now);
+            Box::pin(jobs::rerun(conn, *id))
+        });
         assert!(rerun(id).await.unwrap());
         assert!(!rerun(id).await.unwrap(), "it is alive again");
         node.runner.settle().await.unwrap();
@@ -298,7 +295,6 @@ both! {
             async move { runner.run(async { let _ = stopped.await; }).await }
         });
         let id = enqueue(db, &clock, NOTE, json!({})).await;
-        node.wake.notify_one();
         while waiting(db).await > 0 {
             tokio::task::yield_now().await;
         }
@@ -335,8 +331,7 @@ async fn claimed_by_someone_who_is_slow(db: &TestDb, clock: &Clock) -> JobContex
     }
     let kept = Keep::default();
     let registry = Registry::new([JobKind { kind: BOOK, run: keep }]);
-    let runner =
-        Runner::new(kept.clone(), Db::clone(db), clock.clone(), Entropy, registry, Vec::new(), Arc::default()).unwrap();
+    let runner = Runner::new(kept.clone(), Db::clone(db), clock.clone(), registry, Vec::new()).unwrap();
     let task = tokio::spawn(async move { runner.settle().await });
     kept.1.notified().await;
     task.abort();

@@ -98,8 +98,8 @@ fn statements() -> Vec<Statement> {
     let all: String = files.iter().map(|(text, _)| text.as_str()).collect();
     for (text, file) in &files {
         let path = file.strip_prefix(root).unwrap().display();
-        let rows = table_rows(text).into_iter();
-        found.extend(rows.map(|text| Statement { place: path.to_string(), text, is_postgres_only: false }));
+        let written = table_rows(text).into_iter().chain(inserts(text));
+        found.extend(written.map(|text| Statement { place: path.to_string(), text, is_postgres_only: false }));
         for (at, call) in text.match_indices("sql!(") {
             let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
             // Neither a comment nor the definition of the macro itself.
@@ -185,10 +185,43 @@ fn table_rows(file: &str) -> Vec<String> {
         }
         let columns = columns(name, file).unwrap();
         let names: Vec<&str> = columns.split(", ").collect();
-        statements.push(db::statements::insert_text(table, &names).as_str().to_owned());
+        statements.push(db::statements::insert_text(table, &names, "").as_str().to_owned());
         statements.push(db::statements::update_text(table, &names).as_str().to_owned());
     }
     statements
+}
+
+/// The texts of `insert!(conn, table { column: value, … }, "ON CONFLICT …")`.
+fn inserts(file: &str) -> Vec<String> {
+    let texts = file.match_indices("insert!(").map(|(at, call)| &file[at + call.len()..]);
+    let calls = texts.filter(|rest| !rest.starts_with('@') && !rest.starts_with("conn, trunks { id, name: new.name"));
+    calls.map(|rest| insert_of(rest).unwrap_or_else(|| panic!("cannot read insert!({rest:.80}"))).collect()
+}
+
+fn insert_of(rest: &str) -> Option<String> {
+    let (_, rest) = rest.split_once(',')?;
+    let (table, rest) = rest.split_once('{')?;
+    let (mut columns, mut column, mut depth, mut end) = (Vec::new(), String::new(), 0, 0);
+    for (at, character) in rest.char_indices() {
+        match character {
+            '}' if depth == 0 => {
+                end = at + 1;
+                break;
+            }
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => columns.push(std::mem::take(&mut column)),
+            _ => column.push(character),
+        }
+    }
+    columns.push(column);
+    let names: Vec<&str> = columns.iter().filter_map(|column| column.split(':').next()).map(str::trim).collect();
+    let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+    let conflict = match rest.get(end..)?.trim_start_matches([',', ' ', '\n']).strip_prefix('"') {
+        Some(literal) => format!(" {}", literal.split_once('"')?.0),
+        None => String::new(),
+    };
+    Some(db::statements::insert_text(table.trim(), &names, &conflict).as_str().to_owned())
 }
 
 /// The select list of `row! { struct Name { pub a: A, b: B } }`.

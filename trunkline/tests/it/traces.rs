@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use platform::app::App;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use values::Role;
@@ -111,9 +111,7 @@ both! {
         caller.post("/tickets", json!({"subject": "hunter2"})).await.expect(422);
         world.operations().post("/switch/authorize", call_request(json!({"calling": "hunter2"}))).await.expect(200);
         let now = app.clock.now();
-        let job = NewJob { id: app.entropy.uuid(now), kind: decks::PULL_DUE, payload: json!({}), run_at: now };
-        let id = job.id.to_string();
-        app.db.tx(job, |conn, job| Box::pin(jobs::enqueue(conn, job))).await.unwrap();
+        let id = app.db.tx((), |conn, ()| Box::pin(jobs::enqueue(conn, decks::PULL_DUE, json!({})))).await.unwrap().to_string();
         world.settle().await;
         world.stop().await;
 

@@ -9,16 +9,15 @@ pub use store::{AccountManagerId, is_active};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::DbError;
 use store::ManagerRow;
-use values::{Change, Email, Text, Time};
+use values::{Change, Email, Text};
 
 /// Account manager: the operator's contact person for customers.
 #[derive(Serialize, JsonSchema)]
@@ -67,11 +66,10 @@ pub struct AccountManagerUpdate {
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, (i64, AccountManagerId)>,
+    listing: Listing<Unfiltered, NewestFirst<AccountManagerId>>,
 ) -> Result<Page<AccountManager>, Problem> {
-    let (at, id) = listing.after.unwrap_or((i64::MAX, AccountManagerId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), AccountManager::from)
+    let rows = store::list(&mut ctx, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), AccountManager::from)
 }
 
 pub async fn create(
@@ -79,7 +77,7 @@ pub async fn create(
     Body(request): Body<AccountManagerCreate>,
 ) -> Result<Committed<Created<AccountManager>>, Problem> {
     let AccountManagerCreate { name, email } = request;
-    let id = AccountManagerId::new(ctx.app.entropy.uuid(ctx.now));
+    let id: AccountManagerId = ctx.new_id();
     ctx.audit_note("account_manager_id", id.to_string());
     let new = ManagerRow { id, name, email, is_active: true, created_at: ctx.now };
     ctx.commit(new, |tx, new| {

@@ -1,6 +1,6 @@
 //! Table `account_managers`.
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{Email, Text, Time, id};
 
 id! {
@@ -21,15 +21,18 @@ row! {
 
 /// Inserts an account manager; false when the email address has one already.
 pub async fn insert(conn: &mut Conn, new: &ManagerRow) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO account_managers (id, name, email, is_active, created_at) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (email) DO NOTHING"
-            ),
-            params![new.id, new.name, new.email, new.is_active, new.created_at],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        account_managers {
+            id: new.id,
+            name: new.name,
+            email: new.email,
+            is_active: new.is_active,
+            created_at: new.created_at
+        },
+        "ON CONFLICT (email) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{OptionalBody, Path};
-use api::page::{Items, Listing};
+use api::page::{Items, Listing, NewestFirst};
 use api::problem::Problem;
 use billing::card_check;
 use db::Conn;
@@ -26,7 +26,7 @@ use types::{
     AdminBetaAccount, AdminBetaActionRequest, AdminBetaDetail, AdminBetaKybIntake, AdminBetaListItem,
     AdminBetaPaymentMethod, AdminBetaStatsResponse, AdminBetaTrafficProfile,
 };
-use values::{AccountId, Time};
+use values::AccountId;
 
 const WEEK: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -40,13 +40,10 @@ pub struct Filters {
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Filters, (i64, AccountId)>,
+    listing: Listing<Filters, NewestFirst<AccountId>>,
 ) -> Result<Items<AdminBetaListItem>, Problem> {
-    let after = listing.after.map_or((Time::from_millis(i64::MAX), AccountId::new(uuid::Uuid::max())), |(at, id)| {
-        (Time::from_millis(at), id)
-    });
-    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
-    listing.items(rows, |row| (row.created_at.millis(), row.id), AdminBetaListItem::from)
+    let rows = store::list(&mut ctx, listing.filters.status, listing.before(), listing.fetch()).await?;
+    listing.items(rows, |row| (row.created_at, row.id), AdminBetaListItem::from)
 }
 
 pub async fn stats(mut ctx: ReadCtx) -> Result<Json<AdminBetaStatsResponse>, Problem> {
@@ -108,14 +105,14 @@ pub async fn approve(
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let account = decide(tx, *id, Event::Approved, request).await?;
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let user = users::find_by_email(tx, &account.contact_email).await?.ok_or_else(Problem::not_found)?;
-            let link = sessions::issue_magic_link(tx, &app, user.id, now).await?;
+            let link = sessions::issue_magic_link(tx, &app, user.id).await?;
             let (link, expires_at) = (link.url, ReadableTime(link.expires_at));
             let mail = SignupApproved { link, expires_at, note: note_of(request) };
-            mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
+            mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?;
             // Auto-recharge is possible from now on.
-            ledger::enqueue_balance_check(tx, app.entropy, *id, CURRENCY, now).await?;
+            ledger::enqueue_balance_check(tx, *id, CURRENCY).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
@@ -131,9 +128,9 @@ pub async fn decline(
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
             let account = decide(tx, *id, Event::Declined, request).await?;
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let to = Recipient::new(&account.contact_email, &account.contact_name);
-            mail::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }, now).await?;
+            mail::send(tx, &app, &to, &SignupDeclined { note: note_of(request) }).await?;
             Ok(Json(view(tx, *id).await?))
         })
     })
@@ -151,9 +148,8 @@ async fn decide(
     event: Event,
     request: &AdminBetaActionRequest,
 ) -> Result<OnboardingAccount, Problem> {
-    let now = tx.ctx.now;
     let account = find(tx, id).await?;
-    apply_event(tx, id, event, now).await?;
+    apply_event(tx, id, event).await?;
     onboarding::set_reviewer_note(tx, id, request.reviewer_note.as_deref()).await?;
     Ok(account)
 }

@@ -31,7 +31,7 @@ use platform::ledger;
 use platform::mail::{self, Recipient};
 use store::{CustomerFilter, CustomerRow, CustomerWithSpend, SpendDays};
 use types::{AdminCustomer, AdminCustomerUpdate};
-use values::{AccountId, Change, Money, Text, Time};
+use values::{AccountId, Change, Money, Text};
 
 /// UTC days of `monthly_spend_30d`, today included.
 const SPEND_DAYS: i64 = 30;
@@ -81,8 +81,7 @@ fn page<F>(listing: Listing<F, AccountId>, rows: Vec<CustomerWithSpend>) -> Resu
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<AdminCustomer>, Problem> {
-    let now = ctx.request.now;
-    Ok(Json(view(&mut ctx, id, now).await?))
+    Ok(Json(view(&mut ctx, id).await?))
 }
 
 /// The customer; the operator's own account is not found.
@@ -90,13 +89,13 @@ pub async fn find(conn: &mut Conn, id: AccountId) -> Result<CustomerRow, Problem
     store::find(conn, id).await?.ok_or_else(Problem::not_found)
 }
 
-async fn view(conn: &mut Conn, id: AccountId, now: Time) -> Result<AdminCustomer, Problem> {
+async fn view(conn: &mut Conn, id: AccountId) -> Result<AdminCustomer, Problem> {
     let row = find(conn, id).await?;
-    with_spend(conn, row, now).await
+    with_spend(conn, row).await
 }
 
-async fn with_spend(conn: &mut Conn, row: CustomerRow, now: Time) -> Result<AdminCustomer, Problem> {
-    let spend = ledger::spend(conn, row.id, CURRENCY, SPEND_DAYS, now).await?;
+async fn with_spend(conn: &mut Conn, row: CustomerRow) -> Result<AdminCustomer, Problem> {
+    let spend = ledger::spend(conn, row.id, CURRENCY, SPEND_DAYS).await?;
     Ok(AdminCustomer::new(row, spend))
 }
 
@@ -113,32 +112,31 @@ pub async fn update(
 }
 
 async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) -> Result<Json<AdminCustomer>, Problem> {
-    let (ctx, now) = (tx.ctx, tx.ctx.now);
+    let ctx = tx.ctx;
     accounts::lock(tx, id).await?;
     onboarding::lock(tx, id).await?;
     let before = find(tx, id).await?;
-    let current = with_spend(tx, before.clone(), now).await?;
+    let current = with_spend(tx, before.clone()).await?;
     tx.expect_version(&current)?;
     if let Change::Set(manager) = request.account_manager_id {
         assign_manager(tx, id, manager).await?;
     }
-    vat::rule(tx, &ctx.app, id, request.ruling(), now).await?;
+    vat::rule(tx, id, request.ruling()).await?;
     if let Change::Set(status) = request.onboarding_status {
         set_status(tx, &before, status, request.reason.as_deref()).await?;
     }
     let after = find(tx, id).await?;
     ctx.audit_changes(audited_fields(&before), audited_fields(&after));
-    Ok(Json(with_spend(tx, after, now).await?))
+    Ok(Json(with_spend(tx, after).await?))
 }
 
 async fn assign_manager(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {
-    let now = tx.ctx.now;
     if let Some(manager) = manager
         && !account_managers::is_active(tx, manager).await?
     {
         return Err(Problem::invalid("account_manager_id", "must be an active account manager"));
     }
-    Ok(accounts::assign_manager(tx, id, manager.map(AccountManagerId::uuid), now).await?)
+    Ok(accounts::assign_manager(tx, id, manager.map(AccountManagerId::uuid)).await?)
 }
 
 /// Suspends or reinstates, and notifies the customer.
@@ -149,20 +147,20 @@ async fn set_status(
     reason: Option<&str>,
 ) -> Result<(), Problem> {
     let Some(event) = event_for(before, status)? else { return check_same_reason(before, reason) };
-    let (app, now, id) = (tx.ctx.app.clone(), tx.ctx.now, before.id);
-    onboarding::apply_event(tx, id, event, now).await?;
+    let (app, id) = (tx.ctx.app.clone(), before.id);
+    onboarding::apply_event(tx, id, event).await?;
     onboarding::set_suspension_reason(tx, id, reason).await?;
     let contact = accounts::contact(tx, id).await?.ok_or_else(Problem::not_found)?;
     let to = Recipient::new(&contact.contact_email, &contact.contact_name);
     let reason = reason.map(str::to_owned);
     if event == Event::Suspended {
-        notify(tx, app.entropy, id, &AccountSuspended { reason: reason.clone() }, now).await?;
-        mail::send(tx, &app, &to, &mail::AccountSuspended { note: reason }, now).await?;
+        notify(tx, id, &AccountSuspended { reason: reason.clone() }).await?;
+        mail::send(tx, &app, &to, &mail::AccountSuspended { note: reason }).await?;
     } else {
-        notify(tx, app.entropy, id, &AccountReinstated { onboarding_status: status }, now).await?;
-        mail::send(tx, &app, &to, &mail::AccountReinstated {}, now).await?;
+        notify(tx, id, &AccountReinstated { onboarding_status: status }).await?;
+        mail::send(tx, &app, &to, &mail::AccountReinstated {}).await?;
         // The balance may have fallen meanwhile, and auto-recharge is possible again.
-        ledger::enqueue_balance_check(tx, app.entropy, id, CURRENCY, now).await?;
+        ledger::enqueue_balance_check(tx, id, CURRENCY).await?;
     }
     Ok(())
 }

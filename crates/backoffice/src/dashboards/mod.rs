@@ -34,8 +34,8 @@ const AUDIT_BATCH: i64 = 20_000;
 pub async fn flush_traffic(app: &App) -> Result<(), DbError> {
     let counts = app.request_stats.drain();
     if !counts.is_empty() {
-        let work = (counts.clone(), app.clock.now());
-        let written = app.db.tx(work, |conn, (counts, now)| Box::pin(store::add(conn, counts, *now))).await;
+        let work = counts.clone();
+        let written = app.db.tx(work, |conn, counts| Box::pin(store::add(conn, counts))).await;
         if let Err(error) = written {
             app.request_stats.restore(counts);
             return Err(error);

@@ -45,7 +45,7 @@ pub async fn security(ctx: ReadCtx) -> Result<Report<SecurityDashboard>, Problem
         recent: store::audit_events(&mut conn, TOKEN_REUSE, month, MAX_ENTRIES).await?.into_iter().map(reuse).collect(),
     };
     let impersonations = store::audit_events(&mut conn, IMPERSONATION, month, MAX_ENTRIES).await?;
-    let locked_users = store::locked_users(&mut conn, now, MAX_ENTRIES).await?.into_iter().map(|locked| LockedUser {
+    let locked_users = store::locked_users(&mut conn, MAX_ENTRIES).await?.into_iter().map(|locked| LockedUser {
         user_id: locked.user_id,
         email: locked.email,
         locked_until: UnixMillis(locked.until),

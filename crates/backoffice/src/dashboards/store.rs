@@ -46,7 +46,8 @@ row! {
 }
 
 /// Adds counters to the minute and the hour of a moment, ordered by name, so that nodes do not deadlock.
-pub async fn add(conn: &mut Conn, counts: &Counts, now: Time) -> Result<(), DbError> {
+pub async fn add(conn: &mut Conn, counts: &Counts) -> Result<(), DbError> {
+    let now = conn.now();
     for ((what, name), number) in counts {
         let number = i64::try_from(*number).unwrap_or(i64::MAX);
         conn.exec(
@@ -210,14 +211,14 @@ row! {
 }
 
 /// Users who are locked out, the longest lockout first.
-pub async fn locked_users(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<LockedUserRow>, DbError> {
+pub async fn locked_users(conn: &mut Conn, limit: i64) -> Result<Vec<LockedUserRow>, DbError> {
     conn.all(
         sql!(
             "SELECT u.id, u.email, MAX(f.locked_until) FROM sign_in_failures f JOIN users u ON u.id = f.user_id
              WHERE f.user_id IS NOT NULL AND f.locked_until > $1
              GROUP BY u.id, u.email ORDER BY 3 DESC, 1 LIMIT $2"
         ),
-        params![now, limit],
+        params![conn.now(), limit],
     )
     .await
 }

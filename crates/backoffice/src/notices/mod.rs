@@ -4,16 +4,15 @@ mod store;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use identity::notifications::Severity;
-use store::{NoticeCursor, NoticeId, NoticeRow};
-use values::{Change, Rfc3339, Text, Time};
+use store::{NoticeId, NoticeRow};
+use values::{Change, Rfc3339, Text};
 
 /// Announcement to all customers.
 #[derive(Serialize, JsonSchema)]
@@ -86,23 +85,21 @@ fn check_period(notice: &NoticeRow) -> Result<(), Problem> {
     }
 }
 
-type Cursor = (i64, NoticeId);
-
-fn page_start(after: Option<Cursor>) -> NoticeCursor {
-    let (at, id) = after.unwrap_or((i64::MAX, NoticeId::new(Uuid::max())));
-    (Time::from_millis(at), id)
-}
-
 /// Notices that are shown now.
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
-    let now = ctx.request.now;
-    let rows = store::active(&mut ctx, page_start(listing.after), listing.fetch(), now).await?;
-    listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<NoticeId>>,
+) -> Result<Page<Notice>, Problem> {
+    let rows = store::active(&mut ctx, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.starts_at, row.id), Notice::from)
 }
 
-pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Unfiltered, Cursor>) -> Result<Page<Notice>, Problem> {
-    let rows = store::list(&mut ctx, page_start(listing.after), listing.fetch()).await?;
-    listing.page(rows, |row| (row.starts_at.millis(), row.id), Notice::from)
+pub async fn list_all(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<NoticeId>>,
+) -> Result<Page<Notice>, Problem> {
+    let rows = store::list(&mut ctx, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.starts_at, row.id), Notice::from)
 }
 
 pub async fn create(
@@ -110,15 +107,14 @@ pub async fn create(
     Body(request): Body<AdminNoticeCreate>,
 ) -> Result<Committed<Created<Notice>>, Problem> {
     let AdminNoticeCreate { severity, title, body, starts_at, ends_at } = request;
-    let id = NoticeId::new(ctx.app.entropy.uuid(ctx.now));
+    let id = ctx.new_id();
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
     check_period(&new)?;
     ctx.audit_note("notice", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            store::insert(tx, new, now).await?;
+            store::insert(tx, new).await?;
             Ok(Created(new.clone().into()))
         })
     })
@@ -133,7 +129,6 @@ pub async fn update(
     ctx.audit_note("notice", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             let mut notice = store::find_for_update(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Notice::from(notice.clone()))?;
             let AdminNoticeUpdate { severity, title, body, starts_at, ends_at } = request.clone();
@@ -147,7 +142,7 @@ pub async fn update(
                 notice.ends_at = at.map(|Rfc3339(at)| at);
             }
             check_period(&notice)?;
-            store::update(tx, &notice, now).await?;
+            store::update(tx, &notice).await?;
             Ok(Json(notice.into()))
         })
     })

@@ -1,6 +1,6 @@
 //! Table `notices`.
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use identity::notifications::Severity;
 use values::{Text, Time, id};
 
@@ -25,7 +25,7 @@ row! {
 pub type NoticeCursor = (Time, NoticeId);
 
 /// Notices that are shown now, the latest first. Ended ones are skipped while reading, as there are never many.
-pub async fn active(conn: &mut Conn, (at, id): NoticeCursor, limit: i64, now: Time) -> Result<Vec<NoticeRow>, DbError> {
+pub async fn active(conn: &mut Conn, (at, id): NoticeCursor, limit: i64) -> Result<Vec<NoticeRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -33,7 +33,7 @@ pub async fn active(conn: &mut Conn, (at, id): NoticeCursor, limit: i64, now: Ti
             " FROM notices WHERE (starts_at, id) < ($1, $2) AND starts_at <= $3 AND (ends_at IS NULL OR ends_at > $3)
              ORDER BY starts_at DESC, id DESC LIMIT $4"
         ),
-        params![at, id, now, limit],
+        params![at, id, conn.now(), limit],
     )
     .await
 }
@@ -50,13 +50,19 @@ pub async fn list(conn: &mut Conn, (at, id): NoticeCursor, limit: i64) -> Result
     .await
 }
 
-pub async fn insert(conn: &mut Conn, new: &NoticeRow, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO notices (id, severity, title, body, starts_at, ends_at, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $7)"
-        ),
-        params![new.id, new.severity, new.title, new.body, new.starts_at, new.ends_at, now],
+pub async fn insert(conn: &mut Conn, new: &NoticeRow) -> Result<(), DbError> {
+    insert!(
+        conn,
+        notices {
+            id: new.id,
+            severity: new.severity,
+            title: new.title,
+            body: new.body,
+            starts_at: new.starts_at,
+            ends_at: new.ends_at,
+            created_at: conn.now(),
+            updated_at: conn.now()
+        }
     )
     .await?;
     Ok(())
@@ -66,13 +72,13 @@ pub async fn find_for_update(conn: &mut Conn, id: NoticeId) -> Result<Option<Not
     conn.opt(sql!("SELECT ", NoticeRow::COLS, " FROM notices WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
 }
 
-pub async fn update(conn: &mut Conn, notice: &NoticeRow, now: Time) -> Result<(), DbError> {
+pub async fn update(conn: &mut Conn, notice: &NoticeRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE notices SET severity = $2, title = $3, body = $4, starts_at = $5, ends_at = $6, updated_at = $7
              WHERE id = $1"
         ),
-        params![notice.id, notice.severity, notice.title, notice.body, notice.starts_at, notice.ends_at, now],
+        params![notice.id, notice.severity, notice.title, notice.body, notice.starts_at, notice.ends_at, conn.now()],
     )
     .await?;
     Ok(())

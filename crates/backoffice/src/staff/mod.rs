@@ -108,24 +108,24 @@ pub async fn create(
 }
 
 async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<AdminUser>, Problem> {
-    let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
+    let ctx = tx.ctx.clone();
     let AdminUserCreate { email, name, roles } = request.clone();
     let user = NewUser {
-        id: UserId::new(ctx.app.entropy.uuid(now)),
+        id: tx.new_id(),
         account_id: ctx.principal()?.account_id,
         email,
         name: name.into_string(),
         roles,
         password_hash: None,
     };
-    if !users::insert_if_new(tx, &user, now).await? {
+    if !users::insert_if_new(tx, &user).await? {
         return Err(Problem::resource_in_use("A user with this email address exists already."));
     }
     ctx.audit_note("user", user.id.to_string());
     ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    let link = sessions::issue_magic_link(tx, &ctx.app, user.id, now).await?;
+    let link = sessions::issue_magic_link(tx, &ctx.app, user.id).await?;
     let mail = StaffInvited { link: link.url, expires_at: ReadableTime(link.expires_at) };
-    mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
+    mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail).await?;
     Ok(Created(member(tx, user.id).await?.into()))
 }
 
@@ -147,7 +147,6 @@ pub async fn update(
 }
 
 async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result<Json<AdminUser>, Problem> {
-    let now = tx.ctx.now;
     store::lock_team(tx).await?;
     let before = member(tx, id).await?;
     tx.expect_version(&AdminUser::from(before.clone()))?;
@@ -162,13 +161,13 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
     if loses_admin && store::other_admins(tx, id).await? == 0 {
         return Err(Problem::state_conflict("This is the last admin. Make another user an admin first."));
     }
-    users::update_access(tx, id, roles, is_active, now).await?;
+    users::update_access(tx, id, roles, is_active).await?;
     // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
-    two_factor::void_challenges(tx, id, now).await?;
+    two_factor::void_challenges(tx, id).await?;
     if !is_active {
-        sessions::void_links(tx, id, now).await?;
+        sessions::void_links(tx, id).await?;
     }
-    sessions::end_all_sessions(tx, id, now).await?;
+    sessions::end_all_sessions(tx, id).await?;
     tx.ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.ctx.audit_note("is_active", is_active);
     Ok(Json(member(tx, id).await?.into()))
@@ -190,11 +189,11 @@ pub async fn reset_second_factor(
             let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let before = find_user(tx, *id).await?;
             tx.ctx.audit_account(before.account_id);
-            two_factor::void_challenges(tx, *id, now).await?;
+            two_factor::void_challenges(tx, *id).await?;
             two_factor::delete(tx, *id).await?;
-            sessions::end_all_sessions(tx, *id, now).await?;
+            sessions::end_all_sessions(tx, *id).await?;
             let to = Recipient::new(&before.email, &before.name);
-            mail::send(tx, &app, &to, &SecondFactorReset { at: ReadableTime(now) }, now).await?;
+            mail::send(tx, &app, &to, &SecondFactorReset { at: ReadableTime(now) }).await?;
             Ok(Json(find_user(tx, *id).await?.into()))
         })
     })

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::messages::{self, MAX_MESSAGES, page_start};
+use super::messages::{self, MAX_MESSAGES};
 use super::rules::{self, Action, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{AdminTicket, AdminTicketUpdate, TicketMessageCreate};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use identity::notifications::{TicketReply, notify};
@@ -34,12 +34,12 @@ pub struct Filters {
 
 pub async fn list_all(
     mut ctx: ReadCtx,
-    listing: Listing<Filters, (i64, TicketId)>,
+    listing: Listing<Filters, NewestFirst<TicketId>>,
 ) -> Result<Page<AdminTicket>, Problem> {
     let Filters { account_id: account, status, priority } = listing.filters;
-    let filter = TicketFilter { account, status, priority, before: page_start(listing.after), limit: listing.fetch() };
+    let filter = TicketFilter { account, status, priority, before: listing.before(), limit: listing.fetch() };
     let rows = store::list(&mut ctx, &filter).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), |row| AdminTicket::new(row, None))
+    listing.page(rows, |row| (row.created_at, row.id), |row| AdminTicket::new(row, None))
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<AdminTicket>, Problem> {
@@ -107,17 +107,17 @@ pub async fn admin_reply(
     ctx.audit_note("ticket", id.to_string());
     ctx.commit((id, message), |tx, (id, message)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let mut ticket = find_for_update(tx, *id).await?;
             messages::advance(&mut ticket, Action::TeamReply)?;
             messages::append(tx, &mut ticket, AuthorKind::Team, &message.body).await?;
             let subject = ticket.subject.to_string();
             let notification = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
-            notify(tx, app.entropy, ticket.account_id, &notification, now).await?;
+            notify(tx, ticket.account_id, &notification).await?;
             if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
                 let to = Recipient::new(&author.email, &author.name);
                 let reply = mail::TicketReply { subject, body: message.body.to_string() };
-                mail::send(tx, &app, &to, &reply, now).await?;
+                mail::send(tx, &app, &to, &reply).await?;
             }
             Ok(Created(view(tx, ticket).await?))
         })

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::messages::{self, MAX_MESSAGES, page_start};
+use super::messages::{self, MAX_MESSAGES};
 use super::rules::{Action, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{Ticket, TicketCreate, TicketMessageCreate};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::{InvalidParam, Problem};
 use db::Conn;
 use identity::accounts;
@@ -27,16 +27,16 @@ pub struct Filters {
     status: Option<TicketStatus>,
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, TicketId)>) -> Result<Page<Ticket>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, NewestFirst<TicketId>>) -> Result<Page<Ticket>, Problem> {
     let filter = TicketFilter {
         account: Some(ctx.principal()?.account_id),
         status: listing.filters.status,
         priority: None,
-        before: page_start(listing.after),
+        before: listing.before(),
         limit: listing.fetch(),
     };
     let rows = store::list(&mut ctx, &filter).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), |row| Ticket::new(row, None))
+    listing.page(rows, |row| (row.created_at, row.id), |row| Ticket::new(row, None))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<Ticket>, Problem> {
@@ -70,7 +70,7 @@ async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>
     check_cdrs(tx, account, &request.cdr_ids).await?;
     let TicketCreate { subject, body, priority, request_id, cdr_ids } = request.clone();
     let mut ticket = TicketRow {
-        id: TicketId::new(ctx.app.entropy.uuid(now)),
+        id: tx.new_id(),
         account_id: account,
         author_id: author,
         subject,

@@ -1,21 +1,13 @@
 //! Adding messages and changing the status, shared by customer and team.
 
-use uuid::Uuid;
-
 use super::rules::{self, Action};
-use super::store::{self, AuthorKind, NewMessage, TicketId, TicketRow};
+use super::store::{self, AuthorKind, NewMessage, TicketRow};
 use api::context::Tx;
 use api::problem::Problem;
-use values::{Text, Time};
+use values::Text;
 
 /// Messages of one ticket.
 pub const MAX_MESSAGES: i64 = 200;
-
-/// The row after which a page starts; without a cursor, before the newest.
-pub fn page_start(after: Option<(i64, TicketId)>) -> (Time, TicketId) {
-    let (at, id) = after.unwrap_or((i64::MAX, TicketId::new(Uuid::max())));
-    (Time::from_millis(at), id)
-}
 
 /// Changes the status; a closed ticket is refused.
 pub fn advance(ticket: &mut TicketRow, action: Action) -> Result<(), Problem> {
@@ -38,11 +30,11 @@ pub async fn append(
         let detail = format!("The ticket has {MAX_MESSAGES} messages already. The customer can open a new one.");
         return Err(Problem::state_conflict(detail));
     }
-    let (now, author_id) = (tx.ctx.now, tx.ctx.principal()?.user_id);
-    let id = tx.ctx.app.entropy.uuid(now);
+    let author_id = tx.ctx.principal()?.user_id;
+    let id = tx.new_id();
     ticket.messages += 1;
     let new = NewMessage { id, author_id, author_kind, body };
-    store::insert_message(tx, ticket.id, ticket.messages, &new, now).await?;
+    store::insert_message(tx, ticket.id, ticket.messages, &new).await?;
     save(tx, ticket).await
 }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::rules::{Priority, TicketStatus};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql, table_row};
 use values::{AccountId, CallId, List, Text, Time, UserId, id, text_enum};
 
 id! {
@@ -19,9 +19,9 @@ text_enum! {
     }
 }
 
-row! {
+table_row! {
     #[derive(Clone)]
-    pub struct TicketRow {
+    pub struct TicketRow in tickets {
         pub id: TicketId,
         pub account_id: AccountId,
         pub author_id: UserId,
@@ -47,27 +47,7 @@ row! {
 }
 
 pub async fn insert(conn: &mut Conn, new: &TicketRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO tickets (id, account_id, author_id, subject, status, priority, request_id, cdr_ids, messages,
-                                  created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"
-        ),
-        params![
-            new.id,
-            new.account_id,
-            new.author_id,
-            new.subject,
-            new.status,
-            new.priority,
-            new.request_id,
-            new.cdr_ids,
-            new.messages,
-            new.created_at,
-            new.updated_at
-        ],
-    )
-    .await?;
+    conn.insert(new).await?;
     Ok(())
 }
 
@@ -84,14 +64,18 @@ pub async fn insert_message(
     ticket: TicketId,
     number: i64,
     new: &NewMessage<'_>,
-    now: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO ticket_messages (ticket_id, number, id, author_id, author_kind, body, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)"
-        ),
-        params![ticket, number, new.id, new.author_id, new.author_kind, *new.body, now],
+    insert!(
+        conn,
+        ticket_messages {
+            ticket_id: ticket,
+            number,
+            id: new.id,
+            author_id: new.author_id,
+            author_kind: new.author_kind,
+            body: *new.body,
+            created_at: conn.now()
+        }
     )
     .await?;
     Ok(())

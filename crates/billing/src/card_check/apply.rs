@@ -48,18 +48,18 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
         return Ok(());
     }
     let card = update.order.as_ref().and_then(|order| order.card.as_ref());
-    store::set_status(conn, update.id, status, card.map(|saved| &saved.card), update.now).await?;
+    store::set_status(conn, update.id, status, card.map(|saved| &saved.card)).await?;
     if let (CardStatus::Verified, Some(order)) = (status, &update.order) {
-        save_card(conn, update.app.entropy, known.account_id, known.provider, order, update.now).await?;
+        save_card(conn, known.account_id, known.provider, order).await?;
     }
     let event = match status {
         CardStatus::Verified => Event::CardVerified,
         CardStatus::VerificationFailed => Event::CardFailed,
         CardStatus::PendingVerification | CardStatus::Completing => return Ok(()),
     };
-    apply_event(conn, known.account_id, event, update.now).await?;
+    apply_event(conn, known.account_id, event).await?;
     let entry = audit_entry(update, known.account_id, status);
-    audit::append(conn, &update.app.keys, update.app.entropy, update.now, &entry).await?;
+    audit::append(conn, &update.app.keys, &entry).await?;
     Ok(())
 }
 
@@ -81,7 +81,7 @@ fn audit_entry(update: &ProviderUpdate, account: AccountId, status: CardStatus) 
 /// Polls the provider for verifications whose webhook did not arrive, and fails those that are too old.
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    let due = store::list_due(&mut *app.db.read().await?, now, BATCH).await?;
+    let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
     for verification in due {
         if let Err(reason) = poll(app, &verification, now).await {
             tracing::warn!(verification = %verification.id, reason, "card verification poll failed");

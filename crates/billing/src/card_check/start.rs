@@ -25,7 +25,7 @@ pub async fn start(
     let (app, now) = (&ctx.app, ctx.now);
     let account = ctx.principal()?.account_id;
     let new = NewVerification {
-        id: CardVerificationId::new(app.entropy.uuid(now)),
+        id: ctx.new_id(),
         account_id: account,
         provider: app.payments.provider(),
         request_key: ctx.idempotency_key()?,
@@ -49,9 +49,8 @@ pub async fn start(
 
     ctx.commit((account, id, checkout), |tx, (account, id, checkout)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            store::set_checkout(tx, *id, checkout, now).await?;
-            apply_event(tx, *account, Event::CardStarted, now).await?;
+            store::set_checkout(tx, *id, checkout).await?;
+            apply_event(tx, *account, Event::CardStarted).await?;
             Ok(Created(CardSetupResponse { checkout_url: checkout.checkout_url.clone(), payment_method_id: *id }))
         })
     })

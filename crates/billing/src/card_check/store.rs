@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::rules::CardStatus;
 use crate::payments::CHECKOUT_TTL;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::payments::{Brand, Card, Checkout, Provider};
 use values::{AccountId, CardVerificationId, Time};
 
@@ -30,13 +30,19 @@ pub async fn insert_or_find(conn: &mut Conn, new: &NewVerification) -> Result<Ca
         params![*account_id, *request_key, now.minus(CHECKOUT_TTL)],
     )
     .await?;
-    conn.exec(
-        sql!(
-            "INSERT INTO card_verifications (id, account_id, status, provider, request_key, poll_at, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
-             ON CONFLICT (account_id, request_key) DO NOTHING"
-        ),
-        params![*id, *account_id, CardStatus::PendingVerification, *provider, *request_key, *poll_at, *now],
+    insert!(
+        conn,
+        card_verifications {
+            id: *id,
+            account_id: *account_id,
+            status: CardStatus::PendingVerification,
+            provider: *provider,
+            request_key: *request_key,
+            poll_at: *poll_at,
+            created_at: *now,
+            updated_at: *now
+        },
+        "ON CONFLICT (account_id, request_key) DO NOTHING"
     )
     .await?;
     let (id,) = conn
@@ -63,31 +69,26 @@ pub async fn count_open(conn: &mut Conn, account: AccountId, request_key: Uuid) 
 }
 
 /// Stores the order id and the checkout URL, once.
-pub async fn set_checkout(
-    conn: &mut Conn,
-    id: CardVerificationId,
-    checkout: &Checkout,
-    now: Time,
-) -> Result<(), DbError> {
+pub async fn set_checkout(conn: &mut Conn, id: CardVerificationId, checkout: &Checkout) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE card_verifications SET provider_order_id = $2, checkout_url = $3, updated_at = $4
              WHERE id = $1 AND provider_order_id IS NULL"
         ),
-        params![id, checkout.order_id, checkout.checkout_url, now],
+        params![id, checkout.order_id, checkout.checkout_url, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// A webhook about the order of a pending verification means that the card was entered.
-pub async fn mark_completing(conn: &mut Conn, provider: Provider, order_id: &str, now: Time) -> Result<(), DbError> {
+pub async fn mark_completing(conn: &mut Conn, provider: Provider, order_id: &str) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE card_verifications SET status = $3, updated_at = $4
              WHERE provider = $1 AND provider_order_id = $2 AND status = $5"
         ),
-        params![provider, order_id, CardStatus::Completing, now, CardStatus::PendingVerification],
+        params![provider, order_id, CardStatus::Completing, conn.now(), CardStatus::PendingVerification],
     )
     .await?;
     Ok(())
@@ -117,7 +118,6 @@ pub async fn set_status(
     id: CardVerificationId,
     status: CardStatus,
     card: Option<&Card>,
-    now: Time,
 ) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -134,7 +134,7 @@ pub async fn set_status(
             card.map(|card| card.last4.as_str()),
             card.map(|card| card.exp_month),
             card.map(|card| card.exp_year),
-            now,
+            conn.now(),
             status.is_settled()
         ],
     )
@@ -152,14 +152,14 @@ row! {
     }
 }
 
-pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<DueVerification>, DbError> {
+pub async fn list_due(conn: &mut Conn, batch: i64) -> Result<Vec<DueVerification>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             DueVerification::COLS,
             " FROM card_verifications WHERE poll_at IS NOT NULL AND poll_at <= $1 ORDER BY poll_at, id LIMIT $2"
         ),
-        params![now, batch],
+        params![conn.now(), batch],
     )
     .await
 }

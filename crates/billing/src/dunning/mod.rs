@@ -55,12 +55,11 @@ pub struct DunningReason {
 
 /// Newest customers first.
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, AccountId>) -> Result<Page<AdminDunning>, Problem> {
-    let now = ctx.request.now;
     let after = listing.after.unwrap_or(AccountId::new(Uuid::max()));
     let debtors = store::list(&mut ctx, CURRENCY, after, listing.fetch()).await?;
     let mut rows = Vec::with_capacity(debtors.len());
     for debtor in debtors {
-        let spend = ledger::spend(&mut ctx, debtor.id, CURRENCY, 30, now).await?;
+        let spend = ledger::spend(&mut ctx, debtor.id, CURRENCY, 30).await?;
         let reasons = store::reasons(&mut ctx, debtor.id).await?;
         rows.push((debtor, spend, reasons));
     }

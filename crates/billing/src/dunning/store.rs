@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use identity::accounts::OnboardingStatus;
 use values::{AccountId, Currency, Email, Text, Time, text_enum};
 
@@ -16,13 +16,11 @@ text_enum! {
 }
 
 /// Adds a reason from now on; one that exists keeps its time.
-pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO dunning_reasons (account_id, reason, since) VALUES ($1, $2, $3)
-             ON CONFLICT (account_id, reason) DO NOTHING"
-        ),
-        params![account, reason, now],
+pub async fn raise(conn: &mut Conn, account: AccountId, reason: Reason) -> Result<(), DbError> {
+    insert!(
+        conn,
+        dunning_reasons { account_id: account, reason, since: conn.now() },
+        "ON CONFLICT (account_id, reason) DO NOTHING"
     )
     .await?;
     Ok(())

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::customer::{InvoiceCursor, cursor, page};
+use super::customer::{cursor, page};
 use super::issue::{enqueue_document, ledger_problem};
 use super::refunds;
 use super::rules::{self, InvoiceStatus, Transition};
@@ -13,7 +13,7 @@ use super::{transition_problem, update_dunning};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
@@ -34,11 +34,11 @@ pub struct Filters {
 
 pub async fn list_all(
     mut ctx: ReadCtx,
-    listing: Listing<Filters, InvoiceCursor>,
+    listing: Listing<Filters, NewestFirst<InvoiceId>>,
 ) -> Result<Page<AdminInvoice>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     let filter = InvoiceFilter { account: listing.filters.customer_id, status: listing.filters.status };
-    let rows = page(&mut ctx, &filter, listing.after, listing.fetch()).await?;
+    let rows = page(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
     listing.page(rows, cursor, |(invoice, note)| to_response(&app, invoice, note, now))
 }
 
@@ -47,7 +47,8 @@ fn to_response(app: &App, row: InvoiceRow, note: Option<CreditNoteRow>, now: Tim
     AdminInvoice { invoice: Invoice::new(app, row, note, now), customer_id, reason }
 }
 
-async fn load_response(conn: &mut Conn, app: &App, id: InvoiceId, now: Time) -> Result<Json<AdminInvoice>, Problem> {
+async fn load_response(conn: &mut Conn, app: &App, id: InvoiceId) -> Result<Json<AdminInvoice>, Problem> {
+    let now = conn.now();
     let invoice = store::find(conn, id).await?.ok_or_else(Problem::not_found)?;
     let note = store::find_credit_note(conn, id).await?;
     Ok(Json(to_response(app, invoice, note, now)))
@@ -78,9 +79,9 @@ pub async fn void(
             credit_customer(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, vat)], &action.reason).await?;
             store::set_status(tx, *id, status, &action.reason).await?;
             store::set_void_facts(tx, *id, &invoice.facts.voided(Date::from(now), &action.reason)).await?;
-            enqueue_document(tx, &app, Series::Invoice, *id, now).await?;
-            update_dunning(tx, &invoice, now).await?;
-            load_response(tx, &app, *id, now).await
+            enqueue_document(tx, Series::Invoice, *id).await?;
+            update_dunning(tx, &invoice).await?;
+            load_response(tx, &app, *id).await
         })
     })
     .await
@@ -96,7 +97,7 @@ pub async fn credit(
     ctx.audit_note("invoice", id.to_string());
     ctx.commit((id, action), |tx, (id, action)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let invoice = lock_invoice(tx, *id).await?;
             let status = rules::apply(invoice.status, Transition::Credit).map_err(transition_problem)?;
             if !invoice.total().is_positive() {
@@ -111,10 +112,10 @@ pub async fn credit(
             let of_void = refunds::vat_of_void_months(tx, &invoice).await?;
             credit_customer(tx, &invoice, Kind::InvoiceVoid, &[(Book::Vat, of_void.nanos())], &action.reason).await?;
             store::set_status(tx, *id, status, &action.reason).await?;
-            update_dunning(tx, &invoice, now).await?;
+            update_dunning(tx, &invoice).await?;
             insert_note(tx, &invoice, &action.reason, creditable).await?;
-            enqueue_document(tx, &app, Series::CreditNote, *id, now).await?;
-            load_response(tx, &app, *id, now).await
+            enqueue_document(tx, Series::CreditNote, *id).await?;
+            load_response(tx, &app, *id).await
         })
     })
     .await
@@ -154,7 +155,7 @@ async fn credit_customer(
     parts: &[(Book, i64)],
     reason: &str,
 ) -> Result<(), Problem> {
-    let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
+    let ctx = tx.ctx.clone();
     let parts: Vec<(Book, Money)> =
         parts.iter().filter(|(_, nanos)| *nanos != 0).map(|(book, nanos)| (*book, invoice.money(*nanos))).collect();
     if parts.is_empty() {
@@ -162,7 +163,7 @@ async fn credit_customer(
     }
     let entry = Entry::credit(invoice.account_id, kind, invoice.id.to_string(), &parts).map_err(ledger_problem)?;
     let entry = entry.with_note(format!("{}: {reason}", invoice.number)).by(ctx.principal()?.user_id);
-    ledger::credit(tx, ctx.app.entropy, &entry, now).await.map_err(ledger_problem)?;
+    ledger::credit(tx, &entry).await.map_err(ledger_problem)?;
     Ok(())
 }
 

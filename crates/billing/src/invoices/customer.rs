@@ -1,7 +1,5 @@
 //! The customer's side of invoices.
 
-use uuid::Uuid;
-
 use super::document;
 use super::rules::InvoiceStatus;
 use super::store::{self, InvoiceFilter, InvoiceRow};
@@ -9,13 +7,10 @@ use super::types::{Invoice, InvoiceId, InvoicePdf, Link};
 use api::answer::Json;
 use api::context::ReadCtx;
 use api::input::Path;
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use values::{AccountId, Rfc3339, Time};
-
-/// Creation time in milliseconds, and id, of the last invoice of a page.
-pub type InvoiceCursor = (i64, InvoiceId);
 
 pub type InvoiceAndNote = (InvoiceRow, Option<store::CreditNoteRow>);
 
@@ -23,12 +18,11 @@ pub type InvoiceAndNote = (InvoiceRow, Option<store::CreditNoteRow>);
 pub async fn page(
     conn: &mut Conn,
     filter: &InvoiceFilter,
-    after: Option<InvoiceCursor>,
+    before: (Time, InvoiceId),
     limit: i64,
 ) -> Result<Vec<InvoiceAndNote>, DbError> {
-    let (at, id) = after.unwrap_or((i64::MAX, InvoiceId::new(Uuid::max())));
     let mut rows = Vec::new();
-    for invoice in store::list(conn, filter, (Time::from_millis(at), id), limit).await? {
+    for invoice in store::list(conn, filter, before, limit).await? {
         let note = match invoice.status {
             InvoiceStatus::Credited => store::find_credit_note(conn, invoice.id).await?,
             _ => None,
@@ -38,14 +32,17 @@ pub async fn page(
     Ok(rows)
 }
 
-pub fn cursor((invoice, _): &InvoiceAndNote) -> InvoiceCursor {
-    (invoice.created_at.millis(), invoice.id)
+pub fn cursor((invoice, _): &InvoiceAndNote) -> (Time, InvoiceId) {
+    (invoice.created_at, invoice.id)
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, InvoiceCursor>) -> Result<Page<Invoice>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<InvoiceId>>,
+) -> Result<Page<Invoice>, Problem> {
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
     let filter = InvoiceFilter { account: Some(ctx.principal()?.account_id), status: None };
-    let rows = page(&mut ctx, &filter, listing.after, listing.fetch()).await?;
+    let rows = page(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
     listing.page(rows, cursor, |(invoice, note)| Invoice::new(&app, invoice, note, now))
 }
 

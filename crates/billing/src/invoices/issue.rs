@@ -22,7 +22,7 @@ use identity::balance::CURRENCY;
 use identity::notifications::{InvoiceIssued, notify};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry as AuditEntry, Outcome};
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use values::{AccountId, Currency, Date, Money, Time};
 use voice::cdrs;
@@ -41,10 +41,8 @@ pub struct IssueRequest {
 /// Issues the invoice of an account's month, or finds it; none for a month without usage.
 pub async fn issue(request: IssueRequest) -> Result<Option<InvoiceId>, Problem> {
     vat::refresh(&request.app, request.account, request.now).await?;
-    let app = request.app.clone();
-    let issued = app.db.tx(request, |conn, request| Box::pin(issue_in(conn, request))).await?;
-    app.jobs_waker.notify_one();
-    Ok(issued)
+    let db = request.app.db.clone();
+    db.tx(request, |conn, request| Box::pin(issue_in(conn, request))).await
 }
 
 async fn issue_in(conn: &mut Conn, request: &IssueRequest) -> Result<Option<InvoiceId>, Problem> {
@@ -80,7 +78,7 @@ async fn issue_in(conn: &mut Conn, request: &IssueRequest) -> Result<Option<Invo
 /// Posts the VAT, decides whether the balance covers the invoice, and takes a number.
 async fn build_invoice(conn: &mut Conn, request: &IssueRequest, draft: &Draft<'_>) -> Result<InvoiceRow, Problem> {
     let IssueRequest { account, currency, month, now, .. } = *request;
-    let id = InvoiceId::new(request.app.entropy.uuid(now));
+    let id: InvoiceId = conn.new_id();
     let balance = post_vat(conn, request, id, draft.vat).await?;
     let today = Date::from(now);
     let paid_in = ledger::sums(conn, account, currency, today.start(), now.plus(DAY)).await?;
@@ -117,20 +115,19 @@ async fn build_invoice(conn: &mut Conn, request: &IssueRequest, draft: &Draft<'_
 
 /// Charges the VAT to the balance, or credits it where refunds exceed usage; returns the balance after that.
 async fn post_vat(conn: &mut Conn, request: &IssueRequest, id: InvoiceId, vat: Money) -> Result<Money, Problem> {
-    let IssueRequest { account, currency, now, .. } = *request;
+    let IssueRequest { account, currency, .. } = *request;
     if vat.is_zero() {
         // Lock the balance, so that payments from here on count as made after the issue.
         return Ok(ledger::lock_balance(conn, account, currency).await?.current);
     }
-    let entropy = request.app.entropy;
     let part = |amount| [(Book::Vat, amount)];
     let posted = if vat.is_positive() {
         let entry = Entry::charge(account, Kind::InvoiceVat, id.to_string(), &part(vat)).map_err(ledger_problem)?;
-        ledger::debit_unguarded(conn, entropy, &entry.with_note(vat_note(request)), now).await
+        ledger::debit_unguarded(conn, &entry.with_note(vat_note(request))).await
     } else {
         let back = vat.neg().map_err(Problem::internal)?;
         let entry = Entry::credit(account, Kind::InvoiceVat, id.to_string(), &part(back)).map_err(ledger_problem)?;
-        ledger::credit(conn, entropy, &entry.with_note(vat_note(request)), now).await
+        ledger::credit(conn, &entry.with_note(vat_note(request))).await
     };
     Ok(posted.map_err(ledger_problem)?.balance_after)
 }
@@ -152,15 +149,15 @@ async fn announce(
     invoice: &InvoiceRow,
     decision: Decision,
 ) -> Result<(), Problem> {
-    enqueue_document(conn, &request.app, Series::Invoice, invoice.id, request.now).await?;
-    update_dunning(conn, invoice, request.now).await?;
+    enqueue_document(conn, Series::Invoice, invoice.id).await?;
+    update_dunning(conn, invoice).await?;
     let notification = InvoiceIssued {
         invoice_id: invoice.id.uuid(),
         number: invoice.number.clone(),
         total: invoice.total().into(),
         due_date: invoice.due_date,
     };
-    notify(conn, request.app.entropy, invoice.account_id, &notification, request.now).await?;
+    notify(conn, invoice.account_id, &notification).await?;
     let meta = [
         ("invoice", invoice.id.to_string()),
         ("number", invoice.number.clone()),
@@ -177,18 +174,11 @@ async fn announce(
         reason: None,
         meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
     };
-    Ok(audit::append(conn, &request.app.keys, request.app.entropy, request.now, &entry).await?)
+    Ok(audit::append(conn, &request.app.keys, &entry).await?)
 }
 
 /// Enqueues the job that renders the document.
-pub async fn enqueue_document(
-    conn: &mut Conn,
-    app: &App,
-    series: Series,
-    invoice: InvoiceId,
-    now: Time,
-) -> Result<(), Problem> {
-    let payload = json!({"series": series, "invoice": invoice});
-    let job = NewJob { id: app.entropy.uuid(now), kind: DOCUMENT, payload, run_at: now };
-    Ok(jobs::enqueue(conn, &job).await?)
+pub async fn enqueue_document(conn: &mut Conn, series: Series, invoice: InvoiceId) -> Result<(), Problem> {
+    jobs::enqueue(conn, DOCUMENT, json!({"series": series, "invoice": invoice})).await?;
+    Ok(())
 }

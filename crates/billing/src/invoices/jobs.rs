@@ -15,9 +15,9 @@ use super::update_dunning;
 use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind, NewJob};
+use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::ledger;
-use values::{AccountId, Currency, Money, Time};
+use values::{AccountId, Currency, Money};
 
 pub const CLOSE_MONTHS: Kind = Kind::new("invoice.close_months");
 pub const ISSUE: Kind = Kind::new("invoice.issue").attempts(20);
@@ -53,14 +53,14 @@ pub async fn close_months_job(context: JobContext<App>, _: Value) -> Result<(), 
     let current = Month::of(now.minus(CLOSE_DELAY));
     let months = std::iter::successors(first, |month| Some(month.next())).take_while(|month| *month < current);
     for month in months {
-        close_month(app, month, now).await?;
+        close_month(app, month).await?;
     }
     Ok(())
 }
 
 /// Enqueues the month's invoices in batches. After an interruption it starts over; a month that is enqueued twice is
 /// issued once.
-async fn close_month(app: &App, month: Month, now: Time) -> Result<(), JobError> {
+async fn close_month(app: &App, month: Month) -> Result<(), JobError> {
     let mut after = None;
     loop {
         let mut reader = app.db.read().await?;
@@ -68,12 +68,10 @@ async fn close_month(app: &App, month: Month, now: Time) -> Result<(), JobError>
         drop(reader);
         after = page.last().copied();
         let is_last = i64::try_from(page.len()).is_ok_and(|length| length < BATCH);
-        let orders = (app.clone(), page, month, is_last, now);
-        let ordered = app.db.tx(orders, |conn, (app, page, month, is_last, now)| {
-            Box::pin(enqueue_issues(conn, app, page, *month, *is_last, *now))
+        let enqueued = app.db.tx((page, month, is_last), |conn, (page, month, is_last)| {
+            Box::pin(enqueue_issues(conn, page, *month, *is_last))
         });
-        ordered.await?;
-        app.jobs_waker.notify_one();
+        enqueued.await?;
         if is_last {
             return Ok(());
         }
@@ -82,19 +80,16 @@ async fn close_month(app: &App, month: Month, now: Time) -> Result<(), JobError>
 
 async fn enqueue_issues(
     conn: &mut Conn,
-    app: &App,
     customers: &[(AccountId, Currency)],
     month: Month,
     is_last: bool,
-    now: Time,
 ) -> Result<(), DbError> {
     for &(account, currency) in customers {
         let payload = IssuePayload { account, currency, month: month.to_string() };
         let payload = serde_json::to_value(payload).map_err(DbError::other)?;
-        let job = NewJob { id: app.entropy.uuid(now), kind: ISSUE, payload, run_at: now };
-        jobs::enqueue(conn, &job).await?;
+        jobs::enqueue(conn, ISSUE, payload).await?;
     }
-    if is_last { store::close_month(conn, month, now).await } else { Ok(()) }
+    if is_last { store::close_month(conn, month).await } else { Ok(()) }
 }
 
 pub async fn issue_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
@@ -127,13 +122,13 @@ pub async fn document_job(context: JobContext<App>, payload: Value) -> Result<()
 
 /// Marks invoices paid that payments since the issue have covered.
 pub async fn mark_paid_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let (app, now) = (&context.app, context.clock.now());
+    let app = &context.app;
     let mut after = None;
     loop {
         let page = store::list_unpaid(&mut *app.db.read().await?, after, BATCH).await?;
         for open in &page {
-            if is_covered(&mut *app.db.read().await?, open, now).await.map_err(failed)? {
-                app.db.tx((open.id, now), |conn, (id, now)| Box::pin(pay(conn, *id, *now))).await?;
+            if is_covered(&mut *app.db.read().await?, open).await.map_err(failed)? {
+                app.db.tx(open.id, |conn, id| Box::pin(pay(conn, *id))).await?;
             }
         }
         after = page.last().map(|open| open.id);
@@ -144,19 +139,20 @@ pub async fn mark_paid_job(context: JobContext<App>, _: Value) -> Result<(), Job
 }
 
 /// Marks an invoice paid, unless it was voided or credited meanwhile.
-async fn pay(conn: &mut Conn, id: InvoiceId, now: Time) -> Result<(), DbError> {
+async fn pay(conn: &mut Conn, id: InvoiceId) -> Result<(), DbError> {
     let Some(invoice) = store::lock(conn, id).await? else { return Ok(()) };
     match rules::apply(invoice.status, Transition::Pay) {
         Ok(status) => {
-            store::mark_paid(conn, id, status, now).await?;
-            update_dunning(conn, &invoice, now).await
+            store::mark_paid(conn, id, status).await?;
+            update_dunning(conn, &invoice).await
         }
         Err(_) => Ok(()),
     }
 }
 
 /// Whether as much was paid since the issue as was lacking then.
-async fn is_covered(conn: &mut Conn, open: &UnpaidInvoice, now: Time) -> Result<bool, Problem> {
+async fn is_covered(conn: &mut Conn, open: &UnpaidInvoice) -> Result<bool, Problem> {
+    let now = conn.now();
     let tomorrow = now.plus(Duration::from_secs(24 * 3600));
     let sums = ledger::sums(conn, open.account_id, open.currency, open.issue_date.start(), tomorrow).await?;
     let paid_in = rules::paid_in(&sums, Money::zero(open.currency)).map_err(Problem::internal)?;

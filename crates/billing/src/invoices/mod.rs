@@ -34,14 +34,13 @@ use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::ledger;
 use store::InvoiceRow;
-use values::Time;
 
 /// Keeps the customer in dunning while an invoice is unpaid. Called after every status change of an invoice.
-async fn update_dunning(conn: &mut Conn, moved: &InvoiceRow, now: Time) -> Result<(), DbError> {
+async fn update_dunning(conn: &mut Conn, moved: &InvoiceRow) -> Result<(), DbError> {
     // This lock makes concurrent changes to invoices of one customer run one after the other.
     ledger::lock_balance(conn, moved.account_id, moved.currency).await?;
     if store::has_unpaid(conn, moved.account_id).await? {
-        dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice, now).await
+        dunning::raise(conn, moved.account_id, Reason::UnpaidInvoice).await
     } else {
         dunning::clear(conn, moved.account_id, Reason::UnpaidInvoice).await
     }

@@ -8,7 +8,7 @@ use super::document::Facts;
 use super::month::Month;
 use super::rules::InvoiceStatus;
 use super::types::InvoiceId;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::files::ContentHash;
 use values::{AccountId, Currency, Date, Money, Time, text_enum};
 
@@ -89,43 +89,42 @@ pub async fn next_number(conn: &mut Conn, series: Series, issued: Date) -> Resul
 
 /// Inserts an invoice; false when the month has one already.
 pub async fn insert(conn: &mut Conn, invoice: &InvoiceRow) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO invoices (id, account_id, currency, month, number, status, issue_date, supply_date, due_date,
-                                       subtotal, vat, owed, paid_in_before, paid_at, facts, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-                 ON CONFLICT (account_id, currency, month) DO NOTHING"
-            ),
-            params![
-                invoice.id,
-                invoice.account_id,
-                invoice.currency,
-                invoice.month,
-                invoice.number,
-                invoice.status,
-                invoice.issue_date,
-                invoice.supply_date,
-                invoice.due_date,
-                invoice.subtotal,
-                invoice.vat,
-                invoice.owed,
-                invoice.paid_in_before,
-                invoice.paid_at,
-                invoice.facts,
-                invoice.created_at
-            ],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        invoices {
+            id: invoice.id,
+            account_id: invoice.account_id,
+            currency: invoice.currency,
+            month: invoice.month,
+            number: invoice.number,
+            status: invoice.status,
+            issue_date: invoice.issue_date,
+            supply_date: invoice.supply_date,
+            due_date: invoice.due_date,
+            subtotal: invoice.subtotal,
+            vat: invoice.vat,
+            owed: invoice.owed,
+            paid_in_before: invoice.paid_in_before,
+            paid_at: invoice.paid_at,
+            facts: invoice.facts,
+            created_at: invoice.created_at
+        },
+        "ON CONFLICT (account_id, currency, month) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 
 pub async fn insert_credit_note(conn: &mut Conn, note: &CreditNoteRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO credit_notes (invoice_id, number, issue_date, facts, created_at) VALUES ($1, $2, $3, $4, $5)"
-        ),
-        params![note.invoice_id, note.number, note.issue_date, note.facts, note.created_at],
+    insert!(
+        conn,
+        credit_notes {
+            invoice_id: note.invoice_id,
+            number: note.number,
+            issue_date: note.issue_date,
+            facts: note.facts,
+            created_at: note.created_at
+        }
     )
     .await?;
     Ok(())
@@ -291,8 +290,9 @@ pub async fn has_unpaid(conn: &mut Conn, account: AccountId) -> Result<bool, DbE
 }
 
 /// Marks a locked invoice paid.
-pub async fn mark_paid(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE invoices SET status = $2, paid_at = $3 WHERE id = $1"), params![id, status, now]).await?;
+pub async fn mark_paid(conn: &mut Conn, id: InvoiceId, status: InvoiceStatus) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE invoices SET status = $2, paid_at = $3 WHERE id = $1"), params![id, status, conn.now()])
+        .await?;
     Ok(())
 }
 
@@ -337,11 +337,7 @@ pub async fn last_closed_month(conn: &mut Conn) -> Result<Option<Month>, DbError
     Ok(month)
 }
 
-pub async fn close_month(conn: &mut Conn, month: Month, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO invoice_months (month, closed_at) VALUES ($1, $2) ON CONFLICT (month) DO NOTHING"),
-        params![month, now],
-    )
-    .await?;
+pub async fn close_month(conn: &mut Conn, month: Month) -> Result<(), DbError> {
+    insert!(conn, invoice_months { month, closed_at: conn.now() }, "ON CONFLICT (month) DO NOTHING").await?;
     Ok(())
 }

@@ -42,8 +42,8 @@ pub async fn recheck_job(context: JobContext<App>, _: Value) -> Result<(), JobEr
 }
 
 async fn check_account(context: &JobContext<App>, account: AccountId) -> Result<(), JobError> {
-    let input = (context.app.clone(), account, context.clock.now());
-    let checked = context.db.tx(input, |conn, (app, account, now)| Box::pin(check_balance(conn, app, *account, *now)));
+    let input = (context.app.clone(), account);
+    let checked = context.db.tx(input, |conn, (app, account)| Box::pin(check_balance(conn, app, *account)));
     checked.await.map_err(|error| match error {
         LedgerError::Db(error) => JobError::Db(error),
         error => JobError::Failed(error.to_string()),
@@ -51,18 +51,19 @@ async fn check_account(context: &JobContext<App>, account: AccountId) -> Result<
 }
 
 /// The balance is locked meanwhile, so no charge passes the new mark unnoticed.
-async fn check_balance(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<(), LedgerError> {
+async fn check_balance(conn: &mut Conn, app: &App, account: AccountId) -> Result<(), LedgerError> {
+    let now = conn.now();
     let balance = ledger::lock_balance(conn, account, CURRENCY).await?;
     let state = BalanceState {
         balance: balance.current.nanos(),
         minimum: balance.minimum.nanos(),
-        spend: ledger::spend(conn, account, CURRENCY, SPEND_DAYS, now).await?.nanos(),
+        spend: ledger::spend(conn, account, CURRENCY, SPEND_DAYS).await?.nanos(),
         low_pct: low_pct(conn, account).await?,
         recharge_below: auto_recharge::threshold(conn, account).await?.map(Money::nanos),
     };
-    send_alerts(conn, app, account, &state, now).await?;
+    send_alerts(conn, app, account, &state).await?;
     if state.is_negative() {
-        dunning::raise(conn, account, dunning::Reason::NegativeBalance, now).await?;
+        dunning::raise(conn, account, dunning::Reason::NegativeBalance).await?;
     } else {
         dunning::clear(conn, account, dunning::Reason::NegativeBalance).await?;
     }
@@ -70,41 +71,30 @@ async fn check_balance(conn: &mut Conn, app: &App, account: AccountId, now: Time
         dunning::clear(conn, account, dunning::Reason::FailedRecharge).await?;
     }
     if state.wants_recharge() {
-        auto_recharge::enqueue_attempt(conn, app, account, now).await?;
+        auto_recharge::enqueue_attempt(conn, account, now).await?;
     }
     let mark = state.low_water().map(money);
     Ok(ledger::set_low_water(conn, account, CURRENCY, mark).await?)
 }
 
 /// Alerts when the balance has become low or exhausted since the last check, and stores that until it no longer is.
-async fn send_alerts(
-    conn: &mut Conn,
-    app: &App,
-    account: AccountId,
-    state: &BalanceState,
-    now: Time,
-) -> Result<(), DbError> {
+async fn send_alerts(conn: &mut Conn, app: &App, account: AccountId, state: &BalanceState) -> Result<(), DbError> {
+    let now = conn.now();
     // A new account without money gets no alert that its balance is exhausted.
     let (low_at, exhausted_at) = store::alert_state(conn, account).await?.unwrap_or((None, Some(now)));
     let since = |is: bool, was: Option<Time>| is.then_some(was.unwrap_or(now));
     let (is_low, is_exhausted) = (state.is_low(), state.is_exhausted());
     store::save_alert_state(conn, account, since(is_low, low_at), since(is_exhausted, exhausted_at)).await?;
     if is_low && low_at.is_none() {
-        alert_low(conn, app, account, state, now).await?;
+        alert_low(conn, app, account, state).await?;
     }
     if is_exhausted && exhausted_at.is_none() {
-        alert_exhausted(conn, app, account, state, now).await?;
+        alert_exhausted(conn, app, account, state).await?;
     }
     Ok(())
 }
 
-async fn alert_low(
-    conn: &mut Conn,
-    app: &App,
-    account: AccountId,
-    state: &BalanceState,
-    now: Time,
-) -> Result<(), DbError> {
+async fn alert_low(conn: &mut Conn, app: &App, account: AccountId, state: &BalanceState) -> Result<(), DbError> {
     let (balance, threshold) = (money(state.balance), money(state.low_threshold().unwrap_or_default()));
     let threshold_pct = state.low_pct.unwrap_or_default();
     let notification = BalanceLow {
@@ -113,25 +103,19 @@ async fn alert_low(
         threshold_pct,
         spend_30d: money(state.spend).into(),
     };
-    notify(conn, app.entropy, account, &notification, now).await?;
+    notify(conn, account, &notification).await?;
     if let Some(to) = addressee(conn, account).await? {
         let (balance, threshold) = (to_cents(balance), to_cents(threshold));
-        mail::send(conn, app, &to, &mail::BalanceLow { balance, threshold, threshold_pct }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceLow { balance, threshold, threshold_pct }).await?;
     }
     Ok(())
 }
 
-async fn alert_exhausted(
-    conn: &mut Conn,
-    app: &App,
-    account: AccountId,
-    state: &BalanceState,
-    now: Time,
-) -> Result<(), DbError> {
+async fn alert_exhausted(conn: &mut Conn, app: &App, account: AccountId, state: &BalanceState) -> Result<(), DbError> {
     let (balance, minimum) = (money(state.balance), money(state.minimum));
-    notify(conn, app.entropy, account, &BalanceExhausted { balance: balance.into(), minimum }, now).await?;
+    notify(conn, account, &BalanceExhausted { balance: balance.into(), minimum }).await?;
     if let Some(to) = addressee(conn, account).await? {
-        mail::send(conn, app, &to, &mail::BalanceExhausted { balance: to_cents(balance) }, now).await?;
+        mail::send(conn, app, &to, &mail::BalanceExhausted { balance: to_cents(balance) }).await?;
     }
     Ok(())
 }

@@ -51,9 +51,8 @@ pub async fn update(
         Box::pin(async move {
             let before = settings(tx, *account).await?;
             tx.expect_version(&before)?;
-            let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
-            store::set(tx, *account, request.enabled, request.threshold_pct, now).await?;
-            ledger::enqueue_balance_check(tx, entropy, *account, CURRENCY, now).await?;
+            store::set(tx, *account, request.enabled, request.threshold_pct).await?;
+            ledger::enqueue_balance_check(tx, *account, CURRENCY).await?;
             Ok(Json(request.clone()))
         })
     })

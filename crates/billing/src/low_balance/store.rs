@@ -1,6 +1,6 @@
 //! SQL of low-balance alert settings and of the alerts sent.
 
-use db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, insert, params, sql};
 use values::{AccountId, Time};
 
 /// Whether alerts are on, and the percentage; none if never saved.
@@ -9,21 +9,8 @@ pub async fn settings(conn: &mut Conn, account: AccountId) -> Result<Option<(boo
         .await
 }
 
-pub async fn set(
-    conn: &mut Conn,
-    account: AccountId,
-    enabled: bool,
-    threshold_pct: i64,
-    now: Time,
-) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO low_balance_settings (account_id, enabled, threshold_pct, updated_at) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled,
-                 threshold_pct = excluded.threshold_pct, updated_at = excluded.updated_at"
-        ),
-        params![account, enabled, threshold_pct, now],
-    )
+pub async fn set(conn: &mut Conn, account: AccountId, enabled: bool, threshold_pct: i64) -> Result<(), DbError> {
+    insert!(conn, low_balance_settings { account_id: account, enabled, threshold_pct, updated_at: conn.now() }, "ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled, threshold_pct = excluded.threshold_pct, updated_at = excluded.updated_at")
     .await?;
     Ok(())
 }
@@ -39,12 +26,10 @@ pub async fn save_alert_state(
     low_at: Option<Time>,
     exhausted_at: Option<Time>,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO balance_watches (account_id, low_at, exhausted_at) VALUES ($1, $2, $3)
-             ON CONFLICT (account_id) DO UPDATE SET low_at = excluded.low_at, exhausted_at = excluded.exhausted_at"
-        ),
-        params![account, low_at, exhausted_at],
+    insert!(
+        conn,
+        balance_watches { account_id: account, low_at, exhausted_at },
+        "ON CONFLICT (account_id) DO UPDATE SET low_at = excluded.low_at, exhausted_at = excluded.exhausted_at"
     )
     .await?;
     Ok(())

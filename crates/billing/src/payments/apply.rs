@@ -16,7 +16,7 @@ use identity::notifications::{TopupCompleted, TopupFailed, notify};
 use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
-use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::jobs::{JobContext, JobError, Kind, enqueue};
 use platform::ledger::{self, Book, Entry};
 use platform::outside::payments::{Order, OrderState, ProviderError};
 use values::{PaymentId, Time};
@@ -46,16 +46,14 @@ pub async fn apply_order(app: &App, order: Order, actor: Actor) -> Result<(), Pr
 }
 
 async fn apply_update(update: ProviderUpdate) -> Result<(), Problem> {
-    let app = update.app.clone();
-    app.db.tx(update, |conn, update| Box::pin(apply(conn, update))).await?;
-    app.jobs_waker.notify_one();
-    Ok(())
+    let db = update.app.db.clone();
+    db.tx(update, |conn, update| Box::pin(apply(conn, update))).await
 }
 
 async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> {
     let Some(payment) = store::lock(conn, update.id).await? else { return Ok(()) };
     if let Some(order) = &update.order {
-        store::set_order_id(conn, update.id, &order.id, update.now).await?;
+        store::set_order_id(conn, update.id, &order.id).await?;
     }
     let state = update.order.as_ref().map(|order| order.state);
     let status = next_status(payment.status, state, payment.created_at, update.now);
@@ -66,56 +64,45 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
         return Ok(());
     }
     let decline = update.order.as_ref().and_then(|order| order.decline.as_deref());
-    store::set_status(conn, update.id, status, decline, update.now).await?;
+    store::set_status(conn, update.id, status, decline).await?;
     match (status, &update.order) {
-        (PaymentStatus::Completed, Some(order)) => complete(conn, update, &payment, order).await?,
-        (PaymentStatus::Failed | PaymentStatus::Expired, _) => notify_failure(conn, update, &payment, decline).await?,
+        (PaymentStatus::Completed, Some(order)) => complete(conn, &payment, order).await?,
+        (PaymentStatus::Failed | PaymentStatus::Expired, _) => notify_failure(conn, &payment, decline).await?,
         _ => {}
     }
     if payment.purpose == Purpose::Recharge {
-        let (id, payload) = (update.app.entropy.uuid(update.now), json!({ "account_id": payment.account_id }));
-        enqueue(conn, &NewJob { id, kind: CHARGED, payload, run_at: update.now }).await?;
+        enqueue(conn, CHARGED, json!({ "account_id": payment.account_id })).await?;
     }
     let entry = audit_entry(update, &payment, status);
-    audit::append(conn, &update.app.keys, update.app.entropy, update.now, &entry).await?;
+    audit::append(conn, &update.app.keys, &entry).await?;
     Ok(())
 }
 
 /// Credits the money to the customer, or saves the card that was entered.
-async fn complete(
-    conn: &mut Conn,
-    update: &ProviderUpdate,
-    payment: &PaymentRow,
-    order: &Order,
-) -> Result<(), Problem> {
+async fn complete(conn: &mut Conn, payment: &PaymentRow, order: &Order) -> Result<(), Problem> {
     if order.amount != payment.money() {
         let (expected, paid) = (payment.money(), order.amount);
         return Err(Problem::internal(format!("payment {}: expected {expected:?}, paid {paid:?}", payment.id)));
     }
-    let (app, account, now) = (&update.app, payment.account_id, update.now);
+    let account = payment.account_id;
     let Some(amount) = payment.money() else {
-        return Ok(methods::save(conn, app.entropy, account, payment.provider, order, now).await?);
+        return Ok(methods::save(conn, account, payment.provider, order).await?);
     };
     let note = if payment.purpose == Purpose::Recharge { "Automatic top-up" } else { "Top-up" };
     let entry = Entry::credit(account, ledger::Kind::Topup, payment.id.to_string(), &[(Book::Clearing, amount)])?;
-    let posted = ledger::credit(conn, app.entropy, &entry.with_note(note), now).await?;
+    let posted = ledger::credit(conn, &entry.with_note(note)).await?;
     store::set_balance_after(conn, payment.id, posted.balance_after).await?;
     let notification =
         TopupCompleted { topup_id: payment.id.uuid(), amount, balance_after: posted.balance_after.into() };
-    notify(conn, app.entropy, account, &notification, now).await?;
-    apply_event(conn, account, Event::ToppedUp, now).await
+    notify(conn, account, &notification).await?;
+    apply_event(conn, account, Event::ToppedUp).await
 }
 
 /// Notifies of a failed top-up. Auto-recharge notifies of its own failed charges.
-async fn notify_failure(
-    conn: &mut Conn,
-    update: &ProviderUpdate,
-    payment: &PaymentRow,
-    decline: Option<&str>,
-) -> Result<(), Problem> {
+async fn notify_failure(conn: &mut Conn, payment: &PaymentRow, decline: Option<&str>) -> Result<(), Problem> {
     if let (Purpose::Topup, Some(amount)) = (payment.purpose, payment.money()) {
         let notification = TopupFailed { topup_id: payment.id.uuid(), amount, reason: decline.map(str::to_owned) };
-        notify(conn, update.app.entropy, payment.account_id, &notification, update.now).await?;
+        notify(conn, payment.account_id, &notification).await?;
     }
     Ok(())
 }
@@ -147,7 +134,7 @@ fn audit_entry(update: &ProviderUpdate, payment: &PaymentRow, status: PaymentSta
 /// payments whose checkout was open for too long.
 pub async fn poll_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    let due = store::list_due(&mut *app.db.read().await?, now, BATCH).await?;
+    let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
     for payment in due {
         if let Err(reason) = poll(app, &payment, now).await {
             tracing::warn!(payment = %payment.id, reason, "payment poll failed");

@@ -22,12 +22,12 @@ use super::topups::payer;
 use api::idempotency::RequestFingerprint;
 use api::input::sha256;
 use api::problem::Problem;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::onboarding;
 use platform::app::App;
 use platform::audit::Actor;
 use platform::outside::payments::{ChargeRequest, Order, ProviderError};
-use values::{AccountId, Money, PaymentId, PaymentMethodId, Time};
+use values::{AccountId, Money, PaymentId, PaymentMethodId};
 
 /// Time limit of a charge, which is a handful of requests to the provider.
 const CHARGE_TIMEOUT: Duration = Duration::from_secs(90);
@@ -67,13 +67,14 @@ impl From<PaymentRow> for ChargeOutcome {
 /// Claims the payment and charges the card, for callers without a transaction of their own.
 pub async fn charge(app: &App, charge: NewCharge) -> Result<ChargeOutcome, Problem> {
     let work = (app.clone(), charge);
-    let claim = app.db.tx(work, |conn, (app, charge)| Box::pin(claim_charge(conn, app, charge, app.clock.now())));
+    let claim = app.db.tx(work, |conn, (app, charge)| Box::pin(claim_charge(conn, app, charge)));
     let payment = claim.await?;
     run_charge(app, payment).await
 }
 
 /// Stores the payment that charges this card. A card of another account is 404.
-pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: Time) -> Result<PaymentId, Problem> {
+pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge) -> Result<PaymentId, Problem> {
+    let now = conn.now();
     let (provider, found) = (app.payments.provider(), methods::lock(conn, charge.method).await?);
     let card = found.filter(|method| method.account_id == charge.account).ok_or_else(Problem::not_found)?;
     if card.provider != provider {
@@ -85,7 +86,7 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge, now: T
     let (method, amount) = (card.id, charge.amount);
     let mark = RequestFingerprint { key: charge.key, body_digest: sha256(format!("{method} {amount}").as_bytes()) };
     let new = NewPayment {
-        id: PaymentId::new(app.entropy.uuid(now)),
+        id: PaymentId::new(Entropy.uuid(now)),
         account_id: charge.account,
         purpose: Purpose::Recharge,
         provider,
@@ -131,8 +132,7 @@ pub(super) async fn may_charge(app: &App, payment: &PaymentRow) -> Result<bool, 
 pub(super) async fn send_charge(app: &App, payment: &PaymentRow) -> Result<Option<Order>, ProviderError> {
     let (id, now) = (payment.id, app.clock.now());
     let until = now.plus(CHARGE_LEASE);
-    let lease =
-        app.db.tx((id, until, now), |conn, (id, until, now)| Box::pin(store::lease_charge(conn, *id, *until, *now)));
+    let lease = app.db.tx((id, until), |conn, (id, until)| Box::pin(store::lease_charge(conn, *id, *until)));
     if !lease.await? {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::rules::{CHECKOUT_TTL, PaymentStatus, Purpose};
 use api::idempotency::RequestFingerprint;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::payments::Provider;
 use values::{AccountId, Currency, Money, PaymentId, PaymentMethodId, Time};
 
@@ -60,27 +60,25 @@ pub async fn insert_or_find(conn: &mut Conn, new: &NewPayment) -> Result<Payment
         params![new.account_id, new.purpose, new.mark.key, new.now.minus(CHECKOUT_TTL)],
     )
     .await?;
-    conn.exec(
-        sql!(
-            "INSERT INTO payments (id, account_id, purpose, status, provider, method_id, amount, currency, refunded,
-                                   request_key, request_digest, poll_at, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $12)
-             ON CONFLICT (account_id, purpose, request_key) DO NOTHING"
-        ),
-        params![
-            new.id,
-            new.account_id,
-            new.purpose,
-            PaymentStatus::Pending,
-            new.provider,
-            new.method_id,
-            new.amount.map(Money::nanos),
-            new.amount.map(Money::currency),
-            new.mark.key,
-            new.mark.body_digest.as_slice(),
-            new.poll_at,
-            new.now
-        ],
+    insert!(
+        conn,
+        payments {
+            id: new.id,
+            account_id: new.account_id,
+            purpose: new.purpose,
+            status: PaymentStatus::Pending,
+            provider: new.provider,
+            method_id: new.method_id,
+            amount: new.amount.map(Money::nanos),
+            currency: new.amount.map(Money::currency),
+            refunded: 0i64,
+            request_key: new.mark.key,
+            request_digest: new.mark.body_digest.as_slice(),
+            poll_at: new.poll_at,
+            created_at: new.now,
+            updated_at: new.now
+        },
+        "ON CONFLICT (account_id, purpose, request_key) DO NOTHING"
     )
     .await?;
     find_by_key(conn, new.account_id, new.purpose, new.mark.key).await?.ok_or(DbError::NotFound)
@@ -144,17 +142,18 @@ pub async fn find_by_any_id(
 }
 
 /// Stores the provider's order id, once.
-pub async fn set_order_id(conn: &mut Conn, id: PaymentId, order_id: &str, now: Time) -> Result<(), DbError> {
+pub async fn set_order_id(conn: &mut Conn, id: PaymentId, order_id: &str) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE payments SET provider_order_id = $2, updated_at = $3 WHERE id = $1 AND provider_order_id IS NULL"),
-        params![id, order_id, now],
+        params![id, order_id, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// Leases the charge of a pending payment to this node; false while another node has the lease.
-pub async fn lease_charge(conn: &mut Conn, id: PaymentId, until: Time, now: Time) -> Result<bool, DbError> {
+pub async fn lease_charge(conn: &mut Conn, id: PaymentId, until: Time) -> Result<bool, DbError> {
+    let now = conn.now();
     let leased = conn
         .exec(
             sql!(
@@ -179,7 +178,6 @@ pub async fn set_status(
     id: PaymentId,
     status: PaymentStatus,
     decline: Option<&str>,
-    now: Time,
 ) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -187,7 +185,7 @@ pub async fn set_status(
                                  completed_at = CASE WHEN $5 THEN $4 ELSE completed_at END
              WHERE id = $1"
         ),
-        params![id, status, decline, now, status == PaymentStatus::Completed],
+        params![id, status, decline, conn.now(), status == PaymentStatus::Completed],
     )
     .await?;
     Ok(())
@@ -199,7 +197,8 @@ pub async fn set_balance_after(conn: &mut Conn, id: PaymentId, balance_after: Mo
 }
 
 /// Adds to the refunded amount, or subtracts from it; false if it would leave the range from zero to the amount paid.
-pub async fn add_refunded(conn: &mut Conn, id: PaymentId, nanos: i64, now: Time) -> Result<bool, DbError> {
+pub async fn add_refunded(conn: &mut Conn, id: PaymentId, nanos: i64) -> Result<bool, DbError> {
+    let now = conn.now();
     let counted = conn
         .exec(
             sql!(
@@ -213,14 +212,14 @@ pub async fn add_refunded(conn: &mut Conn, id: PaymentId, nanos: i64, now: Time)
 }
 
 /// Payments whose next poll is due.
-pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<PaymentRow>, DbError> {
+pub async fn list_due(conn: &mut Conn, batch: i64) -> Result<Vec<PaymentRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             PaymentRow::COLS,
             " FROM payments WHERE poll_at IS NOT NULL AND poll_at <= $1 ORDER BY poll_at, id LIMIT $2"
         ),
-        params![now, batch],
+        params![conn.now(), batch],
     )
     .await
 }

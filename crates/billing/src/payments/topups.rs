@@ -5,34 +5,20 @@
 //! between the steps, a retry with the same key finds the payment and completes it.
 
 use futures_util::future::BoxFuture;
-use uuid::Uuid;
 
 use super::methods;
 use super::rules::{MAX_OPEN_CHECKOUTS, Purpose, next_poll};
-use super::store::{self, NewPayment, PaymentRow};
+use super::store::{self, NewPayment};
 use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use identity::onboarding;
 use platform::outside::payments::{Checkout, OrderRequest, Payer, Provider};
-use values::{AccountId, Currency, Money, PaymentId, Time};
-
-/// Creation time in milliseconds, and id, of the last payment of a page.
-pub type PaymentCursor = (i64, PaymentId);
-
-/// The row that a page starts after; the first page starts before the newest payment.
-pub fn start_after(after: Option<PaymentCursor>) -> (Time, PaymentId) {
-    let (at, id) = after.unwrap_or((i64::MAX, PaymentId::new(Uuid::max())));
-    (Time::from_millis(at), id)
-}
-
-pub fn cursor(row: &PaymentRow) -> PaymentCursor {
-    (row.created_at.millis(), row.id)
-}
+use values::{AccountId, Currency, Money, PaymentId};
 
 pub async fn create(
     ctx: RequestCtx,
@@ -48,8 +34,7 @@ pub async fn create(
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout, request.amount_minor), |tx, (id, checkout, amount_minor)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            store::set_order_id(tx, *id, &checkout.order_id, now).await?;
+            store::set_order_id(tx, *id, &checkout.order_id).await?;
             Ok(Created(TopupLiveResponse {
                 topup_id: checkout.order_id.clone(),
                 checkout_url: checkout.checkout_url.clone(),
@@ -69,7 +54,7 @@ pub type Precondition = for<'c> fn(&'c mut Conn, AccountId) -> BoxFuture<'c, Res
 pub fn new_payment(ctx: &RequestCtx, purpose: Purpose, amount: Option<Money>) -> Result<NewPayment, Problem> {
     let now = ctx.now;
     Ok(NewPayment {
-        id: PaymentId::new(ctx.app.entropy.uuid(now)),
+        id: ctx.new_id(),
         account_id: ctx.principal()?.account_id,
         purpose,
         provider: ctx.app.payments.provider(),
@@ -128,10 +113,13 @@ pub async fn payer(conn: &mut Conn, account: AccountId, provider: Provider) -> R
     Ok(Payer { account, name: prospect.contact_name, email: prospect.contact_email, provider_customer })
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, PaymentCursor>) -> Result<Page<Topup>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<PaymentId>>,
+) -> Result<Page<Topup>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list_for_account(&mut ctx, account, start_after(listing.after), listing.fetch()).await?;
-    listing.page(rows, cursor, Topup::from)
+    let rows = store::list_for_account(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), Topup::from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<TopupId>) -> Result<Json<Topup>, Problem> {

@@ -12,8 +12,7 @@ use db::Conn;
 use identity::accounts::{self, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
 use identity::{downloads, onboarding};
-use platform::app::App;
-use values::{AccountId, Change, Time};
+use values::{AccountId, Change};
 
 /// The customer's VAT evidence, with download links.
 pub async fn list_evidence(
@@ -44,7 +43,7 @@ pub struct Ruling {
     pub is_reseller: Change<bool>,
 }
 
-pub async fn rule(conn: &mut Conn, app: &App, account: AccountId, ruling: Ruling, now: Time) -> Result<(), Problem> {
+pub async fn rule(conn: &mut Conn, account: AccountId, ruling: Ruling) -> Result<(), Problem> {
     let Ruling { status, treatment, is_reseller } = ruling;
     if treatment.is_set() || is_reseller.is_set() {
         let mut profile = store::profile(conn, account).await?;
@@ -53,18 +52,12 @@ pub async fn rule(conn: &mut Conn, app: &App, account: AccountId, ruling: Ruling
         store::set_terms(conn, account, profile.treatment, profile.is_reseller).await?;
     }
     match status {
-        Change::Set(status) => set_status(conn, app, account, status, now).await,
+        Change::Set(status) => set_status(conn, account, status).await,
         Change::Absent => Ok(()),
     }
 }
 
-async fn set_status(
-    conn: &mut Conn,
-    app: &App,
-    account: AccountId,
-    status: VatStatus,
-    now: Time,
-) -> Result<(), Problem> {
+async fn set_status(conn: &mut Conn, account: AccountId, status: VatStatus) -> Result<(), Problem> {
     let standing = standing_of(conn, account).await?;
     if status == standing.vat_status {
         return Ok(());
@@ -74,12 +67,12 @@ async fn set_status(
         let detail = format!("The customer has no VAT id, so the VAT status cannot be {status}.");
         return Err(Problem::state_conflict(detail));
     }
-    if !accounts::move_vat_status(conn, account, &standing, status, now).await? {
+    if !accounts::move_vat_status(conn, account, &standing, status).await? {
         return Err(conn.retry_conflict().into());
     }
     match (status, standing.vat_id) {
-        (VatStatus::Valid, Some(vat_id)) => notify(conn, app.entropy, account, &VatValid { vat_id }, now).await?,
-        (VatStatus::Invalid, Some(vat_id)) => notify(conn, app.entropy, account, &VatInvalid { vat_id }, now).await?,
+        (VatStatus::Valid, Some(vat_id)) => notify(conn, account, &VatValid { vat_id }).await?,
+        (VatStatus::Invalid, Some(vat_id)) => notify(conn, account, &VatInvalid { vat_id }).await?,
         _ => {}
     }
     Ok(())

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::rules;
 use super::store::{self, NewCheck};
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::accounts::{self, TaxStanding, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
 use platform::app::App;
@@ -37,7 +37,7 @@ struct CheckResult {
 /// Checks every id that is due: requested by its customer, not answered before, or valid for a month.
 pub async fn check_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    for (account,) in store::list_due(&mut *app.db.read().await?, now, BATCH).await? {
+    for (account,) in store::list_due(&mut *app.db.read().await?, BATCH).await? {
         check_account(app, account, now).await?;
     }
     Ok(())
@@ -84,7 +84,7 @@ async fn apply_result(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
         return store::reschedule(conn, result.account, None).await;
     }
     let status = rules::after_verdict(standing.vat_status, &result.verdict);
-    if !accounts::move_vat_status(conn, result.account, &standing, status, result.now).await? {
+    if !accounts::move_vat_status(conn, result.account, &standing, status).await? {
         return Err(conn.retry_conflict());
     }
     let failures = store::profile(conn, result.account).await?.failures;
@@ -92,19 +92,19 @@ async fn apply_result(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
     if let Verdict::Unknown(_) = result.verdict {
         return store::reschedule(conn, result.account, next).await;
     }
-    store::record_answer(conn, result.account, &result.vat_id, next, result.now).await?;
+    store::record_answer(conn, result.account, &result.vat_id, next).await?;
     record_check(conn, result).await?;
     if status == standing.vat_status {
         return Ok(());
     }
-    let (entropy, vat_id) = (result.app.entropy, result.vat_id.clone());
+    let vat_id = result.vat_id.clone();
     match status {
-        VatStatus::Valid => notify(conn, entropy, result.account, &VatValid { vat_id }, result.now).await?,
-        VatStatus::Invalid => notify(conn, entropy, result.account, &VatInvalid { vat_id }, result.now).await?,
+        VatStatus::Valid => notify(conn, result.account, &VatValid { vat_id }).await?,
+        VatStatus::Invalid => notify(conn, result.account, &VatInvalid { vat_id }).await?,
         VatStatus::NotVerified | VatStatus::Pending | VatStatus::Exempt => {}
     }
     let entry = audit_entry(result, &standing, status);
-    audit::append(conn, &result.app.keys, result.app.entropy, result.now, &entry).await
+    audit::append(conn, &result.app.keys, &entry).await
 }
 
 /// Stores the answer of VIES. `Plausible` is not an answer: VIES is off, and only the format was checked.
@@ -115,7 +115,7 @@ async fn record_check(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
         Verdict::Plausible | Verdict::Unknown(_) => return Ok(()),
     };
     let check = NewCheck {
-        id: result.app.entropy.uuid(result.now),
+        id: Entropy.uuid(result.now),
         account: result.account,
         vat_id: &result.vat_id,
         is_valid: answer.is_some(),
@@ -123,7 +123,7 @@ async fn record_check(conn: &mut Conn, result: &CheckResult) -> Result<(), DbErr
         name: answer.and_then(|answer| answer.name.as_deref()),
         address: answer.and_then(|answer| answer.address.as_deref()),
     };
-    store::insert_check(conn, &check, result.now).await
+    store::insert_check(conn, &check).await
 }
 
 fn audit_entry(result: &CheckResult, before: &TaxStanding, status: VatStatus) -> Entry {

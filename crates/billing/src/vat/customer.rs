@@ -10,7 +10,7 @@ use api::problem::Problem;
 use api::upload::Upload;
 use db::Conn;
 use identity::accounts;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use platform::outside::download::plain_name;
 use platform::outside::sniff::sniff;
 use values::{AccountId, Rfc3339};
@@ -38,19 +38,17 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
     let account = ctx.principal()?.account_id;
     ctx.commit(account, |tx, account| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
             let standing = standing_of(tx, *account).await?;
             if standing.vat_id.is_none() {
                 return Err(Problem::state_conflict("The account has no VAT id. Set one first."));
             }
             let exempt = || Problem::state_conflict("The VAT status is exempt, so there is no VAT id to check.");
             let status = rules::after_request(standing.vat_status).ok_or_else(exempt)?;
-            if !accounts::move_vat_status(tx, *account, &standing, status, now).await? {
+            if !accounts::move_vat_status(tx, *account, &standing, status).await? {
                 return Err(tx.retry_conflict().into());
             }
-            store::request_check(tx, *account, now).await?;
-            let job = NewJob { id: app.entropy.uuid(now), kind: CHECK, payload: serde_json::json!({}), run_at: now };
-            jobs::enqueue(tx, &job).await?;
+            store::request_check(tx, *account).await?;
+            jobs::enqueue(tx, CHECK, serde_json::json!({})).await?;
             Ok(Accepted(view(tx, *account).await?))
         })
     })
@@ -69,11 +67,10 @@ pub async fn upload_evidence(
     ctx.audit_note("document", document.id.to_string());
     ctx.commit(document, |tx, document| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             let standing = standing_of(tx, document.account_id).await?;
             let status = rules::after_evidence(standing.vat_status);
             // Updated even if the status stays the same: the row lock makes uploads of one account run one by one.
-            if !accounts::move_vat_status(tx, document.account_id, &standing, status, now).await? {
+            if !accounts::move_vat_status(tx, document.account_id, &standing, status).await? {
                 return Err(tx.retry_conflict().into());
             }
             check_evidence_limit(tx, document.account_id).await?;
@@ -90,7 +87,7 @@ async fn inspect(ctx: &RequestCtx, upload: &Upload<EvidenceForm>) -> Result<Evid
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();
     Ok(EvidenceRow {
-        id: ctx.app.entropy.uuid(ctx.now),
+        id: ctx.new_id(),
         account_id: ctx.principal()?.account_id,
         file_name: plain_name(&upload.file_name),
         content_type: file_type.content_type().to_owned(),

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::rules::VatTreatment;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql, table_row};
 use platform::outside::files::ContentHash;
 use values::{AccountId, Time};
 
@@ -34,36 +34,31 @@ pub async fn set_terms(
     treatment: Option<VatTreatment>,
     is_reseller: bool,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO vat_profiles (account_id, treatment, is_reseller, failures) VALUES ($1, $2, $3, 0)
-             ON CONFLICT (account_id) DO UPDATE
-             SET treatment = excluded.treatment, is_reseller = excluded.is_reseller"
-        ),
-        params![account, treatment, is_reseller],
+    insert!(
+        conn,
+        vat_profiles { account_id: account, treatment, is_reseller, failures: 0i64 },
+        "ON CONFLICT (account_id) DO UPDATE SET treatment = excluded.treatment, is_reseller = excluded.is_reseller"
     )
     .await?;
     Ok(())
 }
 
 /// Schedules a check of the account's VAT id.
-pub async fn request_check(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO vat_profiles (account_id, is_reseller, next_check_at, failures) VALUES ($1, FALSE, $2, 0)
-             ON CONFLICT (account_id) DO UPDATE SET next_check_at = excluded.next_check_at, failures = 0"
-        ),
-        params![account, now],
+pub async fn request_check(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    insert!(
+        conn,
+        vat_profiles { account_id: account, is_reseller: false, next_check_at: conn.now(), failures: 0i64 },
+        "ON CONFLICT (account_id) DO UPDATE SET next_check_at = excluded.next_check_at, failures = 0"
     )
     .await?;
     Ok(())
 }
 
 /// Accounts whose check is due, longest due first.
-pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
+pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<(AccountId,)>, DbError> {
     conn.all(
         sql!("SELECT account_id FROM vat_profiles WHERE next_check_at <= $1 ORDER BY next_check_at LIMIT $2"),
-        params![now, limit],
+        params![conn.now(), limit],
     )
     .await
 }
@@ -74,18 +69,8 @@ pub async fn record_answer(
     account: AccountId,
     vat_id: &str,
     next: Option<Time>,
-    now: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO vat_profiles (account_id, is_reseller, checked_id, checked_at, next_check_at, failures)
-             VALUES ($1, FALSE, $2, $3, $4, 0)
-             ON CONFLICT (account_id) DO UPDATE
-             SET checked_id = excluded.checked_id, checked_at = excluded.checked_at,
-                 next_check_at = excluded.next_check_at, failures = 0"
-        ),
-        params![account, vat_id, now, next],
-    )
+    insert!(conn, vat_profiles { account_id: account, is_reseller: false, checked_id: vat_id, checked_at: conn.now(), next_check_at: next, failures: 0i64 }, "ON CONFLICT (account_id) DO UPDATE SET checked_id = excluded.checked_id, checked_at = excluded.checked_at, next_check_at = excluded.next_check_at, failures = 0")
     .await?;
     Ok(())
 }
@@ -111,30 +96,27 @@ pub struct NewCheck<'h> {
     pub address: Option<&'h str>,
 }
 
-pub async fn insert_check(conn: &mut Conn, check: &NewCheck<'_>, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO vat_checks (id, account_id, vat_id, is_valid, request_identifier, name, address, checked_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-        ),
-        params![
-            check.id,
-            check.account,
-            check.vat_id,
-            check.is_valid,
-            check.request_identifier,
-            check.name,
-            check.address,
-            now
-        ],
+pub async fn insert_check(conn: &mut Conn, check: &NewCheck<'_>) -> Result<(), DbError> {
+    insert!(
+        conn,
+        vat_checks {
+            id: check.id,
+            account_id: check.account,
+            vat_id: check.vat_id,
+            is_valid: check.is_valid,
+            request_identifier: check.request_identifier,
+            name: check.name,
+            address: check.address,
+            checked_at: conn.now()
+        }
     )
     .await?;
     Ok(())
 }
 
-row! {
+table_row! {
     #[derive(Clone)]
-    pub struct EvidenceRow {
+    pub struct EvidenceRow in vat_proofs {
         pub id: Uuid,
         pub account_id: AccountId,
         pub file_name: String,
@@ -155,22 +137,7 @@ pub async fn list_evidence(conn: &mut Conn, account: AccountId) -> Result<Vec<Ev
 }
 
 pub async fn insert_evidence(conn: &mut Conn, document: &EvidenceRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO vat_proofs (id, account_id, file_name, content_type, size_bytes, content_hash, uploaded_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)"
-        ),
-        params![
-            document.id,
-            document.account_id,
-            document.file_name,
-            document.content_type,
-            document.size_bytes,
-            document.content_hash,
-            document.uploaded_at
-        ],
-    )
-    .await?;
+    conn.insert(document).await?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::PANICKED;
 use crate::conn::Conn;
@@ -36,12 +36,17 @@ struct Queued {
 }
 
 impl Writer {
-    pub(super) fn start(conn: Conn, options: &DbOptions, metrics: &Arc<Metrics>) -> Result<Writer> {
+    pub(super) fn start(
+        conn: Conn,
+        options: &DbOptions,
+        metrics: &Arc<Metrics>,
+        jobs_due: &Arc<Notify>,
+    ) -> Result<Writer> {
         let (queue, transactions) = mpsc::channel(options.queue);
-        let (group, metrics) = (options.group, Arc::clone(metrics));
+        let (group, metrics, jobs_due) = (options.group, Arc::clone(metrics), Arc::clone(jobs_due));
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write(conn, transactions, group, &metrics.database))
+            .spawn(move || write(conn, transactions, group, &metrics.database, &jobs_due))
             .map_err(DbError::other)?;
         Ok(Writer { queue, wait: options.wait })
     }
@@ -78,21 +83,27 @@ fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
     }
 }
 
-fn write(mut conn: Conn, mut transactions: mpsc::Receiver<Queued>, limit: usize, metrics: &Database) {
+fn write(
+    mut conn: Conn,
+    mut transactions: mpsc::Receiver<Queued>,
+    limit: usize,
+    metrics: &Database,
+    jobs_due: &Notify,
+) {
     while let Some(first) = transactions.blocking_recv() {
         let mut group = Group { transactions: Vec::new(), rolled_back: 0, metrics };
         let written = group.write(&mut conn, first, &mut transactions, limit);
-        let counted = conn.counted().drain(..);
+        let effects = conn.effects().drain(..);
         let size = group.transactions.len() as u64;
         if let Err(failure) = &written {
             tracing::error!(%failure, transactions = size, "group commit failed");
             failure.count(metrics);
             metrics.transactions.of("failed").inc_by(size);
-            drop(counted);
+            drop(effects);
             // Fails if SQLite has already rolled back the transaction by itself.
             let _ = sql(&conn, "ROLLBACK");
         } else {
-            counted.for_each(|(counter, more)| counter.inc_by(more));
+            effects.for_each(|effect| effect.apply(jobs_due));
             metrics.transactions.of("committed").inc_by(size - group.rolled_back);
             metrics.transactions.of("rolled_back").inc_by(group.rolled_back);
             metrics.group.observe(size as f64);
@@ -148,7 +159,7 @@ impl Group<'_> {
 /// Runs one transaction in a savepoint and returns whether it commits.
 fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool> {
     conn.reset();
-    let counted_before = conn.counted().len();
+    let effects_before = conn.effects().len();
     sql(conn, "SAVEPOINT one")?;
     let commits = run(conn, transaction);
     // On a full disk or an I/O error SQLite ends the whole transaction; further statements would autocommit.
@@ -156,7 +167,7 @@ fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool>
         return Err(DbError::unavailable("SQLite rolled back the group"));
     }
     if !commits {
-        conn.counted().truncate(counted_before);
+        conn.effects().truncate(effects_before);
         sql(conn, "ROLLBACK TO one")?;
     }
     sql(conn, "RELEASE one")?;

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::search_words::search_words;
 use super::types::{Address, OnboardingStatus, VatStatus};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Country, E164, Email, Locale, Text, Time};
 
 row! {
@@ -36,25 +36,22 @@ pub struct NewAccount {
     pub contact_phone: Option<E164>,
 }
 
-pub async fn insert(conn: &mut Conn, account: &NewAccount, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO accounts (id, company_name, trading_name, country, locale, vat_status, contact_name,
-                                   contact_email, contact_phone, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)"
-        ),
-        params![
-            account.id,
-            account.company_name,
-            account.trading_name,
-            account.country,
-            Locale::default(),
-            VatStatus::NotVerified,
-            account.contact_name,
-            account.contact_email,
-            account.contact_phone,
-            now
-        ],
+pub async fn insert(conn: &mut Conn, account: &NewAccount) -> Result<(), DbError> {
+    insert!(
+        conn,
+        accounts {
+            id: account.id,
+            company_name: account.company_name,
+            trading_name: account.trading_name,
+            country: account.country,
+            locale: Locale::default(),
+            vat_status: VatStatus::NotVerified,
+            contact_name: account.contact_name,
+            contact_email: account.contact_email,
+            contact_phone: account.contact_phone,
+            created_at: conn.now(),
+            updated_at: conn.now()
+        }
     )
     .await?;
     index_search_words(conn, account.id).await
@@ -70,7 +67,7 @@ pub async fn index_search_words(conn: &mut Conn, id: AccountId) -> Result<(), Db
         .await?;
     delete_search_words(conn, id).await?;
     for word in search_words([company.as_str(), trading.as_deref().unwrap_or_default(), &contact, &email]) {
-        conn.exec(sql!("INSERT INTO account_words (word, account_id) VALUES ($1, $2)"), params![word, id]).await?;
+        insert!(conn, account_words { word, account_id: id }).await?;
     }
     Ok(())
 }
@@ -81,10 +78,10 @@ async fn delete_search_words(conn: &mut Conn, id: AccountId) -> Result<(), DbErr
 }
 
 /// Assigns an account manager, or none.
-pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid>, now: Time) -> Result<(), DbError> {
+pub async fn assign_manager(conn: &mut Conn, id: AccountId, manager: Option<Uuid>) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE accounts SET account_manager_id = $2, updated_at = $3 WHERE id = $1"),
-        params![id, manager, now],
+        params![id, manager, conn.now()],
     )
     .await?;
     Ok(())
@@ -119,13 +116,13 @@ pub struct Details<'d> {
     pub contact_phone: Option<E164>,
 }
 
-pub async fn set_details(conn: &mut Conn, id: AccountId, details: &Details<'_>, now: Time) -> Result<(), DbError> {
+pub async fn set_details(conn: &mut Conn, id: AccountId, details: &Details<'_>) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE accounts SET trading_name = $2, country = $3, contact_name = $4, contact_phone = $5, updated_at = $6
              WHERE id = $1"
         ),
-        params![id, details.trading_name, details.country, details.contact_name, details.contact_phone, now],
+        params![id, details.trading_name, details.country, details.contact_name, details.contact_phone, conn.now()],
     )
     .await?;
     index_search_words(conn, id).await
@@ -219,8 +216,8 @@ pub async fn move_vat_status(
     id: AccountId,
     seen: &TaxStanding,
     to: VatStatus,
-    now: Time,
 ) -> Result<bool, DbError> {
+    let now = conn.now();
     let moved = conn
         .exec(
             sql!(

@@ -15,6 +15,7 @@ use api::problem::Problem;
 use db::Conn;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use types::{AdminCreditCreate, Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
+use uuid::Uuid;
 use values::{AccountId, Currency, Money, Rfc3339};
 
 /// Currency of customers' balances and payments.
@@ -68,16 +69,16 @@ async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Cre
     if !store::is_customer(tx, *customer_id).await? {
         return Err(Problem::invalid("customer_id", "is not the id of a customer"));
     }
-    let (actor, now, entropy) = (tx.ctx.principal()?.user_id, tx.ctx.now, tx.ctx.app.entropy);
-    let reference = entropy.uuid(now).to_string();
+    let actor = tx.ctx.principal()?.user_id;
+    let reference = tx.new_id::<Uuid>().to_string();
     let kind = if amount.is_negative() {
         let taken = amount.neg().map_err(LedgerError::from)?;
         let entry = Entry::charge(*customer_id, Kind::Correction, &reference, &[(Book::Credits, taken)])?;
-        ledger::debit(tx, entropy, &entry.with_note(reason.as_str()).by(actor), now).await.map_err(insufficient)?;
+        ledger::debit(tx, &entry.with_note(reason.as_str()).by(actor)).await.map_err(insufficient)?;
         Kind::Correction
     } else {
         let entry = Entry::credit(*customer_id, Kind::Credit, &reference, &[(Book::Credits, *amount)])?;
-        ledger::credit(tx, entropy, &entry.with_note(reason.as_str()).by(actor), now).await?;
+        ledger::credit(tx, &entry.with_note(reason.as_str()).by(actor)).await?;
         Kind::Credit
     };
     let line = ledger::find(tx, kind, &reference).await?;
@@ -126,10 +127,9 @@ pub async fn update_limits(
         Box::pin(async move {
             let before = load_limits(tx, *id).await?;
             tx.expect_version(&before)?;
-            let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
             ledger::set_minimum(tx, *id, limits.minimum).await?;
-            store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos(), now).await?;
-            ledger::enqueue_balance_check(tx, entropy, *id, CURRENCY, now).await?;
+            store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos()).await?;
+            ledger::enqueue_balance_check(tx, *id, CURRENCY).await?;
             Ok(Json(load_limits(tx, *id).await?))
         })
     })

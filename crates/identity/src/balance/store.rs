@@ -1,7 +1,7 @@
 //! Table `balance_settings`. The minimum is stored by the ledger.
 
-use db::{Conn, DbError, params, sql};
-use values::{AccountId, Time};
+use db::{Conn, DbError, insert, params, sql};
+use values::AccountId;
 
 /// Warning threshold in nanos of EUR; none unless it was set.
 pub async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<Option<i64>, DbError> {
@@ -11,20 +11,8 @@ pub async fn soft_warn_threshold(conn: &mut Conn, account: AccountId) -> Result<
     Ok(found.map(|(nanos,)| nanos))
 }
 
-pub async fn set_soft_warn_threshold(
-    conn: &mut Conn,
-    account: AccountId,
-    nanos: i64,
-    now: Time,
-) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO balance_settings (account_id, soft_warn_threshold, updated_at) VALUES ($1, $2, $3)
-             ON CONFLICT (account_id) DO UPDATE
-             SET soft_warn_threshold = excluded.soft_warn_threshold, updated_at = excluded.updated_at"
-        ),
-        params![account, nanos, now],
-    )
+pub async fn set_soft_warn_threshold(conn: &mut Conn, account: AccountId, nanos: i64) -> Result<(), DbError> {
+    insert!(conn, balance_settings { account_id: account, soft_warn_threshold: nanos, updated_at: conn.now() }, "ON CONFLICT (account_id) DO UPDATE SET soft_warn_threshold = excluded.soft_warn_threshold, updated_at = excluded.updated_at")
     .await?;
     Ok(())
 }

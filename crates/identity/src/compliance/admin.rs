@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::customer::{IntakeCursor, page_start};
 use super::lifecycle::{self, conflict, download_url};
 use super::rules::{self, Action};
 use super::store::{self, DocumentRow, IntakeFilter, IntakeRow};
@@ -14,7 +13,7 @@ use super::types::{
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, OptionalBody, Path, PathPair};
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
 use values::{IntakeDocumentId, IntakeId};
@@ -30,13 +29,16 @@ pub struct Filters {
     purpose: Option<Purpose>,
 }
 
-pub async fn list_all(mut ctx: ReadCtx, listing: Listing<Filters, IntakeCursor>) -> Result<Page<AdminIntake>, Problem> {
+pub async fn list_all(
+    mut ctx: ReadCtx,
+    listing: Listing<Filters, NewestFirst<IntakeId>>,
+) -> Result<Page<AdminIntake>, Problem> {
     let Filters { status, purpose } = listing.filters;
     let filter = IntakeFilter { account: None, status, purpose };
-    let rows = store::list(&mut ctx, &filter, page_start(listing.after), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
     listing.page(
         rows,
-        |(intake, _)| (intake.created_at.millis(), intake.id),
+        |(intake, _)| (intake.created_at, intake.id),
         |(intake, documents)| admin_intake(intake, documents),
     )
 }
@@ -132,7 +134,6 @@ async fn apply_review(
     document: IntakeDocumentId,
     update: &DocumentUpdate,
 ) -> Result<(), Problem> {
-    let now = tx.ctx.now;
     let intake = find_for_update(tx, id).await?;
     let current = view(tx, id).await?;
     tx.expect_version(&current)?;
@@ -141,5 +142,5 @@ async fn apply_review(
         return Err(Problem::not_found());
     }
     rules::check_reviewable(intake.status).map_err(conflict)?;
-    Ok(store::touch(tx, id, now).await?)
+    Ok(store::touch(tx, id).await?)
 }

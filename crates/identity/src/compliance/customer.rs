@@ -1,33 +1,25 @@
 //! The customer's handlers: `/compliance/intakes`.
 
-use uuid::Uuid;
-
 use super::lifecycle::{self, own_intake};
 use super::store::{self, IntakeFilter};
 use super::types::{DocumentForm, Intake, IntakeDocument};
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Path, PathPair};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use api::upload::Upload;
-use values::{IntakeDocumentId, IntakeId, Time};
+use values::{IntakeDocumentId, IntakeId};
 
-/// Position in a list of intakes: creation time and id of the last row.
-pub type IntakeCursor = (i64, IntakeId);
-
-/// The row after which a page starts; without a cursor, before the newest.
-pub fn page_start(after: Option<IntakeCursor>) -> (Time, IntakeId) {
-    let (at, id) = after.unwrap_or((i64::MAX, IntakeId::new(Uuid::max())));
-    (Time::from_millis(at), id)
-}
-
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, IntakeCursor>) -> Result<Page<Intake>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<IntakeId>>,
+) -> Result<Page<Intake>, Problem> {
     let filter = IntakeFilter { account: Some(ctx.principal()?.account_id), status: None, purpose: None };
-    let rows = store::list(&mut ctx, &filter, page_start(listing.after), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, &filter, listing.before(), listing.fetch()).await?;
     listing.page(
         rows,
-        |(intake, _)| (intake.created_at.millis(), intake.id),
+        |(intake, _)| (intake.created_at, intake.id),
         |(intake, documents)| Intake::new(intake, documents),
     )
 }

@@ -16,9 +16,9 @@ use api::answer::Created;
 use api::context::{Committed, RequestCtx, Tx};
 use api::problem::{InvalidParam, Problem};
 use api::upload::Upload;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use platform::app::App;
-use platform::jobs::{self, Kind, NewJob};
+use platform::jobs::{self, Kind};
 use platform::outside::download::plain_name;
 use platform::outside::sniff::sniff;
 use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
@@ -26,13 +26,12 @@ use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 /// Opens the intake of a number order that needs documents.
 pub async fn open_regulatory(
     conn: &mut Conn,
-    app: &App,
     account: AccountId,
     related_resource: Uuid,
     required_docs: &[DocKind],
-    now: Time,
 ) -> Result<IntakeId, DbError> {
-    let intake = draft(app, account, Purpose::RegulatoryDid, Some(related_resource), required_docs, now);
+    let now = conn.now();
+    let intake = draft(account, Purpose::RegulatoryDid, Some(related_resource), required_docs, now);
     store::insert(conn, &intake).await?;
     Ok(intake.id)
 }
@@ -51,9 +50,9 @@ pub async fn find_or_open_kyb(ctx: &RequestCtx, account: AccountId) -> Result<In
 }
 
 async fn open_kyb(conn: &mut Conn, ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {
-    let intake = draft(&ctx.app, account, Purpose::Kyb, None, &ctx.app.settings.kyb_required_docs, ctx.now);
+    let intake = draft(account, Purpose::Kyb, None, &ctx.app.settings.kyb_required_docs, ctx.now);
     if store::insert(conn, &intake).await? {
-        apply_event(conn, account, Event::KybOpened, ctx.now).await?;
+        apply_event(conn, account, Event::KybOpened).await?;
         ctx.record(conn, "kyb.open").await?;
     }
     // A concurrent request may have opened it.
@@ -61,7 +60,6 @@ async fn open_kyb(conn: &mut Conn, ctx: &RequestCtx, account: AccountId) -> Resu
 }
 
 fn draft(
-    app: &App,
     account_id: AccountId,
     purpose: Purpose,
     related_resource_id: Option<Uuid>,
@@ -69,7 +67,7 @@ fn draft(
     now: Time,
 ) -> IntakeRow {
     IntakeRow {
-        id: IntakeId::new(app.entropy.uuid(now)),
+        id: IntakeId::new(Entropy.uuid(now)),
         account_id,
         purpose,
         status: IntakeStatus::Draft,
@@ -107,11 +105,10 @@ pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     ctx.audit_note("document", document.id.to_string());
     ctx.commit((account, document, show), |tx, (account, document, show)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             let intake = store::find_for_update(tx, document.intake_id).await?;
             check_upload(tx, *account, document, intake).await?;
             store::insert_document(tx, document).await?;
-            store::touch(tx, document.intake_id, now).await?;
+            store::touch(tx, document.intake_id).await?;
             Ok(Created(show(document.clone())))
         })
     })
@@ -129,7 +126,7 @@ async fn document_row(
     let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
     let stored = upload.file.stored_as();
     Ok(DocumentRow {
-        id: IntakeDocumentId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         intake_id,
         kind: upload.fields.doc_kind.clone(),
         file_name: plain_name(&upload.file_name),
@@ -164,13 +161,12 @@ async fn check_upload(
 
 /// Deletes a document of a locked intake. `orphaned_files` deletes its file later, unless another row references it.
 pub async fn remove_document(tx: &mut Tx<'_>, intake: &IntakeRow, document: IntakeDocumentId) -> Result<(), Problem> {
-    let now = tx.ctx.now;
     onboarding::require_active(tx, intake.account_id).await?;
     rules::check_editable(intake.status).map_err(conflict)?;
     if !store::delete_document(tx, intake.id, document).await? {
         return Err(Problem::not_found());
     }
-    store::touch(tx, intake.id, now).await?;
+    store::touch(tx, intake.id).await?;
     Ok(())
 }
 
@@ -238,17 +234,17 @@ pub async fn decide(
 
 /// Effects of an action on the account or the number order, and the messages to the customer.
 async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, action: Action) -> Result<(), Problem> {
-    let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+    let app = tx.ctx.app.clone();
     match intake.purpose {
         Purpose::Kyb => {
             if let Some(event) = account_event(action) {
-                apply_event(tx, intake.account_id, event, now).await?;
+                apply_event(tx, intake.account_id, event).await?;
             }
         }
-        Purpose::RegulatoryDid => enqueue_decision(tx, &app, intake, action, now).await?,
+        Purpose::RegulatoryDid => enqueue_decision(tx, intake, action).await?,
     }
     let customer = onboarding::find_account(tx, intake.account_id).await?.ok_or_else(Problem::not_found)?;
-    Ok(notify::send_decision(tx, &app, &customer, intake, action, now).await?)
+    Ok(notify::send_decision(tx, &app, &customer, intake, action).await?)
 }
 
 /// Tells the number order that waits for an intake about its decision; the payload is an [`IntakeDecision`].
@@ -262,24 +258,19 @@ pub struct IntakeDecision {
     pub note: Option<String>,
 }
 
-async fn enqueue_decision(
-    conn: &mut Conn,
-    app: &App,
-    intake: &IntakeRow,
-    action: Action,
-    now: Time,
-) -> Result<(), DbError> {
+async fn enqueue_decision(conn: &mut Conn, intake: &IntakeRow, action: Action) -> Result<(), DbError> {
     if !matches!(action, Action::Approve | Action::Reject) {
         return Ok(());
     }
     let (approved, note) = (action == Action::Approve, intake.reviewer_note.clone());
     let decision = IntakeDecision { intake_id: intake.id, approved, note };
     let payload = serde_json::to_value(decision).map_err(DbError::other)?;
-    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: INTAKE_DECIDED, payload, run_at: now }).await
+    jobs::enqueue(conn, INTAKE_DECIDED, payload).await.map(drop)
 }
 
 /// Rejects an intake that is no longer needed, unless it is decided.
-pub async fn close(conn: &mut Conn, id: IntakeId, note: &str, now: Time) -> Result<(), DbError> {
+pub async fn close(conn: &mut Conn, id: IntakeId, note: &str) -> Result<(), DbError> {
+    let now = conn.now();
     let Some(mut intake) = store::find_for_update(conn, id).await? else { return Ok(()) };
     if matches!(intake.status, IntakeStatus::Approved | IntakeStatus::Rejected) {
         return Ok(());

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::rules::{self, MAX_DOCUMENTS};
 use super::types::{DocumentStatus, IntakeStatus, Purpose};
-use db::{Conn, DbError, FromRow, Row, params, row, sql};
+use db::{Conn, DbError, FromRow, Row, insert, params, row, sql, table_row};
 use platform::outside::files::ContentHash;
 use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 
@@ -33,9 +33,9 @@ impl IntakeRow {
     }
 }
 
-row! {
+table_row! {
     #[derive(Clone)]
-    pub struct DocumentRow {
+    pub struct DocumentRow in intake_documents {
         pub id: IntakeDocumentId,
         pub intake_id: IntakeId,
         pub kind: DocKind,
@@ -100,25 +100,21 @@ pub async fn latest_kyb(conn: &mut Conn, account: AccountId) -> Result<Option<In
 
 /// Inserts an intake; false when the account has a KYB intake that is not rejected.
 pub async fn insert(conn: &mut Conn, intake: &IntakeRow) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO intakes (id, account_id, purpose, status, related_resource_id, required_docs, created_at,
-                                      updated_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
-                 ON CONFLICT (account_id) WHERE purpose = 'kyb' AND status <> 'rejected' DO NOTHING"
-            ),
-            params![
-                intake.id,
-                intake.account_id,
-                intake.purpose,
-                intake.status,
-                intake.related_resource_id,
-                intake.required_docs,
-                intake.created_at
-            ],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        intakes {
+            id: intake.id,
+            account_id: intake.account_id,
+            purpose: intake.purpose,
+            status: intake.status,
+            related_resource_id: intake.related_resource_id,
+            required_docs: intake.required_docs,
+            created_at: intake.created_at,
+            updated_at: intake.created_at
+        },
+        "ON CONFLICT (account_id) WHERE purpose = 'kyb' AND status <> 'rejected' DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 
@@ -142,8 +138,8 @@ pub async fn update(conn: &mut Conn, intake: &IntakeRow) -> Result<(), DbError> 
     Ok(())
 }
 
-pub async fn touch(conn: &mut Conn, id: IntakeId, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE intakes SET updated_at = $2 WHERE id = $1"), params![id, now]).await?;
+pub async fn touch(conn: &mut Conn, id: IntakeId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE intakes SET updated_at = $2 WHERE id = $1"), params![id, conn.now()]).await?;
     Ok(())
 }
 
@@ -239,26 +235,7 @@ pub async fn documents(conn: &mut Conn, intake: IntakeId) -> Result<Vec<Document
 }
 
 pub async fn insert_document(conn: &mut Conn, document: &DocumentRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO intake_documents (id, intake_id, kind, file_name, content_type, size_bytes, content_hash,
-                                           status, reject_reason, uploaded_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-        ),
-        params![
-            document.id,
-            document.intake_id,
-            document.kind,
-            document.file_name,
-            document.content_type,
-            document.size_bytes,
-            document.content_hash,
-            document.status,
-            document.reject_reason,
-            document.uploaded_at
-        ],
-    )
-    .await?;
+    conn.insert(document).await?;
     Ok(())
 }
 

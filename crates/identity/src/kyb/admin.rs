@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uuid::Uuid;
 
 use super::rules;
 use super::store::{self, KybListRow};
@@ -15,7 +14,7 @@ use crate::onboarding;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{OptionalBody, Path};
-use api::page::{Items, Listing};
+use api::page::{Items, Listing, NewestFirst};
 use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
@@ -31,12 +30,10 @@ pub struct Filters {
 
 pub async fn list_all(
     mut ctx: ReadCtx,
-    listing: Listing<Filters, (i64, KybId)>,
+    listing: Listing<Filters, NewestFirst<KybId>>,
 ) -> Result<Items<AdminKybListItem>, Problem> {
-    let (at, id) = listing.after.unwrap_or((i64::MAX, KybId::new(Uuid::max())));
-    let after = (Time::from_millis(at), id);
-    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
-    listing.items(rows, |row| (row.created_at.millis(), row.id), list_item)
+    let rows = store::list(&mut ctx, listing.filters.status, listing.before(), listing.fetch()).await?;
+    listing.items(rows, |row| (row.created_at, row.id), list_item)
 }
 
 fn list_item(row: KybListRow) -> AdminKybListItem {
@@ -52,11 +49,11 @@ fn list_item(row: KybListRow) -> AdminKybListItem {
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<KybId>) -> Result<Json<AdminKybDetail>, Problem> {
-    let (app, now) = (ctx.request.app.clone(), ctx.request.now);
+    let app = ctx.request.app.clone();
     ctx.request.audit_note("kyb", id.to_string());
     let intake = require_kyb(compliance::find_intake(&mut ctx, intake_id(id)).await?)?;
     ctx.request.audit_account(intake.account_id);
-    Ok(Json(view(&mut ctx, &app, intake, now).await?))
+    Ok(Json(view(&mut ctx, &app, intake).await?))
 }
 
 const fn intake_id(id: KybId) -> IntakeId {
@@ -68,7 +65,8 @@ fn require_kyb(intake: Option<IntakeRow>) -> Result<IntakeRow, Problem> {
     intake.filter(|intake| intake.purpose == Purpose::Kyb).ok_or_else(Problem::not_found)
 }
 
-async fn view(conn: &mut Conn, app: &App, intake: IntakeRow, now: Time) -> Result<AdminKybDetail, Problem> {
+async fn view(conn: &mut Conn, app: &App, intake: IntakeRow) -> Result<AdminKybDetail, Problem> {
+    let now = conn.now();
     let account = onboarding::find_account(conn, intake.account_id).await?.ok_or_else(Problem::not_found)?;
     let documents = compliance::documents(conn, intake.id).await?;
     Ok(AdminKybDetail {
@@ -123,12 +121,12 @@ async fn decide(
     ctx.audit_note("kyb", id.to_string());
     ctx.commit((id, action, request), |tx, (id, action, request)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let intake = require_kyb(compliance::find_intake_for_update(tx, intake_id(*id)).await?)?;
             tx.ctx.audit_account(intake.account_id);
             rules::require_submitted(intake.status.into()).map_err(Problem::state_conflict)?;
             let intake = compliance::decide(tx, intake, *action, request.reviewer_note.as_deref()).await?;
-            Ok(Json(view(tx, &app, intake, now).await?))
+            Ok(Json(view(tx, &app, intake).await?))
         })
     })
     .await

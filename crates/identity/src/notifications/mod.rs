@@ -12,17 +12,15 @@ pub use store::purge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use uuid::Uuid;
 
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::{Conn, DbError};
-use platform::entropy::Entropy;
 use store::{NotificationId, NotificationRow, Payload};
-use values::{AccountId, Rfc3339, Time};
+use values::{AccountId, Rfc3339};
 
 /// The unread count stops here.
 const MAX_UNREAD_COUNT: i64 = 1000;
@@ -56,13 +54,12 @@ impl From<NotificationRow> for Notification {
 /// Inserts a notification; call it in the transaction of what happened.
 pub async fn notify<N: NotificationPayload + Sync>(
     conn: &mut Conn,
-    entropy: Entropy,
     account: AccountId,
     payload: &N,
-    now: Time,
 ) -> Result<(), DbError> {
+    let now = conn.now();
     let notification = NotificationRow {
-        id: NotificationId::new(entropy.uuid(now)),
+        id: conn.new_id(),
         code: N::CODE,
         severity: N::SEVERITY,
         payload: Payload(serde_json::to_value(payload).map_err(DbError::other)?),
@@ -82,17 +79,16 @@ pub struct Filters {
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Filters, (i64, NotificationId)>,
+    listing: Listing<Filters, NewestFirst<NotificationId>>,
 ) -> Result<Page<Notification>, Problem> {
     let account = ctx.principal()?.account_id;
-    let newest = (Time::from_millis(i64::MAX), NotificationId::new(Uuid::max()));
-    let after = listing.after.map_or(newest, |(at, id)| (Time::from_millis(at), id));
+    let before = listing.before();
     let rows = if listing.filters.unread {
-        store::list_unread(&mut ctx, account, after, listing.fetch()).await?
+        store::list_unread(&mut ctx, account, before, listing.fetch()).await?
     } else {
-        store::list(&mut ctx, account, after, listing.fetch()).await?
+        store::list(&mut ctx, account, before, listing.fetch()).await?
     };
-    listing.page(rows, |row| (row.created_at.millis(), row.id), Notification::from)
+    listing.page(rows, |row| (row.created_at, row.id), Notification::from)
 }
 
 /// Number of unread notifications.
@@ -115,8 +111,7 @@ pub async fn mark_read(
     let account = ctx.principal()?.account_id;
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            let row = store::mark_read(tx, *account, *id, now).await?.ok_or_else(Problem::not_found)?;
+            let row = store::mark_read(tx, *account, *id).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(row.into()))
         })
     })
@@ -145,10 +140,7 @@ pub struct ReadAll {
 pub async fn mark_all_read(ctx: RequestCtx) -> Result<Committed<Json<ReadAll>>, Problem> {
     let account = ctx.principal()?.account_id;
     ctx.commit(account, |tx, account| {
-        Box::pin(async move {
-            let now = tx.ctx.now;
-            Ok(Json(ReadAll { read: store::mark_all_read(tx, *account, now).await? }))
-        })
+        Box::pin(async move { Ok(Json(ReadAll { read: store::mark_all_read(tx, *account).await? })) })
     })
     .await
 }

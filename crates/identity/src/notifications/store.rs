@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::codes::{NotificationCode, Severity};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Invalid, Stored, Time, id};
 
 id! {
@@ -39,12 +39,17 @@ row! {
 }
 
 pub async fn insert(conn: &mut Conn, account: AccountId, new: &NotificationRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO notifications (id, account_id, code, severity, payload, read_at, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)"
-        ),
-        params![new.id, account, new.code, new.severity, new.payload, new.read_at, new.created_at],
+    insert!(
+        conn,
+        notifications {
+            id: new.id,
+            account_id: account,
+            code: new.code,
+            severity: new.severity,
+            payload: new.payload,
+            read_at: new.read_at,
+            created_at: new.created_at
+        }
     )
     .await?;
     Ok(())
@@ -108,23 +113,22 @@ pub async fn mark_read(
     conn: &mut Conn,
     account: AccountId,
     id: NotificationId,
-    now: Time,
 ) -> Result<Option<NotificationRow>, DbError> {
     conn.opt(
         sql!(
             "UPDATE notifications SET read_at = COALESCE(read_at, $3) WHERE account_id = $1 AND id = $2 RETURNING ",
             NotificationRow::COLS
         ),
-        params![account, id, now],
+        params![account, id, conn.now()],
     )
     .await
 }
 
 /// Marks all as read and returns how many were unread.
-pub async fn mark_all_read(conn: &mut Conn, account: AccountId, now: Time) -> Result<u64, DbError> {
+pub async fn mark_all_read(conn: &mut Conn, account: AccountId) -> Result<u64, DbError> {
     conn.exec(
         sql!("UPDATE notifications SET read_at = $2 WHERE account_id = $1 AND read_at IS NULL"),
-        params![account, now],
+        params![account, conn.now()],
     )
     .await
 }

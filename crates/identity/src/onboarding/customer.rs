@@ -53,7 +53,6 @@ async fn apply(
     account: AccountId,
     changes: &MyAccountUpdate,
 ) -> Result<Json<MyAccountResponse>, Problem> {
-    let now = tx.ctx.now;
     accounts::lock(tx, account).await?;
     require_active(tx, account).await?;
     let before = store::find_account(tx, account).await?.ok_or_else(Problem::not_found)?;
@@ -73,9 +72,9 @@ async fn apply(
         contact_name: &after.contact_name,
         contact_phone: after.contact_phone.clone(),
     };
-    accounts::set_details(tx, account, &details, now).await?;
+    accounts::set_details(tx, account, &details).await?;
     if after.contact_name != before.contact_name {
-        users::rename(tx, &after.contact_email, &after.contact_name, now).await?;
+        users::rename(tx, &after.contact_email, &after.contact_name).await?;
     }
     Ok(Json(view(tx, after).await?))
 }
@@ -119,14 +118,13 @@ pub async fn set_traffic_profile(
     let account = ctx.principal()?.account_id;
     ctx.commit((account, request), |tx, (account, request)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             require_active(tx, *account).await?;
             match store::traffic_profile(tx, *account).await? {
                 Some(current) => tx.expect_version(&TrafficProfileResponse::from(current))?,
                 None => tx.expect_no_version()?,
             }
-            store::upsert_traffic_profile(tx, *account, request, now).await?;
-            apply_event(tx, *account, Event::Profiled, now).await?;
+            store::upsert_traffic_profile(tx, *account, request).await?;
+            apply_event(tx, *account, Event::Profiled).await?;
             let saved = store::traffic_profile(tx, *account).await?.ok_or_else(Problem::not_found)?;
             Ok(Json(saved.into()))
         })

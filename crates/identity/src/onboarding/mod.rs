@@ -30,7 +30,7 @@ pub use types::TrafficType;
 use crate::accounts::OnboardingStatus;
 use api::problem::Problem;
 use db::{Conn, DbError};
-use values::{AccountId, Time};
+use values::AccountId;
 
 /// Checks that an event is possible now, without applying it; [`apply_event`] checks again.
 pub async fn check_event(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
@@ -79,23 +79,23 @@ pub async fn can_be_charged(conn: &mut Conn, account: AccountId) -> Result<bool,
 }
 
 /// Applies an event to an account; fails when the table has no such transition.
-pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event, now: Time) -> Result<(), Problem> {
+pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
     store::lock(conn, account).await?;
     if event == Event::ToppedUp {
-        store::record_topup(conn, account, now).await?;
+        store::record_topup(conn, account).await?;
     }
     let row = store::state(conn, account).await?.ok_or_else(Problem::not_found)?;
     let before = row.state();
     let after = rules::apply(before, event, row.facts()).map_err(|error| Problem::state_conflict(error.to_string()))?;
-    store::set_state(conn, account, after, now).await?;
+    store::set_state(conn, account, after).await?;
     match event {
-        Event::Approved => store::record_approval(conn, account, now).await?,
-        Event::Declined => store::record_decline(conn, account, now).await?,
+        Event::Approved => store::record_approval(conn, account).await?,
+        Event::Declined => store::record_decline(conn, account).await?,
         _ => {}
     }
     let is_waiting = |state: AccountState| state.beta == AccountStatus::BetaWaitlist;
     match (is_waiting(before), is_waiting(after)) {
-        (false, true) => store::join_waitlist(conn, account, now).await?,
+        (false, true) => store::join_waitlist(conn, account).await?,
         (true, false) => store::leave_waitlist(conn, account).await?,
         _ => {}
     }

@@ -10,7 +10,7 @@ use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::mail::{self, AccountExists, Recipient, SignupReceived, Welcome};
-use values::{AccountId, Country, E164, Email, Role, Text, UserId};
+use values::{AccountId, Country, E164, Email, Role, Text};
 
 /// A signup, with or without a password.
 struct Signup {
@@ -30,7 +30,7 @@ pub async fn signup(
     Body(request): Body<SignupRequest>,
 ) -> Result<Committed<Accepted<SignupResponse>>, Problem> {
     let signup = Signup {
-        id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         company_name: request.company,
         trading_name: None,
         country: Country::UNKNOWN,
@@ -57,7 +57,7 @@ pub async fn beta_signup(
     // Hashed even if the address is known, so that the response time does not tell.
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
     let signup = Signup {
-        id: AccountId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         company_name: request.legal_name,
         trading_name: request.trading_name.map(Text::into_string).filter(|name| !name.is_empty()),
         country: request.country,
@@ -91,18 +91,18 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
         contact_phone: signup.contact_phone.clone(),
     };
     let user = NewUser {
-        id: UserId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         account_id: signup.id,
         email: signup.email.clone(),
         name: signup.contact_name.clone(),
         roles: vec![Role::Customer].into(),
         password_hash: signup.password_hash.clone(),
     };
-    accounts::insert(tx, &account, ctx.now).await?;
-    if !users::insert_if_new(tx, &user, ctx.now).await? {
+    accounts::insert(tx, &account).await?;
+    if !users::insert_if_new(tx, &user).await? {
         accounts::delete_new(tx, signup.id).await?;
         // The name in the request may not be the owner's.
-        mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}, ctx.now).await?;
+        mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
         return Ok(());
     }
     let state = AccountState {
@@ -112,12 +112,12 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     };
     let expected_volume = signup.expected_volume.as_deref();
     let onboarding = NewOnboarding { state, is_carrier: false, expected_volume };
-    store::insert(tx, signup.id, &onboarding, ctx.now).await?;
+    store::insert(tx, signup.id, &onboarding).await?;
     ctx.audit_subject(signup.id, user.id, &user.roles);
     let to = Recipient::new(&user.email, &user.name);
     match user.password_hash {
-        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}, ctx.now).await?,
-        None => mail::send(tx, &ctx.app, &to, &SignupReceived {}, ctx.now).await?,
+        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}).await?,
+        None => mail::send(tx, &ctx.app, &to, &SignupReceived {}).await?,
     }
     Ok(())
 }

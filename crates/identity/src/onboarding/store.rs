@@ -3,7 +3,7 @@
 use super::rules::{AccountState, AccountStatus, Facts};
 use super::types::{TrafficProfileRequest, TrafficType};
 use crate::accounts::OnboardingStatus;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Country, E164, Email, Text, Time, Words};
 
 row! {
@@ -54,26 +54,26 @@ pub async fn state(conn: &mut Conn, account: AccountId) -> Result<Option<StateRo
 }
 
 /// Writes the state.
-pub async fn set_state(conn: &mut Conn, account: AccountId, state: AccountState, now: Time) -> Result<(), DbError> {
+pub async fn set_state(conn: &mut Conn, account: AccountId, state: AccountState) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE onboardings SET beta_status = $2, onboarding_status = $3, suspended_from = $4, updated_at = $5
              WHERE account_id = $1"
         ),
-        params![account, state.beta, state.onboarding, state.suspended_from, now],
+        params![account, state.beta, state.onboarding, state.suspended_from, conn.now()],
     )
     .await?;
     Ok(())
 }
 
-pub async fn record_approval(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE onboardings SET beta_approved_at = $2 WHERE account_id = $1"), params![account, now])
+pub async fn record_approval(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET beta_approved_at = $2 WHERE account_id = $1"), params![account, conn.now()])
         .await?;
     Ok(())
 }
 
-pub async fn record_decline(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE onboardings SET beta_declined_at = $2 WHERE account_id = $1"), params![account, now])
+pub async fn record_decline(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE onboardings SET beta_declined_at = $2 WHERE account_id = $1"), params![account, conn.now()])
         .await?;
     Ok(())
 }
@@ -84,10 +84,10 @@ pub async fn is_suspended(conn: &mut Conn, account: AccountId) -> Result<Option<
     Ok(conn.opt(sql, params![account]).await?.map(|(suspended,)| suspended))
 }
 
-pub async fn record_topup(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn record_topup(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE onboardings SET topped_up_at = $2 WHERE account_id = $1 AND topped_up_at IS NULL"),
-        params![account, now],
+        params![account, conn.now()],
     )
     .await?;
     Ok(())
@@ -144,22 +144,19 @@ pub struct NewOnboarding<'a> {
     pub expected_volume: Option<&'a str>,
 }
 
-pub async fn insert(conn: &mut Conn, account: AccountId, new: &NewOnboarding<'_>, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO onboardings (account_id, is_carrier, beta_status, onboarding_status, suspended_from,
-                                      expected_volume, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $7)"
-        ),
-        params![
-            account,
-            new.is_carrier,
-            new.state.beta,
-            new.state.onboarding,
-            new.state.suspended_from,
-            new.expected_volume,
-            now
-        ],
+pub async fn insert(conn: &mut Conn, account: AccountId, new: &NewOnboarding<'_>) -> Result<(), DbError> {
+    insert!(
+        conn,
+        onboardings {
+            account_id: account,
+            is_carrier: new.is_carrier,
+            beta_status: new.state.beta,
+            onboarding_status: new.state.onboarding,
+            suspended_from: new.state.suspended_from,
+            expected_volume: new.expected_volume,
+            created_at: conn.now(),
+            updated_at: conn.now()
+        }
     )
     .await?;
     if new.is_carrier { Ok(()) } else { add_to_count(conn, new.state.beta, 1).await }
@@ -223,38 +220,19 @@ pub async fn upsert_traffic_profile(
     conn: &mut Conn,
     account: AccountId,
     profile: &TrafficProfileRequest,
-    now: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO traffic_profiles (account_id, estimated_minutes_per_month, target_countries, traffic_types,
-                                           notes, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $6)
-             ON CONFLICT (account_id) DO UPDATE SET
-                 estimated_minutes_per_month = excluded.estimated_minutes_per_month,
-                 target_countries = excluded.target_countries, traffic_types = excluded.traffic_types,
-                 notes = excluded.notes, updated_at = excluded.updated_at"
-        ),
-        params![
-            account,
-            profile.estimated_minutes_per_month,
-            Words(profile.target_countries.clone()),
-            Words(profile.traffic_types.clone()),
-            profile.notes,
-            now
-        ],
-    )
+    insert!(conn, traffic_profiles { account_id: account, estimated_minutes_per_month: profile.estimated_minutes_per_month, target_countries: Words(profile.target_countries.clone()), traffic_types: Words(profile.traffic_types.clone()), notes: profile.notes, created_at: conn.now(), updated_at: conn.now() }, "ON CONFLICT (account_id) DO UPDATE SET estimated_minutes_per_month = excluded.estimated_minutes_per_month, target_countries = excluded.target_countries, traffic_types = excluded.traffic_types, notes = excluded.notes, updated_at = excluded.updated_at")
     .await?;
     Ok(())
 }
 
 /// Adds the account at the end of the waitlist.
-pub async fn join_waitlist(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn join_waitlist(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     let (ticket,): (i64,) =
         conn.one(sql!("UPDATE waitlist_tail SET ticket = ticket + 1 WHERE id = 1 RETURNING ticket"), params![]).await?;
     conn.exec(
         sql!("UPDATE onboardings SET waitlist_ticket = $2, waitlist_joined_at = $3 WHERE account_id = $1"),
-        params![account, ticket, now],
+        params![account, ticket, conn.now()],
     )
     .await?;
     Ok(())

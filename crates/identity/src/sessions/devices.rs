@@ -6,9 +6,9 @@ use crate::accounts;
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
-use values::{SessionId, Time};
+use values::SessionId;
 
 pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
     let principal = ctx.principal()?;
@@ -19,15 +19,14 @@ pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
 
 pub async fn list_devices(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, (i64, SessionId)>,
+    listing: Listing<Unfiltered, NewestFirst<SessionId>>,
 ) -> Result<Page<Device>, Problem> {
     let principal = ctx.principal()?;
-    let (user, current, now) = (principal.user_id, principal.session_id, ctx.request.now);
-    let after = listing.after.map(|(at, id)| (Time::from_millis(at), id));
-    let sessions = store::list_sessions(&mut ctx, user, after, listing.fetch(), now).await?;
+    let (user, current) = (principal.user_id, principal.session_id);
+    let sessions = store::list_sessions(&mut ctx, user, listing.before(), listing.fetch()).await?;
     listing.page(
         sessions,
-        |session| (session.created_at.millis(), session.id),
+        |session| (session.created_at, session.id),
         |session| Device {
             id: session.id,
             created_at: session.created_at.into(),
@@ -43,11 +42,10 @@ pub async fn delete_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result
     let user = ctx.principal()?.user_id;
     ctx.commit((user, id), |tx, (user, id)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            let session = store::live_session(tx, *id, now).await?.filter(|session| session.user_id == *user);
+            let session = store::live_session(tx, *id).await?.filter(|session| session.user_id == *user);
             let session = session.ok_or_else(Problem::not_found)?;
-            store::end_session(tx, session.id, now).await?;
-            store::revoke_access_of_session(tx, session.id, now).await?;
+            store::end_session(tx, session.id).await?;
+            store::revoke_access_of_session(tx, session.id).await?;
             Ok(NoContent)
         })
     })

@@ -3,6 +3,7 @@
 //! The token is issued for the account's first user with the role `customer`, without a refresh token. It is revoked
 //! together with the admin's own tokens.
 
+use db::Entropy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +70,7 @@ async fn issue(tx: &mut Tx<'_>, id: AccountId) -> Result<Json<AdminImpersonateRe
         roles: vec![Role::Customer].into(),
         iat: issued,
         exp: issued + ACCESS_LIFETIME.as_secs().cast_signed(),
-        jti: ctx.app.entropy.uuid(now),
+        jti: Entropy.uuid(now),
         aud: AccessAudience::Access,
         scope: Some(Scope::ReadOnly),
         act: Some(admin.id),

@@ -1,5 +1,6 @@
 //! Issues access and refresh tokens. Refresh tokens are stored as hashes.
 
+use db::Entropy;
 use uuid::Uuid;
 
 use super::rules::SESSION_LIFETIME;
@@ -20,7 +21,7 @@ pub fn hash(token: &str) -> [u8; 32] {
 /// Opens a session for a user who has authenticated.
 pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Problem> {
     let ctx = tx.ctx.clone();
-    let id = SessionId::new(ctx.app.entropy.uuid(ctx.now));
+    let id = ctx.new_id();
     let session = NewSession {
         id,
         user_id: user.id,
@@ -28,7 +29,7 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
         ip: ctx.ip,
         user_agent: ctx.user_agent.as_deref(),
     };
-    store::insert_session(tx, &session, ctx.now).await?;
+    store::insert_session(tx, &session).await?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     issue_tokens(tx, user, id, None).await
 }
@@ -41,7 +42,7 @@ pub async fn issue_tokens(
     parent: Option<&[u8]>,
 ) -> Result<SessionResponse, Problem> {
     let ctx = tx.ctx.clone();
-    let jti: Uuid = ctx.app.entropy.uuid(ctx.now);
+    let jti: Uuid = ctx.new_id();
     let issued = ctx.now.seconds();
     let expires = issued + ACCESS_LIFETIME.as_secs().cast_signed();
     let claims = AccessClaims {
@@ -56,9 +57,9 @@ pub async fn issue_tokens(
         act: None,
     };
     let access_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
-    let refresh_token = ctx.app.entropy.token();
+    let refresh_token = Entropy.token();
     store::insert_access_token(tx, jti, user.id, session, Time::from_seconds(expires)).await?;
-    store::insert_refresh_token(tx, &hash(&refresh_token), session, parent, ctx.now).await?;
+    store::insert_refresh_token(tx, &hash(&refresh_token), session, parent).await?;
     Ok(SessionResponse {
         access_token,
         refresh_token,

@@ -7,25 +7,19 @@ use super::rules::RESET_LINK_LIFETIME;
 use super::store::{self, LinkPurpose};
 use super::{issue, links};
 use crate::users;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use platform::crypto::keys::Purpose;
-use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::jobs::{JobContext, JobError, Kind, enqueue};
 use platform::mail::{self, ReadableTime, Recipient, ResetPassword};
-use values::{Email, Time};
+use values::Email;
 
 pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
 
 /// Enqueues a job about an email address, which is encrypted in the payload.
-pub async fn enqueue_encrypted(
-    conn: &mut Conn,
-    app: &App,
-    kind: Kind,
-    email: &Email,
-    now: Time,
-) -> Result<(), DbError> {
+pub async fn enqueue_encrypted(conn: &mut Conn, app: &App, kind: Kind, email: &Email) -> Result<(), DbError> {
     let sealed = BASE64.encode(&app.keys.seal(Purpose::Mail, email.as_str().as_bytes()));
-    enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind, payload: json!({"sealed": sealed}), run_at: now }).await
+    enqueue(conn, kind, json!({"sealed": sealed})).await.map(drop)
 }
 
 fn decrypt(app: &App, payload: &Value) -> Option<Email> {
@@ -42,12 +36,12 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
         Box::pin(async move {
             let (app, now) = (&context.app, context.clock.now());
             if let Some(user) = users::find_by_email(conn, email).await?.filter(|user| user.is_active) {
-                let token = app.entropy.token();
+                let token = Entropy.token();
                 let expires_at = now.plus(RESET_LINK_LIFETIME);
                 store::insert_link(conn, &issue::hash(&token), LinkPurpose::Reset, user.id, expires_at).await?;
                 let link = links::link(app, "reset-password", &token);
                 let mail = ResetPassword { link, expires_at: ReadableTime(expires_at) };
-                mail::send(conn, app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
+                mail::send(conn, app, &Recipient::new(&user.email, &user.name), &mail).await?;
             }
             context.finish_in(conn).await
         })

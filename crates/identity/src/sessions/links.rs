@@ -15,7 +15,7 @@ use api::answer::{Accepted, Json, NoContent};
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use platform::crypto::tokens::ACCESS_LIFETIME;
 use platform::limits::{Limit, Subject};
@@ -30,8 +30,8 @@ pub async fn forgot_password(
     ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
     ctx.commit(request.email, |tx, email| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email, now).await?;
+            let app = tx.ctx.app.clone();
+            jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email).await?;
             let message = "If the address belongs to a user, we have sent a mail with a link.".to_owned();
             Ok(Accepted(ForgotPasswordResponse { message }))
         })
@@ -51,15 +51,15 @@ pub async fn reset_password(
         Box::pin(async move {
             let user = use_link(tx, hash, LinkPurpose::Reset).await?;
             let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
-            users::set_password(tx, user.id, password_hash, now).await?;
+            users::set_password(tx, user.id, password_hash).await?;
             // In this order: a challenge or link in concurrent use commits first, and its session ends too.
-            two_factor::void_challenges(tx, user.id, now).await?;
-            void_links(tx, user.id, now).await?;
-            store::end_all_sessions(tx, user.id, now).await?;
+            two_factor::void_challenges(tx, user.id).await?;
+            void_links(tx, user.id).await?;
+            store::end_all_sessions(tx, user.id).await?;
             // Clears the lockout for this network only; from other networks guessing stays slow.
             store::clear_failures(tx, lockout_key(&user.email, ctx.ip)).await?;
             let mail = PasswordChanged { at: ReadableTime(now), ip: ctx.ip };
-            mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, now).await?;
+            mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail).await?;
             Ok(NoContent)
         })
     })
@@ -118,7 +118,7 @@ async fn redeem(tx: &mut Tx<'_>, hash: &[u8]) -> Result<SessionResponse, Problem
 async fn use_link(tx: &mut Tx<'_>, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
     let ctx = tx.ctx.clone();
     let user = find_link_user(tx, &ctx, hash, purpose).await?;
-    if !store::use_link(tx, hash, purpose, ctx.now).await? {
+    if !store::use_link(tx, hash, purpose).await? {
         return Err(invalid_link());
     }
     Ok(user)
@@ -141,9 +141,9 @@ fn invalid_link() -> Problem {
 }
 
 /// Invalidates all links of a user, whatever their purpose.
-pub async fn void_links(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
-    store::void_links(conn, user, LinkPurpose::Reset, now).await?;
-    store::void_links(conn, user, LinkPurpose::Magic, now).await
+pub async fn void_links(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    store::void_links(conn, user, LinkPurpose::Reset).await?;
+    store::void_links(conn, user, LinkPurpose::Magic).await
 }
 
 /// A magic link and when it expires.
@@ -153,9 +153,10 @@ pub struct MagicLink {
 }
 
 /// Creates a magic link and invalidates the user's earlier ones.
-pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId, now: Time) -> Result<MagicLink, DbError> {
-    store::void_links(conn, user, LinkPurpose::Magic, now).await?;
-    let token = app.entropy.token();
+pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId) -> Result<MagicLink, DbError> {
+    let now = conn.now();
+    store::void_links(conn, user, LinkPurpose::Magic).await?;
+    let token = Entropy.token();
     let expires_at = now.plus(MAGIC_LINK_LIFETIME);
     store::insert_link(conn, &issue::hash(&token), LinkPurpose::Magic, user, expires_at).await?;
     Ok(MagicLink { url: link(app, "magic-link", &token), expires_at })

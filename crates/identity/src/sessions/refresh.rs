@@ -26,13 +26,13 @@ pub async fn refresh(
     }
     ctx.commit((hash, token.session_id), |tx, (hash, session)| {
         Box::pin(async move {
-            let (now, ip) = (tx.ctx.now, tx.ctx.ip);
-            if !store::use_refresh_token(tx, hash, now).await? {
+            let ip = tx.ctx.ip;
+            if !store::use_refresh_token(tx, hash).await? {
                 return Err(invalid_token());
             }
             // Updated before it is read: waits for a concurrent end of the session and then sees it.
-            store::touch_session(tx, *session, ip, now).await?;
-            let session = store::live_session(tx, *session, now).await?.ok_or_else(invalid_token)?;
+            store::touch_session(tx, *session, ip).await?;
+            let session = store::live_session(tx, *session).await?.ok_or_else(invalid_token)?;
             let user =
                 users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
             tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
@@ -52,18 +52,17 @@ async fn end_stolen_session(ctx: &RequestCtx, token: RefreshToken) -> Result<(),
         .tx((ctx.clone(), token, user), |conn, (ctx, token, user)| {
             Box::pin(async move {
                 // In this order: a concurrent refresh of the session commits first, and its token is revoked too.
-                let has_ended = store::end_session(conn, token.session_id, ctx.now).await?;
-                store::revoke_access_of_session(conn, token.session_id, ctx.now).await?;
+                let has_ended = store::end_session(conn, token.session_id).await?;
+                store::revoke_access_of_session(conn, token.session_id).await?;
                 if has_ended {
                     let mail = SessionEnded { at: ReadableTime(ctx.now), ip: ctx.ip };
-                    mail::send(conn, &ctx.app, &Recipient::new(&user.email, &user.name), &mail, ctx.now).await?;
+                    mail::send(conn, &ctx.app, &Recipient::new(&user.email, &user.name), &mail).await?;
                     ctx.record(conn, "session.token_reuse").await?;
                 }
                 Ok::<_, Problem>(())
             })
         })
         .await?;
-    ctx.app.jobs_waker.notify_one();
     Ok(())
 }
 
@@ -80,9 +79,8 @@ pub async fn sign_out(ctx: RequestCtx, Body(request): Body<SignOutRequest>) -> R
     }
     ctx.commit(token.session_id, |tx, session| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             // A second sign-out succeeds too.
-            store::end_session(tx, *session, now).await?;
+            store::end_session(tx, *session).await?;
             Ok(NoContent)
         })
     })

@@ -81,7 +81,7 @@ async fn record_failure(ctx: &RequestCtx, pair: Uuid, user: Option<UserId>) -> R
         .db
         .tx((pair, user, ctx.now), |conn, (pair, user, now)| {
             Box::pin(async move {
-                let failures = store::count_failure(conn, *pair, *user, *now).await?;
+                let failures = store::count_failure(conn, *pair, *user).await?;
                 store::lock_until(conn, *pair, now.plus(rules::lockout_after(failures))).await?;
                 Ok(())
             })
@@ -99,7 +99,7 @@ pub(super) fn lockout_key(email: &Email, ip: IpAddr) -> Uuid {
 
 async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, Problem> {
     let ctx = tx.ctx.clone();
-    let jti = ctx.app.entropy.uuid(ctx.now);
+    let jti = ctx.new_id();
     let claims = ChallengeClaims {
         sub: user.id,
         iat: ctx.now.seconds(),
@@ -129,9 +129,9 @@ pub async fn verify_second_factor(
     count_attempt(&ctx, &claims).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            two_factor::verify_code(tx, &app, user.id, code, now).await?;
-            if !two_factor::use_challenge(tx, *jti, now).await? {
+            let app = tx.ctx.app.clone();
+            two_factor::verify_code(tx, &app, user.id, code).await?;
+            if !two_factor::use_challenge(tx, *jti).await? {
                 return Err(spent_challenge());
             }
             tx.ctx.audit_note(

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 use super::rules::FAILURE_WINDOW;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{SessionId, Time, UserId, text_enum};
 
 row! {
@@ -27,30 +27,38 @@ pub struct NewSession<'a> {
     pub user_agent: Option<&'a str>,
 }
 
-pub async fn insert_session(conn: &mut Conn, session: &NewSession<'_>, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
-             VALUES ($1, $2, $3, $3, $4, $5, $6)"
-        ),
-        params![session.id, session.user_id, now, session.expires_at, session.ip.to_string(), session.user_agent],
+pub async fn insert_session(conn: &mut Conn, session: &NewSession<'_>) -> Result<(), DbError> {
+    insert!(
+        conn,
+        sessions {
+            id: session.id,
+            user_id: session.user_id,
+            created_at: conn.now(),
+            last_used_at: conn.now(),
+            expires_at: session.expires_at,
+            ip: session.ip.to_string(),
+            user_agent: session.user_agent
+        }
     )
     .await?;
     Ok(())
 }
 
 /// A session that has neither ended nor expired.
-pub async fn live_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<Option<Session>, DbError> {
+pub async fn live_session(conn: &mut Conn, id: SessionId) -> Result<Option<Session>, DbError> {
     conn.opt(
         sql!("SELECT ", Session::COLS, " FROM sessions WHERE id = $1 AND ended_at IS NULL AND expires_at > $2"),
-        params![id, now],
+        params![id, conn.now()],
     )
     .await
 }
 
-pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE sessions SET last_used_at = $2, ip = $3 WHERE id = $1"), params![id, now, ip.to_string()])
-        .await?;
+pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE sessions SET last_used_at = $2, ip = $3 WHERE id = $1"),
+        params![id, conn.now(), ip.to_string()],
+    )
+    .await?;
     Ok(())
 }
 
@@ -58,11 +66,9 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr, now: Time
 pub async fn list_sessions(
     conn: &mut Conn,
     user: UserId,
-    after: Option<(Time, SessionId)>,
+    (at, id): (Time, SessionId),
     limit: i64,
-    now: Time,
 ) -> Result<Vec<Session>, DbError> {
-    let (at, id) = after.unwrap_or((Time::from_millis(i64::MAX), SessionId::new(Uuid::max())));
     conn.all(
         sql!(
             "SELECT ",
@@ -70,30 +76,32 @@ pub async fn list_sessions(
             " FROM sessions WHERE user_id = $1 AND (created_at, id) < ($2, $3) AND ended_at IS NULL AND expires_at > $4
               ORDER BY created_at DESC, id DESC LIMIT $5"
         ),
-        params![user, at, id, now, limit],
+        params![user, at, id, conn.now(), limit],
     )
     .await
 }
 
 /// Ends a session; false when it had ended before. Its access tokens stay valid unless they are revoked too.
-pub async fn end_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<bool, DbError> {
+pub async fn end_session(conn: &mut Conn, id: SessionId) -> Result<bool, DbError> {
+    let now = conn.now();
     let ended = conn
         .exec(sql!("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"), params![id, now])
         .await?;
     Ok(ended == 1)
 }
 
-pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId, now: Time) -> Result<(), DbError> {
+pub async fn revoke_access_of_session(conn: &mut Conn, id: SessionId) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE access_tokens SET revoked_at = $2 WHERE session_id = $1 AND revoked_at IS NULL"),
-        params![id, now],
+        params![id, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// Ends all sessions of a user and revokes its access tokens, also those with which it impersonates.
-pub async fn end_all_sessions(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+pub async fn end_all_sessions(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    let now = conn.now();
     conn.exec(sql!("UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"), params![user, now])
         .await?;
     conn.exec(
@@ -117,11 +125,7 @@ pub async fn insert_impersonation(
     impersonator: UserId,
     expires_at: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO access_tokens (jti, user_id, impersonator_id, expires_at) VALUES ($1, $2, $3, $4)"),
-        params![jti, user, impersonator, expires_at],
-    )
-    .await?;
+    insert!(conn, access_tokens { jti, user_id: user, impersonator_id: impersonator, expires_at }).await?;
     Ok(())
 }
 
@@ -132,11 +136,7 @@ pub async fn insert_access_token(
     session: SessionId,
     expires_at: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO access_tokens (jti, user_id, session_id, expires_at) VALUES ($1, $2, $3, $4)"),
-        params![jti, user, session, expires_at],
-    )
-    .await?;
+    insert!(conn, access_tokens { jti, user_id: user, session_id: session, expires_at }).await?;
     Ok(())
 }
 
@@ -154,13 +154,8 @@ pub async fn insert_refresh_token(
     hash: &[u8],
     session: SessionId,
     parent: Option<&[u8]>,
-    now: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO refresh_tokens (token_hash, session_id, parent, created_at) VALUES ($1, $2, $3, $4)"),
-        params![hash, session, parent, now],
-    )
-    .await?;
+    insert!(conn, refresh_tokens { token_hash: hash, session_id: session, parent, created_at: conn.now() }).await?;
     Ok(())
 }
 
@@ -177,7 +172,8 @@ pub async fn find_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<Option<R
 }
 
 /// Marks a token as used; only one of several concurrent attempts succeeds.
-pub async fn use_refresh_token(conn: &mut Conn, hash: &[u8], now: Time) -> Result<bool, DbError> {
+pub async fn use_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<bool, DbError> {
+    let now = conn.now();
     let spent = conn
         .exec(
             sql!("UPDATE refresh_tokens SET used_at = $2 WHERE token_hash = $1 AND used_at IS NULL"),
@@ -209,11 +205,7 @@ pub async fn insert_link(
     user: UserId,
     expires_at: Time,
 ) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO link_tokens (token_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)"),
-        params![hash, purpose, user, expires_at],
-    )
-    .await?;
+    insert!(conn, link_tokens { token_hash: hash, purpose, user_id: user, expires_at }).await?;
     Ok(())
 }
 
@@ -226,7 +218,8 @@ pub async fn find_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Re
 }
 
 /// Marks a link as used; false when it was used before.
-pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now: Time) -> Result<bool, DbError> {
+pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<bool, DbError> {
+    let now = conn.now();
     let spent = conn
         .exec(
             sql!("UPDATE link_tokens SET used_at = $3 WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL"),
@@ -237,10 +230,10 @@ pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose, now: T
 }
 
 /// Invalidates all unused links of a purpose.
-pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose, now: Time) -> Result<(), DbError> {
+pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE link_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL"),
-        params![user, purpose, now],
+        params![user, purpose, conn.now()],
     )
     .await?;
     Ok(())
@@ -254,7 +247,8 @@ pub async fn locked_until(conn: &mut Conn, subject: Uuid) -> Result<Option<Time>
 }
 
 /// Counts a failure and returns how many there were in the last 24 hours.
-pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>, now: Time) -> Result<i64, DbError> {
+pub async fn count_failure(conn: &mut Conn, subject: Uuid, user: Option<UserId>) -> Result<i64, DbError> {
+    let now = conn.now();
     let (failures,) = conn
         .one(
             sql!(

@@ -8,7 +8,7 @@ use totp_rs::{Builder, Secret, Totp};
 
 use super::types::Enrollment;
 use api::problem::Problem;
-use platform::entropy::Entropy;
+use db::Entropy;
 use values::{Email, Time, UserId};
 
 pub const SEED_BYTES: usize = 20;
@@ -47,9 +47,9 @@ pub fn enrollment(seed: &[u8], email: &Email) -> Result<Enrollment, Problem> {
 }
 
 /// Ten codes of 80 bits, in groups of four characters.
-pub fn new_recovery_codes(entropy: Entropy) -> Vec<String> {
+pub fn new_recovery_codes() -> Vec<String> {
     let code = || {
-        let text = BASE32_NOPAD.encode(&entropy.bytes::<RECOVERY_BYTES>());
+        let text = BASE32_NOPAD.encode(&Entropy.bytes::<RECOVERY_BYTES>());
         let groups: Vec<&str> = (0..text.len()).step_by(4).map(|at| &text[at..at + 4]).collect();
         groups.join("-")
     };
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn recovery_codes_differ_and_hash_the_same_without_dashes() {
-        let codes = new_recovery_codes(Entropy);
+        let codes = new_recovery_codes();
         assert_eq!(codes.len(), 10);
         assert_eq!(codes.iter().collect::<std::collections::BTreeSet<_>>().len(), 10);
         let user = UserId::new(uuid::Uuid::nil());

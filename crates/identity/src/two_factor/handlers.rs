@@ -7,20 +7,19 @@ use api::answer::{Json, NoContent};
 use api::context::{Committed, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
-use db::Conn;
+use db::{Conn, Entropy};
 use platform::crypto::keys::Purpose;
 use values::UserId;
 
 /// Creates a seed. Sign-in does not change until it is confirmed.
 pub async fn enroll(ctx: RequestCtx) -> Result<Committed<Json<Enrollment>>, Problem> {
     let user = ctx.principal()?.user_id;
-    let seed: [u8; codes::SEED_BYTES] = ctx.app.entropy.bytes();
+    let seed: [u8; codes::SEED_BYTES] = Entropy.bytes();
     ctx.commit((user, seed), |tx, (user, seed)| {
         Box::pin(async move {
             let email = users::find(tx, *user).await?.ok_or_else(Problem::not_found)?.email;
             let sealed = tx.ctx.app.keys.seal(Purpose::TotpSeed, seed);
-            let now = tx.ctx.now;
-            if !store::save_seed(tx, *user, &sealed, now).await? {
+            if !store::save_seed(tx, *user, &sealed).await? {
                 return Err(already_confirmed());
             }
             Ok(Json(codes::enrollment(seed, &email)?))
@@ -37,20 +36,20 @@ pub async fn confirm(
     let user = ctx.principal()?.user_id;
     ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             let seed = store::find(tx, *user).await?;
             let seed = seed.ok_or_else(|| Problem::state_conflict("There is no enrolment to confirm. Enrol first."))?;
             if seed.confirmed_at.is_some() {
                 return Err(already_confirmed());
             }
             let is_correct = match code {
-                Code::OneTime(digits) => accept_one_time(tx, &app, &seed, digits, now).await?,
+                Code::OneTime(digits) => accept_one_time(tx, &app, &seed, digits).await?,
                 Code::Recovery(_) => false,
             };
-            if !is_correct || !store::confirm(tx, *user, now).await? {
+            if !is_correct || !store::confirm(tx, *user).await? {
                 return Err(wrong_code());
             }
-            Ok(Json(issue_recovery_codes(tx, &app, *user).await?))
+            Ok(Json(issue_recovery_codes(tx, *user).await?))
         })
     })
     .await
@@ -64,9 +63,9 @@ pub async fn regenerate_recovery_codes(
     let user = ctx.principal()?.user_id;
     ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            verify_code(tx, &app, *user, code, now).await?;
-            Ok(Json(issue_recovery_codes(tx, &app, *user).await?))
+            let app = tx.ctx.app.clone();
+            verify_code(tx, &app, *user, code).await?;
+            Ok(Json(issue_recovery_codes(tx, *user).await?))
         })
     })
     .await
@@ -76,8 +75,8 @@ pub async fn disable(ctx: RequestCtx, Body(request): Body<CodeRequest>) -> Resul
     let user = ctx.principal()?.user_id;
     ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
-            verify_code(tx, &app, *user, code, now).await?;
+            let app = tx.ctx.app.clone();
+            verify_code(tx, &app, *user, code).await?;
             store::delete(tx, *user).await?;
             Ok(NoContent)
         })
@@ -85,12 +84,8 @@ pub async fn disable(ctx: RequestCtx, Body(request): Body<CodeRequest>) -> Resul
     .await
 }
 
-async fn issue_recovery_codes(
-    conn: &mut Conn,
-    app: &platform::app::App,
-    user: UserId,
-) -> Result<RecoveryCodes, Problem> {
-    let recovery_codes = codes::new_recovery_codes(app.entropy);
+async fn issue_recovery_codes(conn: &mut Conn, user: UserId) -> Result<RecoveryCodes, Problem> {
+    let recovery_codes = codes::new_recovery_codes();
     let hashes: Vec<Vec<u8>> = recovery_codes.iter().map(|code| codes::hash_recovery_code(user, code)).collect();
     store::replace_recovery_codes(conn, user, &hashes).await?;
     Ok(RecoveryCodes { recovery_codes })

@@ -17,7 +17,7 @@ use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
 use platform::crypto::keys::Purpose;
-use values::{Time, UserId};
+use values::UserId;
 
 /// Whether sign-in needs a second factor.
 pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
@@ -25,30 +25,25 @@ pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem>
 }
 
 /// Accepts a TOTP or recovery code of a confirmed enrolment; it does not work a second time.
-pub async fn verify_code(conn: &mut Conn, app: &App, user: UserId, code: &Code, now: Time) -> Result<(), Problem> {
+pub async fn verify_code(conn: &mut Conn, app: &App, user: UserId, code: &Code) -> Result<(), Problem> {
     let seed = store::find(conn, user).await?.filter(|seed| seed.confirmed_at.is_some());
     let seed = seed.ok_or_else(|| Problem::state_conflict("Two-factor authentication is not set up. Enrol first."))?;
     let is_accepted = match code {
-        Code::OneTime(digits) => accept_one_time(conn, app, &seed, digits, now).await?,
+        Code::OneTime(digits) => accept_one_time(conn, app, &seed, digits).await?,
         Code::Recovery(text) => {
             let hash = codes::hash_recovery_code(user, text);
-            store::use_recovery_code(conn, user, &hash, now).await?
+            store::use_recovery_code(conn, user, &hash).await?
         }
     };
     if is_accepted { Ok(()) } else { Err(wrong_code()) }
 }
 
-async fn accept_one_time(
-    conn: &mut Conn,
-    app: &App,
-    seed: &store::Seed,
-    digits: &str,
-    now: Time,
-) -> Result<bool, Problem> {
+async fn accept_one_time(conn: &mut Conn, app: &App, seed: &store::Seed, digits: &str) -> Result<bool, Problem> {
+    let now = conn.now();
     let plain =
         app.keys.open(Purpose::TotpSeed, &seed.seed).ok_or_else(|| Problem::internal("cannot decrypt a TOTP seed"))?;
     match codes::matching_step(&plain, digits, now)? {
-        Some(step) => Ok(store::accept_step(conn, seed.user_id, step, now).await?),
+        Some(step) => Ok(store::accept_step(conn, seed.user_id, step).await?),
         None => Ok(false),
     }
 }

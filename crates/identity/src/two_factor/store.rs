@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{Time, UserId};
 
 /// Attempts for one challenge.
@@ -22,21 +22,15 @@ pub async fn find(conn: &mut Conn, user: UserId) -> Result<Option<Seed>, DbError
 }
 
 /// Stores an unconfirmed seed; false when there is a confirmed one.
-pub async fn save_seed(conn: &mut Conn, user: UserId, sealed: &[u8], now: Time) -> Result<bool, DbError> {
-    let saved = conn
-        .exec(
-            sql!(
-                "INSERT INTO two_factor_seeds (user_id, seed, last_step, created_at) VALUES ($1, $2, 0, $3)
-                 ON CONFLICT (user_id) DO UPDATE SET seed = excluded.seed, last_step = 0, created_at = excluded.created_at
-                 WHERE two_factor_seeds.confirmed_at IS NULL"
-            ),
-            params![user, sealed, now],
-        )
+pub async fn save_seed(conn: &mut Conn, user: UserId, sealed: &[u8]) -> Result<bool, DbError> {
+    let now = conn.now();
+    let saved = insert!(conn, two_factor_seeds { user_id: user, seed: sealed, last_step: 0i64, created_at: now }, "ON CONFLICT (user_id) DO UPDATE SET seed = excluded.seed, last_step = 0, created_at = excluded.created_at WHERE two_factor_seeds.confirmed_at IS NULL")
         .await?;
     Ok(saved == 1)
 }
 
-pub async fn confirm(conn: &mut Conn, user: UserId, now: Time) -> Result<bool, DbError> {
+pub async fn confirm(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    let now = conn.now();
     let confirmed = conn
         .exec(
             sql!("UPDATE two_factor_seeds SET confirmed_at = $2 WHERE user_id = $1 AND confirmed_at IS NULL"),
@@ -47,7 +41,8 @@ pub async fn confirm(conn: &mut Conn, user: UserId, now: Time) -> Result<bool, D
 }
 
 /// Accepts a time step if it is later than the last accepted one.
-pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64, now: Time) -> Result<bool, DbError> {
+pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64) -> Result<bool, DbError> {
+    let now = conn.now();
     let accepted = conn
         .exec(
             sql!(
@@ -69,13 +64,13 @@ pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
 pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec<u8>]) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
     for hash in hashes {
-        conn.exec(sql!("INSERT INTO recovery_codes (code_hash, user_id) VALUES ($1, $2)"), params![*hash, user])
-            .await?;
+        insert!(conn, recovery_codes { code_hash: *hash, user_id: user }).await?;
     }
     Ok(())
 }
 
-pub async fn use_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8], now: Time) -> Result<bool, DbError> {
+pub async fn use_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8]) -> Result<bool, DbError> {
+    let now = conn.now();
     let spent = conn
         .exec(
             sql!("UPDATE recovery_codes SET used_at = $3 WHERE code_hash = $1 AND user_id = $2 AND used_at IS NULL"),
@@ -96,9 +91,14 @@ pub struct Challenge {
 }
 
 pub async fn open_challenge(conn: &mut Conn, challenge: &Challenge) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO two_factor_challenges (jti, user_id, tries, expires_at) VALUES ($1, $2, 0, $3)"),
-        params![challenge.jti, challenge.user_id, challenge.expires_at],
+    insert!(
+        conn,
+        two_factor_challenges {
+            jti: challenge.jti,
+            user_id: challenge.user_id,
+            tries: 0i64,
+            expires_at: challenge.expires_at
+        }
     )
     .await?;
     Ok(())
@@ -119,7 +119,8 @@ pub async fn count_attempt(conn: &mut Conn, jti: Uuid, user: UserId) -> Result<b
 }
 
 /// Completes a challenge; false when it was completed before.
-pub async fn use_challenge(conn: &mut Conn, jti: Uuid, now: Time) -> Result<bool, DbError> {
+pub async fn use_challenge(conn: &mut Conn, jti: Uuid) -> Result<bool, DbError> {
+    let now = conn.now();
     let used = conn
         .exec(
             sql!("UPDATE two_factor_challenges SET used_at = $2 WHERE jti = $1 AND used_at IS NULL"),
@@ -130,10 +131,10 @@ pub async fn use_challenge(conn: &mut Conn, jti: Uuid, now: Time) -> Result<bool
 }
 
 /// Invalidates all open challenges of a user.
-pub async fn void_challenges(conn: &mut Conn, user: UserId, now: Time) -> Result<(), DbError> {
+pub async fn void_challenges(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE two_factor_challenges SET used_at = $2 WHERE user_id = $1 AND used_at IS NULL"),
-        params![user, now],
+        params![user, conn.now()],
     )
     .await?;
     Ok(())

@@ -68,7 +68,6 @@ async fn apply_update(
     id: StockId,
     update: &DidInventoryUpdate,
 ) -> Result<Json<DidInventoryRow>, Problem> {
-    let now = tx.ctx.now;
     let before = store::lock_number(tx, id).await?.ok_or_else(Problem::not_found)?;
     tx.expect_version(&DidInventoryRow::from(before.clone()))?;
     let mut after = before.clone();
@@ -80,13 +79,13 @@ async fn apply_update(
         (_, false) => StockState::Withdrawn,
     };
     after.group_id = group_for(tx, &after).await?;
-    store::update(tx, &before, &after, now).await?;
+    store::update(tx, &before, &after).await?;
     Ok(Json(after.into()))
 }
 
 /// The group of a DID by its terms and the documents rule that applies.
 async fn group_for(tx: &mut Tx<'_>, number: &StockRow) -> Result<InventoryId, DbError> {
-    let new = InventoryId::new(tx.ctx.app.entropy.uuid(tx.ctx.now));
+    let new: InventoryId = tx.new_id();
     let terms = store::group_terms(tx, number.group_id).await?;
     let regulatory = number.regulatory_override.unwrap_or(number.regulatory);
     store::find_or_create_group(tx, &Terms { regulatory, ..terms }, new).await

@@ -4,8 +4,8 @@
 //! before groups, and groups in the order of their ids, so that transactions cannot deadlock.
 
 use super::types::{InventoryId, NumberCapability, NumberType, Regulatory, StockId, StockState};
-use db::{Conn, DbError, params, row, sql};
-use values::{Country, E164, Time, UpstreamId, Words};
+use db::{Conn, DbError, insert, params, row, sql};
+use values::{Country, E164, UpstreamId, Words};
 
 row! {
     #[derive(Clone, Debug)]
@@ -104,25 +104,22 @@ pub async fn find_or_create_group(conn: &mut Conn, terms: &Terms, new: Inventory
     if let Some(id) = find_group_by_terms(conn, terms).await? {
         return Ok(id);
     }
-    conn.exec(
-        sql!(
-            "INSERT INTO number_groups (id, country, kind, area_name, prefix, area_code, capabilities, monthly, setup,
-                                        regulatory, free)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)
-             ON CONFLICT (country, kind, prefix, area_name, capabilities, monthly, setup, regulatory) DO NOTHING"
-        ),
-        params![
-            new,
-            terms.country,
-            terms.kind,
-            terms.area_name,
-            terms.prefix,
-            terms.area_code,
-            terms.capabilities,
-            terms.monthly,
-            terms.setup,
-            terms.regulatory
-        ],
+    insert!(
+        conn,
+        number_groups {
+            id: new,
+            country: terms.country,
+            kind: terms.kind,
+            area_name: terms.area_name,
+            prefix: terms.prefix,
+            area_code: terms.area_code,
+            capabilities: terms.capabilities,
+            monthly: terms.monthly,
+            setup: terms.setup,
+            regulatory: terms.regulatory,
+            free: 0i64
+        },
+        "ON CONFLICT (country, kind, prefix, area_name, capabilities, monthly, setup, regulatory) DO NOTHING"
     )
     .await?;
     find_group_by_terms(conn, terms).await?.ok_or(DbError::NotFound)
@@ -169,7 +166,8 @@ row! {
 
 /// Allocates the lowest free number of a group. Numbers locked by other transactions are skipped at first; if no other
 /// is free, it waits for them. The caller calls [`add_free`] late in its transaction, because that locks the group.
-pub async fn allocate(conn: &mut Conn, group: InventoryId, now: Time) -> Result<Option<AllocatedNumber>, DbError> {
+pub async fn allocate(conn: &mut Conn, group: InventoryId) -> Result<Option<AllocatedNumber>, DbError> {
+    let now = conn.now();
     let taken = conn
         .opt(
             sql!(
@@ -199,7 +197,8 @@ pub async fn allocate(conn: &mut Conn, group: InventoryId, now: Time) -> Result<
 }
 
 /// Makes a taken number free again, or withdrawn if the team withdrew it meanwhile.
-pub async fn return_to_inventory(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbError> {
+pub async fn return_to_inventory(conn: &mut Conn, id: StockId) -> Result<(), DbError> {
+    let now = conn.now();
     let back: Option<(InventoryId, StockState)> = conn
         .opt(
             sql!(
@@ -216,13 +215,13 @@ pub async fn return_to_inventory(conn: &mut Conn, id: StockId, now: Time) -> Res
 }
 
 /// Withdraws a taken number until the team offers it again.
-pub async fn withdraw(conn: &mut Conn, id: StockId, now: Time) -> Result<(), DbError> {
+pub async fn withdraw(conn: &mut Conn, id: StockId) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_stock SET state = 'withdrawn', is_active = FALSE, updated_at = $2
              WHERE id = $1 AND state = 'taken'"
         ),
-        params![id, now],
+        params![id, conn.now()],
     )
     .await?;
     Ok(())
@@ -292,13 +291,13 @@ pub async fn lock_number(conn: &mut Conn, id: StockId) -> Result<Option<StockRow
 }
 
 /// Updates a locked DID and the free counts of its groups.
-pub async fn update(conn: &mut Conn, before: &StockRow, after: &StockRow, now: Time) -> Result<(), DbError> {
+pub async fn update(conn: &mut Conn, before: &StockRow, after: &StockRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_stock SET group_id = $2, regulatory_override = $3, is_active = $4, state = $5, updated_at = $6
              WHERE id = $1"
         ),
-        params![after.id, after.group_id, after.regulatory_override, after.is_active, after.state, now],
+        params![after.id, after.group_id, after.regulatory_override, after.is_active, after.state, conn.now()],
     )
     .await?;
     let free = |row: &StockRow| i64::from(row.state == StockState::Free);

@@ -11,7 +11,6 @@ use db::Conn;
 use identity::compliance::{self, IntakeDecision, IntakeStatus};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
-use values::Time;
 
 pub const EXPIRE: Kind = Kind::new("number.expire_orders").attempts(3);
 
@@ -23,9 +22,9 @@ pub async fn decided_job(context: JobContext<App>, payload: Value) -> Result<(),
     let decided: IntakeDecision =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
     let now = context.clock.now();
-    let moved = context.db.tx((context.clone(), decided, now), |conn, (context, decided, now)| {
+    let moved = context.db.tx((context.clone(), decided), |conn, (context, decided)| {
         Box::pin(async move {
-            let order = apply_decision(conn, &context.app, decided, *now).await.map_err(failed)?;
+            let order = apply_decision(conn, &context.app, decided).await.map_err(failed)?;
             context.finish_in(conn).await?;
             Ok::<_, JobError>(order)
         })
@@ -33,7 +32,6 @@ pub async fn decided_job(context: JobContext<App>, payload: Value) -> Result<(),
     if let Some(order) = moved.await? {
         provision(&context.app, &order, now).await.map_err(failed)?;
     }
-    context.app.jobs_waker.notify_one();
     Ok(())
 }
 
@@ -42,24 +40,20 @@ fn failed(problem: Problem) -> JobError {
 }
 
 /// Applies the decision; returns the order if it is to be provisioned now.
-async fn apply_decision(
-    conn: &mut Conn,
-    app: &App,
-    decided: &IntakeDecision,
-    now: Time,
-) -> Result<Option<OrderRow>, Problem> {
+async fn apply_decision(conn: &mut Conn, app: &App, decided: &IntakeDecision) -> Result<Option<OrderRow>, Problem> {
+    let now = conn.now();
     let order = store::lock_by_intake(conn, decided.intake_id).await?;
     let Some(mut order) = order.filter(|order| order.status == OrderStatus::PendingDocuments) else { return Ok(None) };
     if !decided.approved {
         let reason = decided.note.as_deref().filter(|note| !note.is_empty());
         let reason = reason
             .map_or("the documents were rejected".to_owned(), |note| format!("the documents were rejected: {note}"));
-        fail(conn, app, order, &reason, NumberReturn::Free, now).await?;
+        fail(conn, app, order, &reason, NumberReturn::Free).await?;
         return Ok(None);
     }
     order.status = OrderStatus::Provisioning;
     (order.try_at, order.provisioning_at) = (Some(now), Some(now));
-    store::update_status(conn, &order, now).await?;
+    store::update_status(conn, &order).await?;
     Ok(Some(order))
 }
 
@@ -71,18 +65,17 @@ pub async fn expire_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
         let orders = store::list_undocumented(&mut *context.db.read().await?, cutoff, BATCH).await?;
         let count = orders.len() as i64;
         for order in orders {
-            let input = (context.app.clone(), order, now);
-            let expired = context.db.tx(input, |conn, (app, order, now)| Box::pin(expire(conn, app, order, *now)));
+            let input = (context.app.clone(), order);
+            let expired = context.db.tx(input, |conn, (app, order)| Box::pin(expire(conn, app, order)));
             expired.await.map_err(failed)?;
         }
-        context.app.jobs_waker.notify_one();
         if count < BATCH {
             return Ok(());
         }
     }
 }
 
-async fn expire(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
+async fn expire(conn: &mut Conn, app: &App, order: &OrderRow) -> Result<(), Problem> {
     let Some(intake) = order.intake_id else { return Ok(()) };
     // Lock the intake first: the customer may submit it at the same time.
     let intake = compliance::find_intake_for_update(conn, intake).await?;
@@ -92,7 +85,7 @@ async fn expire(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Resu
     }
     match store::lock(conn, order.id).await? {
         Some(order) if order.status == OrderStatus::PendingDocuments => {
-            fail(conn, app, order, DOCUMENTS_MISSING, NumberReturn::Free, now).await
+            fail(conn, app, order, DOCUMENTS_MISSING, NumberReturn::Free).await
         }
         _ => Ok(()),
     }

@@ -19,20 +19,17 @@ mod types;
 pub use documents::{EXPIRE, decided_job, expire_job};
 pub use provision::{PROVISION, provision_job};
 
-use uuid::Uuid;
-
 use crate::inventory::NumberType;
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use identity::onboarding;
 use place::{OrderRequest, Selection, place};
 use platform::outside::did_supplier::Activation;
 use rules::OrderStatus;
 use types::{AreaOrder, NumberOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
-use values::Time;
 
 pub async fn create(
     ctx: RequestCtx,
@@ -52,15 +49,8 @@ pub async fn create_in_area(
 }
 
 async fn place_order(ctx: RequestCtx, selection: Selection) -> Result<Committed<Created<NumberOrder>>, Problem> {
-    let (app, now) = (ctx.app.clone(), ctx.now);
-    let request = OrderRequest {
-        app: app.clone(),
-        account: ctx.principal()?.account_id,
-        selection,
-        mark: ctx.fingerprint()?,
-        now,
-    };
-    let order = app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
+    let request = OrderRequest { account: ctx.principal()?.account_id, selection, mark: ctx.fingerprint()? };
+    let order = ctx.app.db.tx(request, |conn, request| Box::pin(place(conn, request))).await?;
     ctx.audit_note("order_id", order.id.to_string());
     ctx.audit_note("number", order.e164.to_string());
     let activation = match order.status {
@@ -69,9 +59,9 @@ async fn place_order(ctx: RequestCtx, selection: Selection) -> Result<Committed<
     };
     ctx.commit((order.id, activation), |tx, (id, activation)| {
         Box::pin(async move {
-            let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+            let app = tx.ctx.app.clone();
             if let Some(activation) = activation {
-                settle::settle(tx, &app, *id, activation, now).await?;
+                settle::settle(tx, &app, *id, activation).await?;
             }
             let order = store::find(tx, *id).await?.ok_or_else(Problem::not_found)?;
             Ok(Created(order.into()))
@@ -89,14 +79,13 @@ async fn activate_number(ctx: &RequestCtx, order: &store::OrderRow) -> Result<Ac
     })
 }
 
-/// Cursor of a list, newest order first.
-type OrderCursor = (i64, OrderId);
-
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, OrderCursor>) -> Result<Page<NumberOrder>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<OrderId>>,
+) -> Result<Page<NumberOrder>, Problem> {
     let account = ctx.principal()?.account_id;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, OrderId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), NumberOrder::from)
+    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), NumberOrder::from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<OrderId>) -> Result<Json<NumberOrderDetail>, Problem> {
@@ -114,7 +103,7 @@ pub async fn cancel(ctx: RequestCtx, Path(id): Path<OrderId>) -> Result<Committe
 }
 
 async fn apply_cancel(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>, Problem> {
-    let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
+    let (app, account) = (tx.ctx.app.clone(), tx.ctx.principal()?.account_id);
     onboarding::require_active(tx, account).await?;
     let order = store::lock(tx, id).await?.filter(|order| order.account_id == account);
     let mut order = order.ok_or_else(Problem::not_found)?;
@@ -123,6 +112,6 @@ async fn apply_cancel(tx: &mut Tx<'_>, id: OrderId) -> Result<Json<NumberOrder>,
         let detail = format!("The order is {current}; it can be cancelled only while it is {allowed}.");
         return Err(Problem::state_conflict(detail));
     }
-    settle::cancel(tx, &app, &mut order, now).await?;
+    settle::cancel(tx, &app, &mut order).await?;
     Ok(Json(order.into()))
 }

@@ -10,9 +10,8 @@ use api::problem::Problem;
 use db::Conn;
 use identity::balance::CURRENCY;
 use identity::{compliance, onboarding};
-use platform::app::App;
 use platform::ledger::{self, Book, Entry};
-use values::{AccountId, Money, Time, TrunkId};
+use values::{AccountId, Money, TrunkId};
 
 /// How many groups of an area are tried, cheapest first.
 const MAX_AREA_GROUPS: i64 = 20;
@@ -27,11 +26,9 @@ pub enum Selection {
 /// An order request with its account and idempotency key.
 #[derive(Clone)]
 pub struct OrderRequest {
-    pub app: App,
     pub account: AccountId,
     pub selection: Selection,
     pub mark: RequestFingerprint,
-    pub now: Time,
 }
 
 impl OrderRequest {
@@ -45,8 +42,8 @@ impl OrderRequest {
 
 /// The order of this request: the one that the same idempotency key placed before, or a new one.
 pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, Problem> {
-    let OrderRequest { account, mark, now, .. } = request;
-    if let Some(existing) = store::find_by_key(conn, *account, request.source(), mark, *now).await? {
+    let OrderRequest { account, mark, .. } = request;
+    if let Some(existing) = store::find_by_key(conn, *account, request.source(), mark).await? {
         mark.check_same_body(&existing.request_digest)?;
         return Ok(existing);
     }
@@ -100,15 +97,15 @@ async fn order_from(
     trunk_id: TrunkId,
     group: &GroupRow,
 ) -> Result<Option<OrderRow>, Problem> {
-    let OrderRequest { app, account, mark, now, .. } = request;
-    let Some(number) = inventory::allocate(conn, group.id, *now).await? else { return Ok(None) };
-    let id = OrderId::new(app.entropy.uuid(*now));
+    let OrderRequest { account, mark, .. } = request;
+    let Some(number) = inventory::allocate(conn, group.id).await? else { return Ok(None) };
+    let (id, now): (OrderId, _) = (conn.new_id(), conn.now());
     let is_unregulated = group.regulatory == Regulatory::Api;
     let intake_id = match is_unregulated {
         true => None,
         false => {
             let documents = group.regulatory.required_documents();
-            Some(compliance::open_regulatory(conn, app, *account, id.uuid(), &documents, *now).await?)
+            Some(compliance::open_regulatory(conn, *account, id.uuid(), &documents).await?)
         }
     };
     let order = OrderRow {
@@ -127,22 +124,22 @@ async fn order_from(
         request_key: Some(mark.key),
         request_digest: mark.body_digest.to_vec(),
         // The request itself asks the DID supplier; the job retries if that fails.
-        try_at: is_unregulated.then(|| next_try_at(0, *now)),
+        try_at: is_unregulated.then(|| next_try_at(0, now)),
         tries: 0,
-        provisioning_at: is_unregulated.then_some(*now),
-        created_at: *now,
-        updated_at: *now,
+        provisioning_at: is_unregulated.then_some(now),
+        created_at: now,
+        updated_at: now,
     };
     if !store::insert(conn, &order).await? {
         return Err(conn.retry_conflict().into());
     }
-    charge(conn, app, &order, *now).await?;
+    charge(conn, &order).await?;
     inventory::add_free(conn, group.id, -1).await?;
     Ok(Some(order))
 }
 
 /// Charges setup and the first month.
-async fn charge(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
+async fn charge(conn: &mut Conn, order: &OrderRow) -> Result<(), Problem> {
     let parts = [(Book::NumberSetup, order.setup), (Book::NumberRental, order.monthly)];
     let parts: Vec<(Book, Money)> = parts
         .into_iter()
@@ -154,6 +151,6 @@ async fn charge(conn: &mut Conn, app: &App, order: &OrderRow, now: Time) -> Resu
     }
     let entry = Entry::charge(order.account_id, ledger::Kind::NumberOrder, order.id.to_string(), &parts)?;
     let note = format!("{}, setup and first month", order.e164);
-    ledger::debit(conn, app.entropy, &entry.with_note(note), now).await?;
+    ledger::debit(conn, &entry.with_note(note)).await?;
     Ok(())
 }

@@ -22,27 +22,25 @@ const TIMED_OUT: &str = "the DID supplier did not respond for three days";
 /// Retries orders in status `provisioning`, and fails those that took too long.
 pub async fn provision_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let (app, now) = (&context.app, context.clock.now());
-    let due = store::list_due(&mut *app.db.read().await?, now, BATCH).await?;
+    let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
     for order in due {
         if let Err(problem) = provision(app, &order, now).await {
             tracing::warn!(order = %order.id, ?problem, "number order provisioning failed");
         }
     }
-    app.jobs_waker.notify_one();
     Ok(())
 }
 
 /// Asks the DID supplier to activate the number of an order, and settles the order by the response.
 pub async fn provision(app: &App, order: &OrderRow, now: Time) -> Result<(), Problem> {
     if order.provisioning_at.is_some_and(|since| now.since(since) > PROVISIONING_TIMEOUT) {
-        let input = (app.clone(), order.id, now);
-        return app.db.tx(input, |conn, (app, id, now)| Box::pin(fail_overdue(conn, app, *id, *now))).await;
+        let input = (app.clone(), order.id);
+        return app.db.tx(input, |conn, (app, id)| Box::pin(fail_overdue(conn, app, *id))).await;
     }
     match app.did_supplier.activate(&order.e164, order.id.uuid()).await {
         Ok(activation) => {
-            let input = (app.clone(), order.id, activation, now);
-            let settled =
-                app.db.tx(input, |conn, (app, id, activation, now)| Box::pin(settle(conn, app, *id, activation, *now)));
+            let input = (app.clone(), order.id, activation);
+            let settled = app.db.tx(input, |conn, (app, id, activation)| Box::pin(settle(conn, app, *id, activation)));
             settled.await
         }
         Err(error) => {
@@ -54,10 +52,10 @@ pub async fn provision(app: &App, order: &OrderRow, now: Time) -> Result<(), Pro
     }
 }
 
-async fn fail_overdue(conn: &mut Conn, app: &App, id: OrderId, now: Time) -> Result<(), Problem> {
+async fn fail_overdue(conn: &mut Conn, app: &App, id: OrderId) -> Result<(), Problem> {
     match store::lock(conn, id).await? {
         Some(order) if order.status == OrderStatus::Provisioning => {
-            fail(conn, app, order, TIMED_OUT, NumberReturn::ToSupplier, now).await
+            fail(conn, app, order, TIMED_OUT, NumberReturn::ToSupplier).await
         }
         _ => Ok(()),
     }

@@ -14,28 +14,23 @@ use identity::notifications::{NumberFailed, notify};
 use platform::app::App;
 use platform::ledger::{self, Book, Entry};
 use platform::outside::did_supplier::Activation;
-use values::{Money, Time};
+use values::Money;
 
 /// Applies the response of the DID supplier to an order. An order that has ended stays as it is.
-pub async fn settle(
-    conn: &mut Conn,
-    app: &App,
-    id: OrderId,
-    activation: &Activation,
-    now: Time,
-) -> Result<(), Problem> {
+pub async fn settle(conn: &mut Conn, app: &App, id: OrderId, activation: &Activation) -> Result<(), Problem> {
+    let now = conn.now();
     let order = store::lock(conn, id).await?.ok_or_else(Problem::not_found)?;
     if order.status != OrderStatus::Provisioning {
         return Ok(());
     }
     match activation {
-        Activation::Active => activate(conn, app, order, now).await,
+        Activation::Active => activate(conn, order).await,
         Activation::Pending => Ok(store::schedule_retry(conn, id, next_try_at(order.tries, now)).await?),
-        Activation::Refused(reason) => fail(conn, app, order, reason, NumberReturn::Withdrawn, now).await,
+        Activation::Refused(reason) => fail(conn, app, order, reason, NumberReturn::Withdrawn).await,
     }
 }
 
-async fn activate(conn: &mut Conn, app: &App, mut order: OrderRow, now: Time) -> Result<(), Problem> {
+async fn activate(conn: &mut Conn, mut order: OrderRow) -> Result<(), Problem> {
     let group = inventory::find_group(conn, order.group_id).await?.ok_or_else(Problem::not_found)?;
     let number = NewNumber {
         account_id: order.account_id,
@@ -49,10 +44,10 @@ async fn activate(conn: &mut Conn, app: &App, mut order: OrderRow, now: Time) ->
         regulatory: group.regulatory,
         monthly: order.monthly,
     };
-    rented::start_rental(conn, app, number, now).await?;
+    rented::start_rental(conn, number).await?;
     order.status = OrderStatus::Active;
     order.try_at = None;
-    Ok(store::update_status(conn, &order, now).await?)
+    Ok(store::update_status(conn, &order).await?)
 }
 
 /// Where the number of a failed or cancelled order goes.
@@ -73,20 +68,19 @@ pub async fn fail(
     mut order: OrderRow,
     reason: &str,
     number_return: NumberReturn,
-    now: Time,
 ) -> Result<(), Problem> {
     order.status = OrderStatus::Failed;
     order.failure_reason = Some(reason.to_owned());
-    let refunded = refund(conn, app, &mut order, number_return, now).await?;
+    let refunded = refund(conn, app, &mut order, number_return).await?;
     let (order_id, e164) = (order.id.uuid(), order.e164);
     let notification = NumberFailed { order_id, e164, reason: reason.to_owned(), refunded };
-    Ok(notify(conn, app.entropy, order.account_id, &notification, now).await?)
+    Ok(notify(conn, order.account_id, &notification).await?)
 }
 
 /// Cancels a locked order for the customer and refunds it.
-pub async fn cancel(conn: &mut Conn, app: &App, order: &mut OrderRow, now: Time) -> Result<(), Problem> {
+pub async fn cancel(conn: &mut Conn, app: &App, order: &mut OrderRow) -> Result<(), Problem> {
     order.status = OrderStatus::Cancelled;
-    refund(conn, app, order, NumberReturn::Free, now).await.map(drop)
+    refund(conn, app, order, NumberReturn::Free).await.map(drop)
 }
 
 /// Stores the final status, refunds the charge and then returns the number.
@@ -95,12 +89,11 @@ async fn refund(
     app: &App,
     order: &mut OrderRow,
     number_return: NumberReturn,
-    now: Time,
 ) -> Result<Money, Problem> {
     order.try_at = None;
-    store::update_status(conn, order, now).await?;
+    store::update_status(conn, order).await?;
     if let Some(intake) = order.intake_id {
-        compliance::close(conn, intake, "The number order has ended.", now).await?;
+        compliance::close(conn, intake, "The number order has ended.").await?;
     }
     let mut charged = Money::from_nanos(order.setup.saturating_add(order.monthly), CURRENCY);
     if charged.is_positive() && invoices::was_credited(conn, order.account_id, order.created_at).await? {
@@ -110,13 +103,13 @@ async fn refund(
     if charged.is_positive() {
         let (kind, name) = (ledger::Kind::NumberRefund, order.id.to_string());
         let entry = Entry::credit(order.account_id, kind, name, &[(Book::Refunds, charged)])?;
-        ledger::credit(conn, app.entropy, &entry.with_note(format!("{}, not delivered", order.e164)), now).await?;
+        ledger::credit(conn, &entry.with_note(format!("{}, not delivered", order.e164))).await?;
     }
     match number_return {
-        NumberReturn::Free => inventory::return_to_inventory(conn, order.stock_id, now).await?,
-        NumberReturn::Withdrawn => inventory::withdraw(conn, order.stock_id, now).await?,
+        NumberReturn::Free => inventory::return_to_inventory(conn, order.stock_id).await?,
+        NumberReturn::Withdrawn => inventory::withdraw(conn, order.stock_id).await?,
         NumberReturn::ToSupplier => {
-            rented::return_to_supplier(conn, app, order.stock_id, &order.e164, order.id.uuid(), now).await?;
+            rented::return_to_supplier(conn, app, order.stock_id, &order.e164, order.id.uuid()).await?;
         }
     }
     Ok(charged)

@@ -6,7 +6,7 @@ use super::rules::OrderStatus;
 use super::types::OrderId;
 use crate::inventory::{InventoryId, StockId};
 use api::idempotency::{RETENTION, RequestFingerprint};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, E164, IntakeId, Time, TrunkId, text_enum};
 
 text_enum! {
@@ -48,7 +48,6 @@ pub async fn find_by_key(
     account: AccountId,
     asked_by: OrderSource,
     mark: &RequestFingerprint,
-    now: Time,
 ) -> Result<Option<OrderRow>, DbError> {
     // A key expires together with its stored response.
     conn.exec(
@@ -56,7 +55,7 @@ pub async fn find_by_key(
             "UPDATE number_orders SET request_key = NULL
              WHERE account_id = $1 AND asked_by = $2 AND request_key = $3 AND created_at <= $4"
         ),
-        params![account, asked_by, mark.key, now.minus(RETENTION)],
+        params![account, asked_by, mark.key, conn.now().minus(RETENTION)],
     )
     .await?;
     conn.opt(
@@ -72,48 +71,44 @@ pub async fn find_by_key(
 
 /// Inserts an order and its first step; false when a concurrent request with the same key has inserted one.
 pub async fn insert(conn: &mut Conn, new: &OrderRow) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO number_orders (id, account_id, group_id, stock_id, trunk_id, e164, status, setup, monthly,
-                                            intake_id, asked_by, request_key, request_digest, try_at, tries,
-                                            provisioning_at, created_at, updated_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $15, $16, $16)
-                 ON CONFLICT (account_id, asked_by, request_key) DO NOTHING"
-            ),
-            params![
-                new.id,
-                new.account_id,
-                new.group_id,
-                new.stock_id,
-                new.trunk_id,
-                new.e164,
-                new.status,
-                new.setup,
-                new.monthly,
-                new.intake_id,
-                new.asked_by,
-                new.request_key,
-                new.request_digest,
-                new.try_at,
-                new.provisioning_at,
-                new.created_at
-            ],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        number_orders {
+            id: new.id,
+            account_id: new.account_id,
+            group_id: new.group_id,
+            stock_id: new.stock_id,
+            trunk_id: new.trunk_id,
+            e164: new.e164,
+            status: new.status,
+            setup: new.setup,
+            monthly: new.monthly,
+            intake_id: new.intake_id,
+            asked_by: new.asked_by,
+            request_key: new.request_key,
+            request_digest: new.request_digest,
+            try_at: new.try_at,
+            tries: 0i64,
+            provisioning_at: new.provisioning_at,
+            created_at: new.created_at,
+            updated_at: new.created_at
+        },
+        "ON CONFLICT (account_id, asked_by, request_key) DO NOTHING"
+    )
+    .await?;
     if inserted == 1 {
-        add_step(conn, new.id, new.status, new.created_at).await?;
+        add_step(conn, new.id, new.status).await?;
     }
     Ok(inserted == 1)
 }
 
-async fn add_step(conn: &mut Conn, order: OrderId, status: OrderStatus, now: Time) -> Result<(), DbError> {
+async fn add_step(conn: &mut Conn, order: OrderId, status: OrderStatus) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "INSERT INTO number_order_steps (order_id, step, status, at)
              VALUES ($1, (SELECT COUNT(*) + 1 FROM number_order_steps WHERE order_id = $1), $2, $3)"
         ),
-        params![order, status, now],
+        params![order, status, conn.now()],
     )
     .await?;
     Ok(())
@@ -175,16 +170,16 @@ pub async fn steps(conn: &mut Conn, order: OrderId) -> Result<Vec<Step>, DbError
 }
 
 /// Stores the new status of a locked order and adds a step.
-pub async fn update_status(conn: &mut Conn, order: &OrderRow, now: Time) -> Result<(), DbError> {
+pub async fn update_status(conn: &mut Conn, order: &OrderRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_orders SET status = $2, failure_reason = $3, try_at = $4, provisioning_at = $5, updated_at = $6
              WHERE id = $1"
         ),
-        params![order.id, order.status, order.failure_reason, order.try_at, order.provisioning_at, now],
+        params![order.id, order.status, order.failure_reason, order.try_at, order.provisioning_at, conn.now()],
     )
     .await?;
-    add_step(conn, order.id, order.status, now).await
+    add_step(conn, order.id, order.status).await
 }
 
 /// Schedules the next request to the DID supplier, if the order still waits for it.
@@ -198,10 +193,10 @@ pub async fn schedule_retry(conn: &mut Conn, id: OrderId, at: Time) -> Result<()
 }
 
 /// Orders whose next request to the DID supplier is due.
-pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<OrderRow>, DbError> {
+pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<OrderRow>, DbError> {
     conn.all(
         sql!("SELECT ", OrderRow::COLS, " FROM number_orders WHERE try_at <= $1 ORDER BY try_at LIMIT $2"),
-        params![now, limit],
+        params![conn.now(), limit],
     )
     .await
 }

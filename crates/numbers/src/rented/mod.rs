@@ -20,7 +20,7 @@ use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::notifications::{NumberActive, notify};
@@ -29,7 +29,7 @@ use platform::app::App;
 use rules::add_months;
 use store::NumberRow;
 use types::{Did, DidUpdate, NumberId};
-use values::{AccountId, Country, E164, Time, TrunkId, Words};
+use values::{AccountId, Country, E164, TrunkId, Words};
 
 /// The number of an order that became active.
 pub struct NewNumber {
@@ -46,10 +46,11 @@ pub struct NewNumber {
 }
 
 /// Starts the rental of a number; the order has paid the first month.
-pub async fn start_rental(conn: &mut Conn, app: &App, new: NewNumber, now: Time) -> Result<(), DbError> {
+pub async fn start_rental(conn: &mut Conn, new: NewNumber) -> Result<(), DbError> {
+    let now = conn.now();
     let paid_until = add_months(now, 1);
     let number = NumberRow {
-        id: NumberId::new(app.entropy.uuid(now)),
+        id: conn.new_id(),
         account_id: new.account_id,
         order_id: new.order_id,
         stock_id: new.stock_id,
@@ -69,38 +70,26 @@ pub async fn start_rental(conn: &mut Conn, app: &App, new: NewNumber, now: Time)
     };
     store::insert(conn, &number).await?;
     let notification = NumberActive { number_id: number.id.uuid(), order_id: number.order_id, e164: number.e164 };
-    notify(conn, app.entropy, number.account_id, &notification, now).await
+    notify(conn, number.account_id, &notification).await
 }
 
-/// Cursor of a list, newest number first.
-type NumberCursor = (i64, NumberId);
-
-fn start_after(after: Option<NumberCursor>) -> (Time, NumberId) {
-    let (at, id) = after.unwrap_or((i64::MAX, NumberId::new(Uuid::max())));
-    (Time::from_millis(at), id)
-}
-
-fn cursor_of(row: &NumberRow) -> NumberCursor {
-    (row.since.millis(), row.id)
-}
-
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, NumberCursor>) -> Result<Page<Did>, Problem> {
+pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, NewestFirst<NumberId>>) -> Result<Page<Did>, Problem> {
     let account = ctx.principal()?.account_id;
-    let rows = store::list(&mut ctx, account, start_after(listing.after), listing.fetch()).await?;
-    listing.page(rows, cursor_of, Did::from)
+    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.since, row.id), Did::from)
 }
 
 pub async fn list_of_trunk(
     mut ctx: ReadCtx,
     Path(trunk): Path<TrunkId>,
-    listing: Listing<Unfiltered, NumberCursor>,
+    listing: Listing<Unfiltered, NewestFirst<NumberId>>,
 ) -> Result<Page<Did>, Problem> {
     let account = ctx.principal()?.account_id;
     if !owns_trunk(&mut ctx, account, trunk).await? {
         return Err(Problem::not_found());
     }
-    let rows = store::list_of_trunk(&mut ctx, trunk, start_after(listing.after), listing.fetch()).await?;
-    listing.page(rows, cursor_of, Did::from)
+    let rows = store::list_of_trunk(&mut ctx, trunk, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.since, row.id), Did::from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<NumberId>) -> Result<Json<Did>, Problem> {
@@ -138,10 +127,10 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<NumberId>) -> Result<Committ
     ctx.audit_note("number_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (app, now, account) = (tx.ctx.app.clone(), tx.ctx.now, tx.ctx.principal()?.account_id);
+            let (app, account) = (tx.ctx.app.clone(), tx.ctx.principal()?.account_id);
             onboarding::require_active(tx, account).await?;
             let number = lock_own(tx, *id).await?;
-            release(tx, &app, &number, "released by the customer", now).await?;
+            release(tx, &app, &number, "released by the customer").await?;
             Ok(NoContent)
         })
     })
@@ -156,7 +145,7 @@ async fn lock_own(tx: &mut Tx<'_>, id: NumberId) -> Result<NumberRow, Problem> {
 }
 
 /// Ends the rental of a locked number.
-async fn release(conn: &mut Conn, app: &App, number: &NumberRow, reason: &str, now: Time) -> Result<(), DbError> {
-    store::release(conn, number.id, reason, now).await?;
-    return_to_supplier(conn, app, number.stock_id, &number.e164, number.order_id, now).await
+async fn release(conn: &mut Conn, app: &App, number: &NumberRow, reason: &str) -> Result<(), DbError> {
+    store::release(conn, number.id, reason).await?;
+    return_to_supplier(conn, app, number.stock_id, &number.e164, number.order_id).await
 }

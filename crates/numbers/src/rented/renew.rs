@@ -30,14 +30,12 @@ const UNPAID: &str = "three renewals in a row failed: the balance was too low";
 /// Renews the numbers that are due, each in its own transaction.
 pub async fn renew_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     loop {
-        let now = context.clock.now();
-        let due = store::list_due(&mut *context.db.read().await?, now, BATCH).await?;
+        let due = store::list_due(&mut *context.db.read().await?, BATCH).await?;
         for (id,) in &due {
-            let input = (context.app.clone(), *id, now);
-            let renewed = context.db.tx(input, |conn, (app, id, now)| Box::pin(renew(conn, app, *id, *now)));
+            let input = (context.app.clone(), *id);
+            let renewed = context.db.tx(input, |conn, (app, id)| Box::pin(renew(conn, app, *id)));
             renewed.await.map_err(failed)?;
         }
-        context.app.jobs_waker.notify_one();
         if (due.len() as i64) < BATCH {
             return Ok(());
         }
@@ -52,11 +50,12 @@ fn failed(error: LedgerError) -> JobError {
 }
 
 /// Charges every month that is due.
-async fn renew(conn: &mut Conn, app: &App, id: NumberId, now: Time) -> Result<(), LedgerError> {
+async fn renew(conn: &mut Conn, app: &App, id: NumberId) -> Result<(), LedgerError> {
+    let now = conn.now();
     let Some(mut number) = store::lock(conn, id).await? else { return Ok(()) };
     while number.try_at <= now {
         let month = number.months_paid + 1;
-        match charge(conn, app, &number, month, now).await {
+        match charge(conn, &number, month).await {
             Ok(()) => {
                 number.months_paid = month;
                 number.next_renewal_at = add_months(number.since, month);
@@ -64,7 +63,7 @@ async fn renew(conn: &mut Conn, app: &App, id: NumberId, now: Time) -> Result<()
                 number.failures = 0;
             }
             Err(LedgerError::Insufficient { available, .. }) => {
-                return Ok(record_failure(conn, app, number, available, now).await?);
+                return Ok(record_failure(conn, app, number, available).await?);
             }
             Err(error) => return Err(error),
         }
@@ -72,29 +71,24 @@ async fn renew(conn: &mut Conn, app: &App, id: NumberId, now: Time) -> Result<()
     Ok(store::update_renewal(conn, &number).await?)
 }
 
-async fn charge(conn: &mut Conn, app: &App, number: &NumberRow, month: i64, now: Time) -> Result<(), LedgerError> {
+async fn charge(conn: &mut Conn, number: &NumberRow, month: i64) -> Result<(), LedgerError> {
     let monthly = Money::from_nanos(number.monthly, CURRENCY);
     if monthly.is_zero() {
         return Ok(());
     }
     let (kind, name) = (ledger::Kind::NumberRenewal, format!("{}:{month}", number.id));
     let entry = Entry::charge(number.account_id, kind, name, &[(Book::NumberRental, monthly)])?;
-    ledger::debit(conn, app.entropy, &entry.with_note(format!("{}, month {month}", number.e164)), now).await?;
+    ledger::debit(conn, &entry.with_note(format!("{}, month {month}", number.e164))).await?;
     Ok(())
 }
 
-async fn record_failure(
-    conn: &mut Conn,
-    app: &App,
-    mut number: NumberRow,
-    available: Money,
-    now: Time,
-) -> Result<(), DbError> {
+async fn record_failure(conn: &mut Conn, app: &App, mut number: NumberRow, available: Money) -> Result<(), DbError> {
+    let now = conn.now();
     number.failures += 1;
     number.try_at = now.plus(RETRY_AFTER);
     store::update_renewal(conn, &number).await?;
     if number.failures >= MAX_FAILURES {
-        return release_unpaid(conn, app, &number, now).await;
+        return release_unpaid(conn, app, &number).await;
     }
     let (monthly, again_at) = (Money::from_nanos(number.monthly, CURRENCY), number.try_at);
     let notification = NumberRenewalFailed {
@@ -105,24 +99,24 @@ async fn record_failure(
         failures: number.failures,
         again_at: Rfc3339(again_at),
     };
-    notify(conn, app.entropy, number.account_id, &notification, now).await?;
+    notify(conn, number.account_id, &notification).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
         let is_last = number.failures + 1 == MAX_FAILURES;
         let (number, again_at) = (number.e164.to_string(), ReadableTime(again_at));
-        mail::send(conn, app, &to, &mail::RenewalFailed { number, monthly, again_at, is_last }, now).await?;
+        mail::send(conn, app, &to, &mail::RenewalFailed { number, monthly, again_at, is_last }).await?;
     }
     Ok(())
 }
 
-async fn release_unpaid(conn: &mut Conn, app: &App, number: &NumberRow, now: Time) -> Result<(), DbError> {
-    release(conn, app, number, UNPAID, now).await?;
+async fn release_unpaid(conn: &mut Conn, app: &App, number: &NumberRow) -> Result<(), DbError> {
+    release(conn, app, number, UNPAID).await?;
     let notification =
         NumberReleased { number_id: number.id.uuid(), e164: number.e164.clone(), reason: UNPAID.to_owned() };
-    notify(conn, app.entropy, number.account_id, &notification, now).await?;
+    notify(conn, number.account_id, &notification).await?;
     if let Some(contact) = accounts::contact(conn, number.account_id).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
-        mail::send(conn, app, &to, &mail::NumberReleased { number: number.e164.to_string() }, now).await?;
+        mail::send(conn, app, &to, &mail::NumberReleased { number: number.e164.to_string() }).await?;
     }
     Ok(())
 }
@@ -137,16 +131,14 @@ pub async fn renewal_reminder_job(context: JobContext<App>, _: Value) -> Result<
         let Some((last,)) = accounts.last() else { return Ok(()) };
         after = *last;
         for (account,) in &accounts {
-            let input = (context.app.clone(), *account, until, now);
-            let reminded = context
-                .db
-                .tx(input, |conn, (app, account, until, now)| Box::pin(remind(conn, app, *account, *until, *now)));
+            let input = (*account, until);
+            let reminded = context.db.tx(input, |conn, (account, until)| Box::pin(remind(conn, *account, *until)));
             reminded.await?;
         }
     }
 }
 
-async fn remind(conn: &mut Conn, app: &App, account: AccountId, until: Time, now: Time) -> Result<(), DbError> {
+async fn remind(conn: &mut Conn, account: AccountId, until: Time) -> Result<(), DbError> {
     let upcoming = store::upcoming_renewals(conn, account, until).await?;
     let available = ledger::balance(conn, account, CURRENCY).await?.available();
     let Some(first) = upcoming.first.filter(|_| available.nanos() < upcoming.total) else { return Ok(()) };
@@ -157,5 +149,5 @@ async fn remind(conn: &mut Conn, app: &App, account: AccountId, until: Time, now
         available: available.into(),
         first_renewal_at: Rfc3339(first),
     };
-    notify(conn, app.entropy, account, &notification, now).await
+    notify(conn, account, &notification).await
 }

@@ -10,9 +10,9 @@ use uuid::Uuid;
 use crate::inventory::{self, StockId};
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind, NewJob};
+use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::outside::did_supplier::DidSupplier;
-use values::{E164, Time};
+use values::E164;
 
 /// With backoff, retried for several days.
 pub const RETURN_TO_SUPPLIER: Kind = Kind::new("number.hand_back").attempts(100);
@@ -31,14 +31,13 @@ pub async fn return_to_supplier(
     stock_id: StockId,
     e164: &E164,
     order_id: Uuid,
-    now: Time,
 ) -> Result<(), DbError> {
     if matches!(app.did_supplier, DidSupplier::Inventory) {
-        return inventory::return_to_inventory(conn, stock_id, now).await;
+        return inventory::return_to_inventory(conn, stock_id).await;
     }
     let number = ReturnPayload { stock_id, e164: e164.clone(), order_id };
     let payload = serde_json::to_value(number).map_err(DbError::other)?;
-    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: RETURN_TO_SUPPLIER, payload, run_at: now }).await
+    jobs::enqueue(conn, RETURN_TO_SUPPLIER, payload).await.map(drop)
 }
 
 pub async fn return_to_supplier_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
@@ -48,7 +47,7 @@ pub async fn return_to_supplier_job(context: JobContext<App>, payload: Value) ->
     deactivated.map_err(|error| JobError::Failed(error.to_string()))?;
     let returned = context.db.tx((context.clone(), number.stock_id), |conn, (context, stock_id)| {
         Box::pin(async move {
-            inventory::return_to_inventory(conn, *stock_id, context.clock.now()).await?;
+            inventory::return_to_inventory(conn, *stock_id).await?;
             context.finish_in(conn).await
         })
     });

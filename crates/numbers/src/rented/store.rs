@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::types::NumberId;
 use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Country, E164, Time, TrunkId, Words};
 
 row! {
@@ -31,29 +31,27 @@ row! {
 }
 
 pub async fn insert(conn: &mut Conn, new: &NumberRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO numbers (id, account_id, order_id, stock_id, trunk_id, e164, country, kind, capabilities,
-                                  regulatory, monthly, since, months_paid, next_renewal_at, try_at, failures, warned_of)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0)"
-        ),
-        params![
-            new.id,
-            new.account_id,
-            new.order_id,
-            new.stock_id,
-            new.trunk_id,
-            new.e164,
-            new.country,
-            new.kind,
-            new.capabilities,
-            new.regulatory,
-            new.monthly,
-            new.since,
-            new.months_paid,
-            new.next_renewal_at,
-            new.try_at
-        ],
+    insert!(
+        conn,
+        numbers {
+            id: new.id,
+            account_id: new.account_id,
+            order_id: new.order_id,
+            stock_id: new.stock_id,
+            trunk_id: new.trunk_id,
+            e164: new.e164,
+            country: new.country,
+            kind: new.kind,
+            capabilities: new.capabilities,
+            regulatory: new.regulatory,
+            monthly: new.monthly,
+            since: new.since,
+            months_paid: new.months_paid,
+            next_renewal_at: new.next_renewal_at,
+            try_at: new.try_at,
+            failures: 0i64,
+            warned_of: 0i64
+        }
     )
     .await?;
     Ok(())
@@ -136,17 +134,20 @@ pub async fn move_to_trunk(conn: &mut Conn, id: NumberId, trunk: TrunkId) -> Res
 }
 
 /// Marks a number as released.
-pub async fn release(conn: &mut Conn, id: NumberId, reason: &str, now: Time) -> Result<(), DbError> {
-    conn.exec(sql!("UPDATE numbers SET released_at = $2, release_reason = $3 WHERE id = $1"), params![id, now, reason])
-        .await?;
+pub async fn release(conn: &mut Conn, id: NumberId, reason: &str) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE numbers SET released_at = $2, release_reason = $3 WHERE id = $1"),
+        params![id, conn.now(), reason],
+    )
+    .await?;
     Ok(())
 }
 
 /// Numbers whose renewal is due.
-pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<(NumberId,)>, DbError> {
+pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<(NumberId,)>, DbError> {
     conn.all(
         sql!("SELECT id FROM numbers WHERE released_at IS NULL AND try_at <= $1 ORDER BY try_at LIMIT $2"),
-        params![now, limit],
+        params![conn.now(), limit],
     )
     .await
 }

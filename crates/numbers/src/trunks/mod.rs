@@ -12,13 +12,11 @@ mod types;
 
 pub use allow_list::{create as create_entry, delete as delete_entry, list as list_entries};
 
-use uuid::Uuid;
-
 use crate::rented;
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::{accounts, onboarding};
@@ -26,18 +24,20 @@ use platform::config::Settings;
 use platform::routing::allow_lists;
 use store::TrunkRow;
 use types::{Trunk, TrunkCreate, TrunkUpdate};
-use values::{AccountId, Change, Time, TrunkId};
+use values::{AccountId, Change, TrunkId};
 use voice::concurrency;
 
 /// Maximum number of trunks of an account.
 const MAX_TRUNKS: i64 = 100;
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, (i64, TrunkId)>) -> Result<Page<Trunk>, Problem> {
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Unfiltered, NewestFirst<TrunkId>>,
+) -> Result<Page<Trunk>, Problem> {
     let account = ctx.principal()?.account_id;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, TrunkId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
     let settings = &ctx.request.app.settings;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), |row| Trunk::new(row, settings))
+    listing.page(rows, |row| (row.created_at, row.id), |row| Trunk::new(row, settings))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trunk>, Problem> {
@@ -48,7 +48,7 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trun
 
 pub async fn create(ctx: RequestCtx, Body(request): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
     check_zone(&ctx.app.settings, &request.zone)?;
-    let id = TrunkId::new(ctx.app.entropy.uuid(ctx.now));
+    let id = ctx.new_id();
     let new = request.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.audit_note("trunk_id", new.id.to_string());
     ctx.commit(new, |tx, new| Box::pin(insert(tx, new))).await
@@ -62,7 +62,7 @@ async fn insert(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Probl
     }
     let trunk = TrunkRow { is_default: new.is_default || count == 0, ..new.clone() };
     if trunk.is_default {
-        store::unset_default(tx, trunk.account_id, trunk.created_at).await?;
+        store::unset_default(tx, trunk.account_id).await?;
     }
     tx.insert(&trunk).await?;
     Ok(Created(Trunk::new(trunk, &tx.ctx.app.settings)))
@@ -90,7 +90,7 @@ async fn apply(tx: &mut Tx<'_>, id: TrunkId, changes: &TrunkUpdate) -> Result<Js
         (true, false) => {
             return Err(Problem::state_conflict("This trunk is the default. Make another trunk the default instead."));
         }
-        (false, true) => store::unset_default(tx, trunk.account_id, now).await?,
+        (false, true) => store::unset_default(tx, trunk.account_id).await?,
         _ => {}
     }
     trunk.updated_at = now;
@@ -106,8 +106,7 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committe
             if let Some(reason) = in_use(tx, &trunk).await? {
                 return Err(Problem::resource_in_use(reason));
             }
-            let now = tx.ctx.now;
-            allow_lists::bump_version(tx, now).await?;
+            allow_lists::bump_version(tx).await?;
             allow_list::delete_of_trunk(tx, trunk.id).await?;
             store::delete(tx, trunk.id).await?;
             Ok(NoContent)

@@ -50,10 +50,10 @@ pub async fn count(conn: &mut Conn, account: AccountId) -> Result<i64, DbError> 
 }
 
 /// Leaves the account without a default, for the one that is about to be it: an index allows one at any moment.
-pub async fn unset_default(conn: &mut Conn, account: AccountId, now: Time) -> Result<(), DbError> {
+pub async fn unset_default(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE trunks SET is_default = FALSE, updated_at = $2 WHERE account_id = $1 AND is_default"),
-        params![account, now],
+        params![account, conn.now()],
     )
     .await?;
     Ok(())

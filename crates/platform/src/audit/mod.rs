@@ -14,8 +14,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::crypto::keys::{Keys, Purpose};
-use crate::entropy::Entropy;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Time, UserId, text_enum};
 
 text_enum! {
@@ -107,13 +106,14 @@ impl Row {
 }
 
 /// Appends one row. Must be the last step of a transaction.
-pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, entry: &Entry) -> Result<(), DbError> {
+pub async fn append(conn: &mut Conn, keys: &Keys, entry: &Entry) -> Result<(), DbError> {
+    let now = conn.now();
     // The update locks the head until the commit, so the next row builds on this one.
     let (seq, previous): (i64, Vec<u8>) =
         conn.one(sql!("UPDATE audit_head SET seq = seq + 1 WHERE id = 1 RETURNING seq, hash"), params![]).await?;
     let mut row = Row {
         seq,
-        id: entropy.uuid(now),
+        id: conn.new_id(),
         ts: now,
         action: entry.action.to_owned(),
         account_id: entry.account_id,
@@ -127,15 +127,23 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entropy: Entropy, now: Time, e
         hash: Vec::new(),
     };
     row.hash = row.link(keys, &previous).to_vec();
-    conn.exec(
-        sql!(
-            "INSERT INTO audit_log (seq, id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta, hash)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-        ),
-        params![
-            row.seq, row.id, row.ts, row.action, row.account_id, row.user_id, row.actor, row.ip, row.user_agent,
-            row.outcome, row.reason, row.meta, row.hash
-        ],
+    insert!(
+        conn,
+        audit_log {
+            seq: row.seq,
+            id: row.id,
+            ts: row.ts,
+            action: row.action,
+            account_id: row.account_id,
+            user_id: row.user_id,
+            actor: row.actor,
+            ip: row.ip,
+            user_agent: row.user_agent,
+            outcome: row.outcome,
+            reason: row.reason,
+            meta: row.meta,
+            hash: row.hash
+        }
     )
     .await?;
     conn.exec(sql!("UPDATE audit_head SET hash = $1 WHERE id = 1"), params![row.hash]).await?;

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use db::Entropy;
 use tokio::sync::Semaphore;
-
-use crate::entropy::Entropy;
 
 const MAX_CONCURRENT: usize = 2;
 const MAX_QUEUED: usize = 64;
@@ -40,22 +39,21 @@ pub enum PasswordError {
 pub struct Passwords(Arc<Inner>);
 
 struct Inner {
-    entropy: Entropy,
     cost: Cost,
     running: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Passwords {
-    pub fn new(entropy: Entropy, cost: Cost) -> Passwords {
+    pub fn new(cost: Cost) -> Passwords {
         let running = Arc::new(Semaphore::new(MAX_CONCURRENT));
-        Passwords(Arc::new(Inner { entropy, cost, running, waiting: Arc::default() }))
+        Passwords(Arc::new(Inner { cost, running, waiting: Arc::default() }))
     }
 
     /// The hash to store, in PHC form.
     pub async fn hash(&self, password: &str) -> Result<String, PasswordError> {
         let password = password.to_owned();
-        let salt: [u8; SALT_BYTES] = self.0.entropy.bytes();
+        let salt: [u8; SALT_BYTES] = Entropy.bytes();
         let cost = self.0.cost;
         self.run_blocking(move || {
             let hash = cost.hasher()?.hash_password_with_salt(password.as_bytes(), &salt).map_err(broken)?;
@@ -136,7 +134,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_matches_its_own_hash_only() {
-        let passwords = Passwords::new(Entropy, Cost::Full);
+        let passwords = Passwords::new(Cost::Full);
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert!(passwords.verify("correct horse battery", Some(hash.clone())).await.unwrap());
@@ -146,7 +144,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_hash_is_refused_if_the_queue_is_full() {
-        let passwords = Passwords::new(Entropy, Cost::Full);
+        let passwords = Passwords::new(Cost::Full);
         let held = passwords.0.running.acquire_many(2).await.unwrap();
         let mut queue = tokio::task::JoinSet::new();
         for _ in 0..MAX_CONCURRENT + MAX_QUEUED {
@@ -165,7 +163,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_hash_whose_caller_went_away_counts_until_it_ends() {
-        let passwords = Passwords::new(Entropy, Cost::Minimal);
+        let passwords = Passwords::new(Cost::Minimal);
         let (begun, has_begun) = tokio::sync::oneshot::channel();
         let (finish, may_finish) = std::sync::mpsc::channel::<()>();
         let hashing = {

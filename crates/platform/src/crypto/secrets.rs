@@ -8,7 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use crate::durable::create_folder;
-use crate::entropy::Entropy;
+use db::Entropy;
 
 /// Secrets from the settings. The ones that are absent are generated and stored in the data folder.
 #[derive(Clone, Default)]
@@ -38,11 +38,11 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    pub fn load(configured: &ConfiguredSecrets, data_dir: &Path, entropy: Entropy) -> std::io::Result<Secrets> {
+    pub fn load(configured: &ConfiguredSecrets, data_dir: &Path) -> std::io::Result<Secrets> {
         let folder = data_dir.join("secrets");
         let secret = |configured: &Option<String>, name: &str| match configured {
             Some(secret) => Ok(secret.clone()),
-            None => load_or_create(&folder, name, entropy),
+            None => load_or_create(&folder, name),
         };
         Ok(Secrets {
             master: secret(&configured.master, "master")?,
@@ -55,13 +55,13 @@ impl Secrets {
 }
 
 /// The secret in this file, generated now if there is none. Two processes that start at the same time use the same one.
-fn load_or_create(folder: &Path, name: &str, entropy: Entropy) -> std::io::Result<String> {
+fn load_or_create(folder: &Path, name: &str) -> std::io::Result<String> {
     create_folder(folder)?;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
     let path = folder.join(name);
-    let draft = folder.join(format!(".{name}.{}", entropy.token()));
+    let draft = folder.join(format!(".{name}.{}", Entropy.token()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    file.write_all(entropy.token().as_bytes())?;
+    file.write_all(Entropy.token().as_bytes())?;
     file.sync_all()?;
     // A hard link never replaces a file: the first process to get here decides.
     let linked = std::fs::hard_link(&draft, &path);
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn secrets_are_generated_once_and_readable_by_their_owner_only() {
         let folder = tempfile::tempdir().unwrap();
-        let first = Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
-        let second = Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
+        let first = Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
+        let second = Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
         assert_eq!(first.jwt, second.jwt);
         assert_ne!(first.jwt, first.switch);
         for entry in std::fs::read_dir(folder.path().join("secrets")).unwrap() {
@@ -99,8 +99,8 @@ mod tests {
     #[test]
     fn a_damaged_secret_is_refused_and_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).unwrap();
+        Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
         std::fs::write(folder.path().join("secrets/master"), "short").unwrap();
-        assert!(Secrets::load(&ConfiguredSecrets::default(), folder.path(), Entropy).is_err());
+        assert!(Secrets::load(&ConfiguredSecrets::default(), folder.path()).is_err());
     }
 }

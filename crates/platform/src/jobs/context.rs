@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::queue::Claimed;
-use crate::clock::Clock;
-use db::{Conn, Db, DbError};
+use db::{Clock, Conn, Db, DbError};
 
 /// What a job runs with.
 #[derive(Clone)]

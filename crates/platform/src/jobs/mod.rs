@@ -17,7 +17,7 @@ mod schedule;
 mod stats;
 
 pub use context::{JobContext, JobError};
-pub use queue::{Claimed, DeadJob, Kind, NewJob, enqueue, list_dead, purge_dead, rerun, rerun_kind};
+pub use queue::{Claimed, DeadJob, Kind, enqueue, enqueue_at, list_dead, purge_dead, rerun, rerun_kind};
 pub use runner::{JobKind, Outcome, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
 pub use stats::{QueueStats, lag, queue_stats};

@@ -5,8 +5,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-use db::{Conn, Result};
-use db::{params, row, sql};
+use db::{Conn, Result, insert, params, row, sql};
 use values::Time;
 
 /// How long a node may fail to renew a lease before another node may claim the job.
@@ -33,43 +32,31 @@ impl Kind {
     }
 }
 
-/// A job to be enqueued.
-#[derive(Clone, Debug)]
-pub struct NewJob {
-    /// A UUIDv7, from which `created_at` is taken.
-    pub id: Uuid,
-    pub kind: Kind,
-    pub payload: Json,
-    pub run_at: Time,
+/// Enqueues a job in this transaction, due at once, and returns its id. The commit wakes the job runner.
+pub async fn enqueue(conn: &mut Conn, kind: Kind, payload: Json) -> Result<Uuid> {
+    let now = conn.now();
+    enqueue_at(conn, kind, payload, now).await
 }
 
-impl NewJob {
-    fn created_at(&self) -> Time {
-        let made = self.id.get_timestamp().map(|timestamp| timestamp.to_unix());
-        made.map_or(self.run_at, |(seconds, nanos)| {
-            Time::from_millis(seconds as i64 * 1000 + i64::from(nanos / 1_000_000))
-        })
-    }
-}
-
-/// Enqueues a job in this transaction. Wake the runner after the commit, or it finds the job within a second.
-pub async fn enqueue(conn: &mut Conn, job: &NewJob) -> Result<()> {
-    conn.exec(
-        sql!(
-            "INSERT INTO jobs (id, kind, payload, run_at, attempts, max_attempts, lease_until, created_at)
-             VALUES ($1, $2, $3, $4, 0, $5, 0, $6)"
-        ),
-        params![
-            job.id,
-            job.kind.name,
-            job.payload.to_string(),
-            job.run_at,
-            i64::from(job.kind.max_attempts),
-            job.created_at()
-        ],
+/// The same for a job that is due later.
+pub async fn enqueue_at(conn: &mut Conn, kind: Kind, payload: Json, run_at: Time) -> Result<Uuid> {
+    let (id, attempts, now) = (conn.new_id(), i64::from(kind.max_attempts), conn.now());
+    insert!(
+        conn,
+        jobs {
+            id,
+            kind: kind.name,
+            payload: payload.to_string(),
+            run_at,
+            attempts: 0i64,
+            max_attempts: attempts,
+            lease_until: 0i64,
+            created_at: now
+        }
     )
     .await?;
-    Ok(())
+    conn.wake_job_runner();
+    Ok(id)
 }
 
 row! {
@@ -114,7 +101,8 @@ pub(super) async fn claim(conn: &mut Conn, claim: &Claim) -> Result<Vec<Claimed>
     Ok(jobs)
 }
 
-pub(super) async fn is_due(conn: &mut Conn, now: Time) -> Result<bool> {
+pub(super) async fn is_due(conn: &mut Conn) -> Result<bool> {
+    let now = conn.now();
     let due: Option<(Uuid,)> = conn
         .opt(
             sql!("SELECT id FROM jobs WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1 LIMIT 1"),
@@ -132,9 +120,9 @@ impl Claimed {
     }
 
     /// Renews the lease. False if it was lost.
-    pub(super) async fn renew_lease(&self, conn: &mut Conn, now: Time) -> Result<bool> {
+    pub(super) async fn renew_lease(&self, conn: &mut Conn) -> Result<bool> {
         let sql = sql!("UPDATE jobs SET lease_until = $3 WHERE id = $1 AND lease_token = $2");
-        Ok(conn.exec(sql, params![self.id, self.lease_token, now.plus(LEASE)]).await? == 1)
+        Ok(conn.exec(sql, params![self.id, self.lease_token, conn.now().plus(LEASE)]).await? == 1)
     }
 
     pub(super) async fn retry_at(&self, conn: &mut Conn, run_at: Time, error: &str) -> Result<()> {
@@ -146,12 +134,12 @@ impl Claimed {
         Ok(())
     }
 
-    pub(super) async fn mark_dead(&self, conn: &mut Conn, now: Time, error: &str) -> Result<()> {
+    pub(super) async fn mark_dead(&self, conn: &mut Conn, error: &str) -> Result<()> {
         let sql = sql!(
             "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
-        conn.exec(sql, params![self.id, self.lease_token, now, truncate_error(error)]).await?;
+        conn.exec(sql, params![self.id, self.lease_token, conn.now(), truncate_error(error)]).await?;
         Ok(())
     }
 }
@@ -188,15 +176,15 @@ pub async fn list_dead(conn: &mut Conn, after: Option<(Time, Uuid)>, limit: u16)
 }
 
 /// Enqueues a dead job again with all its attempts. False if no dead job has this id.
-pub async fn rerun(conn: &mut Conn, id: Uuid, now: Time) -> Result<bool> {
+pub async fn rerun(conn: &mut Conn, id: Uuid) -> Result<bool> {
     let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE id = $1 AND dead_at IS NOT NULL");
-    Ok(conn.exec(sql, params![id, now]).await? == 1)
+    Ok(conn.exec(sql, params![id, conn.now()]).await? == 1)
 }
 
 /// The same for all dead jobs of a kind; returns how many there were.
-pub async fn rerun_kind(conn: &mut Conn, kind: &str, now: Time) -> Result<u64> {
+pub async fn rerun_kind(conn: &mut Conn, kind: &str) -> Result<u64> {
     let sql = sql!("UPDATE jobs SET dead_at = NULL, attempts = 0, run_at = $2 WHERE kind = $1 AND dead_at IS NOT NULL");
-    conn.exec(sql, params![kind, now]).await
+    conn.exec(sql, params![kind, conn.now()]).await
 }
 
 /// Deletes at most `limit` jobs of a kind that died before `cutoff`, oldest first.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::Value as Json;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
@@ -16,9 +16,7 @@ use super::context::{JobContext, JobError};
 use super::queue::{self, Claim, Claimed, Kind, LEASE};
 use super::retry::backoff;
 use super::schedule::{self, ParsedSchedule, Schedule};
-use crate::clock::Clock;
-use crate::entropy::Entropy;
-use db::{Db, DbError};
+use db::{Clock, Db, DbError, Entropy};
 use values::Time;
 
 /// Maximum concurrent jobs of a node.
@@ -125,23 +123,18 @@ struct Inner<A> {
     app: A,
     db: Db,
     clock: Clock,
-    entropy: Entropy,
     registry: Registry<A>,
     schedules: Vec<ParsedSchedule>,
-    wake: Arc<Notify>,
     slots: Arc<Semaphore>,
 }
 
 impl<A: Clone + Send + Sync + 'static> Runner<A> {
-    /// `wake` is notified after a commit that enqueued a job that is due immediately.
     pub fn new(
         app: A,
         db: Db,
         clock: Clock,
-        entropy: Entropy,
         registry: Registry<A>,
         schedules: Vec<Schedule>,
-        wake: Arc<Notify>,
     ) -> Result<Runner<A>, SetupError> {
         registry.check()?;
         if let Some(schedule) = schedules.iter().find(|schedule| registry.find(schedule.kind.name).is_none()) {
@@ -149,7 +142,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         }
         let schedules = schedules.into_iter().map(ParsedSchedule::new).collect::<Result<_, _>>().map_err(SetupError)?;
         let slots = Arc::new(Semaphore::new(CONCURRENCY as usize));
-        Ok(Runner(Arc::new(Inner { app, db, clock, entropy, registry, schedules, wake, slots })))
+        Ok(Runner(Arc::new(Inner { app, db, clock, registry, schedules, slots })))
     }
 
     /// Runs jobs until `shutdown`, then waits for the running ones.
@@ -162,7 +155,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             }
             tokio::select! {
                 () = &mut shutdown => break,
-                () = self.0.wake.notified() => {}
+                () = self.0.db.jobs_due().notified() => {}
                 () = sleep(POLL_INTERVAL) => {}
                 Some(_) = running.join_next() => {}
             }
@@ -181,7 +174,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             }
             // Jobs that `run` has started may enqueue more. With all slots free, none runs on this node.
             let _idle = self.0.slots.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
-            if !queue::is_due(&mut *self.0.db.read().await?, self.0.clock.now()).await? {
+            if !queue::is_due(&mut *self.0.db.read().await?).await? {
                 return Ok(());
             }
         }
@@ -190,7 +183,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
     /// Enqueues the jobs of all due ticks and returns how many.
     pub async fn tick(&self) -> Result<usize, DbError> {
         let inner = &self.0;
-        schedule::tick(&inner.db, &inner.clock, inner.entropy, &inner.schedules).await
+        schedule::tick(&inner.db, &inner.clock, &inner.schedules).await
     }
 
     /// Ticks the schedules and starts as many due jobs as there are free slots. Returns the number of ticks and jobs.
@@ -205,7 +198,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             return Ok(ticked);
         }
         let now = inner.clock.now();
-        let claim = Claim { token: inner.entropy.uuid(now), now, limit: slots.len() as i64 };
+        let claim = Claim { token: Entropy.uuid(now), now, limit: slots.len() as i64 };
         let jobs = inner.db.tx(claim, |conn, claim| Box::pin(queue::claim(conn, claim))).await?;
         let started = jobs.len();
         for (job, slot) in jobs.into_iter().zip(slots) {
@@ -263,8 +256,7 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         beat.tick().await;
         loop {
             beat.tick().await;
-            let input = (job.clone(), self.0.clock.now());
-            match self.0.db.tx(input, |conn, (job, now)| Box::pin(job.renew_lease(conn, *now))).await {
+            match self.0.db.tx(job.clone(), |conn, job| Box::pin(job.renew_lease(conn))).await {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => tracing::warn!(job = %job.id, %error, "lease renewal failed"),
@@ -273,17 +265,16 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
     }
 
     async fn record(&self, job: Claimed, outcome: Outcome, result: Result<(), JobError>) -> Result<(), DbError> {
-        let now = self.0.clock.now();
-        let retry_at = now.plus(backoff(job.attempts, u32::from_le_bytes(self.0.entropy.bytes())));
+        let retry_at = self.0.clock.now().plus(backoff(job.attempts, u32::from_le_bytes(Entropy.bytes())));
         let reason = result.err().map(|error| error.to_string()).unwrap_or_default();
         self.0
             .db
-            .tx((job, outcome, reason, now, retry_at), |conn, (job, outcome, reason, now, retry_at)| {
+            .tx((job, outcome, reason, retry_at), |conn, (job, outcome, reason, retry_at)| {
                 Box::pin(async move {
                     match outcome {
                         Outcome::Success => job.finish(conn).await.map(|_| ()),
                         Outcome::Failure => job.retry_at(conn, *retry_at, reason).await,
-                        Outcome::Dead => job.mark_dead(conn, *now, reason).await,
+                        Outcome::Dead => job.mark_dead(conn, reason).await,
                         Outcome::Lost => Ok(()),
                     }
                 })

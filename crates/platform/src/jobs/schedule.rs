@@ -5,12 +5,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use uuid::Uuid;
-
-use super::queue::{Kind, NewJob, enqueue};
-use crate::clock::Clock;
-use crate::entropy::Entropy;
-use db::{Conn, Db, DbError};
+use super::queue::{Kind, enqueue_at};
+use db::{Clock, Conn, Db, DbError};
 use db::{params, sql};
 use values::{Cron, Time};
 
@@ -47,8 +43,8 @@ struct ScheduleUpdate {
     /// The stored tick; absent for a new schedule.
     from: Option<Time>,
     to: Time,
-    /// The job to enqueue, if the stored tick is due.
-    job: Option<NewJob>,
+    /// Whether the stored tick is due, so that its job is enqueued.
+    is_due: bool,
 }
 
 impl ParsedSchedule {
@@ -71,28 +67,18 @@ impl ParsedSchedule {
     }
 
     /// The update of the table that is due now, if there is one.
-    fn due_update(&self, stored: Option<Time>, now: Time, id: Uuid) -> Option<ScheduleUpdate> {
+    fn due_update(&self, stored: Option<Time>, now: Time) -> Option<ScheduleUpdate> {
         let NextTicks { next, following, .. } = self.next_ticks(now)?;
-        let job = stored.filter(|tick| *tick <= now).map(|tick| NewJob {
-            id,
-            kind: self.schedule.kind,
-            payload: serde_json::json!({}),
-            run_at: tick,
-        });
+        let is_due = stored.is_some_and(|tick| tick <= now);
         // A node whose clock is ahead may have advanced to the tick after the next. A later one means that the cron
         // expression has changed.
         let stale = stored.is_none_or(|stored| stored > following);
-        (job.is_some() || stale).then_some(ScheduleUpdate { schedule: self.schedule, from: stored, to: next, job })
+        (is_due || stale).then_some(ScheduleUpdate { schedule: self.schedule, from: stored, to: next, is_due })
     }
 }
 
 /// Enqueues the job of every tick that is due and returns how many this node enqueued.
-pub(super) async fn tick(
-    db: &Db,
-    clock: &Clock,
-    entropy: Entropy,
-    schedules: &[ParsedSchedule],
-) -> Result<usize, DbError> {
+pub(super) async fn tick(db: &Db, clock: &Clock, schedules: &[ParsedSchedule]) -> Result<usize, DbError> {
     if schedules.is_empty() {
         return Ok(0);
     }
@@ -103,7 +89,7 @@ pub(super) async fn tick(
         .iter()
         .filter_map(|plan| {
             let stored = stored.iter().find(|(name, _)| name == plan.schedule.name).map(|(_, at)| *at);
-            plan.due_update(stored, now, entropy.uuid(now))
+            plan.due_update(stored, now)
         })
         .collect();
     if updates.is_empty() {
@@ -132,10 +118,10 @@ async fn apply(conn: &mut Conn, update: &ScheduleUpdate) -> Result<bool, DbError
     };
     let sql = sql!("UPDATE schedules SET next_run_at = $3 WHERE name = $1 AND next_run_at = $2");
     let advanced = conn.exec(sql, params![name, from, update.to]).await? == 1;
-    match &update.job {
-        Some(job) if advanced => enqueue(conn, job).await.map(|()| true),
-        _ => Ok(false),
+    if advanced && update.is_due {
+        enqueue_at(conn, update.schedule.kind, serde_json::json!({}), from).await?;
     }
+    Ok(advanced && update.is_due)
 }
 
 #[cfg(test)]
@@ -155,30 +141,30 @@ mod tests {
 
     #[test]
     fn a_new_schedule_waits_for_its_first_tick() {
-        let update = hourly().due_update(None, at(HOUR / 2), Uuid::nil()).unwrap();
-        assert_eq!((update.to, update.job.is_some()), (at(HOUR), false));
+        let update = hourly().due_update(None, at(HOUR / 2)).unwrap();
+        assert_eq!((update.to, update.is_due), (at(HOUR), false));
     }
 
     #[test]
     fn nothing_changes_between_ticks() {
-        assert!(hourly().due_update(Some(at(HOUR)), at(HOUR / 2), Uuid::nil()).is_none());
+        assert!(hourly().due_update(Some(at(HOUR)), at(HOUR / 2)).is_none());
     }
 
     #[test]
     fn a_tick_of_a_node_whose_clock_is_ahead_is_not_repeated() {
-        assert!(hourly().due_update(Some(at(2 * HOUR)), at(HOUR - 5), Uuid::nil()).is_none());
+        assert!(hourly().due_update(Some(at(2 * HOUR)), at(HOUR - 5)).is_none());
     }
 
     #[test]
     fn missed_ticks_give_one_job() {
-        let update = hourly().due_update(Some(at(HOUR)), at(5 * HOUR + 1), Uuid::nil()).unwrap();
-        assert_eq!((update.to, update.job.unwrap().run_at), (at(6 * HOUR), at(HOUR)));
+        let update = hourly().due_update(Some(at(HOUR)), at(5 * HOUR + 1)).unwrap();
+        assert_eq!((update.from, update.to, update.is_due), (Some(at(HOUR)), at(6 * HOUR), true));
     }
 
     #[test]
     fn a_more_frequent_cron_expression_takes_effect_immediately() {
-        let update = hourly().due_update(Some(at(900 * HOUR)), at(1), Uuid::nil()).unwrap();
-        assert_eq!((update.to, update.job.is_some()), (at(HOUR), false));
+        let update = hourly().due_update(Some(at(900 * HOUR)), at(1)).unwrap();
+        assert_eq!((update.to, update.is_due), (at(HOUR), false));
     }
 
     #[test]

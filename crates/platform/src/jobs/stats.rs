@@ -22,7 +22,8 @@ pub struct QueueStats {
 }
 
 /// How far the queue is behind: the longest time that one of the next jobs could have been claimed and was not.
-pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
+pub async fn lag(conn: &mut Conn) -> Result<Duration> {
+    let now = conn.now();
     let next: Vec<(Time, Time, Time)> = conn
         .all(
             sql!(
@@ -39,7 +40,8 @@ pub async fn lag(conn: &mut Conn, now: Time) -> Result<Duration> {
 }
 
 /// Counts in the order of the indexes, so that neither engine scans the whole table.
-pub async fn queue_stats(conn: &mut Conn, now: Time) -> Result<QueueStats> {
+pub async fn queue_stats(conn: &mut Conn) -> Result<QueueStats> {
+    let now = conn.now();
     let (waiting,) = conn
         .one(
             sql!(
@@ -59,5 +61,5 @@ pub async fn queue_stats(conn: &mut Conn, now: Time) -> Result<QueueStats> {
             params![MAX_COUNTED],
         )
         .await?;
-    Ok(QueueStats { waiting, dead, lag: lag(conn, now).await? })
+    Ok(QueueStats { waiting, dead, lag: lag(conn).await? })
 }

@@ -11,7 +11,6 @@ use super::entry::{Entry, check_reference, checked};
 use super::post::{Guard, Posted, post, require_charge};
 use super::read;
 use super::{Kind, LedgerError};
-use crate::entropy::Entropy;
 use db::{Conn, DbError, Statement, params, row, sql};
 use values::{AccountId, Currency, Money, Time, text_enum};
 
@@ -72,7 +71,8 @@ impl HoldRow {
 }
 
 /// Sets money aside if the amount is available.
-pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold, LedgerError> {
+pub async fn hold(conn: &mut Conn, new: &NewHold<'_>) -> Result<Hold, LedgerError> {
+    let now = conn.now();
     check_reference(new.reference)?;
     let (nanos, currency) = (checked(new.amount)?, new.amount.currency());
     let mut reserved = reserve_new(conn, new, nanos).await?;
@@ -81,7 +81,7 @@ pub async fn hold(conn: &mut Conn, new: &NewHold<'_>, now: Time) -> Result<Hold,
             let same = found.account_id == new.account && found.currency == currency && found.placed == nanos;
             return if same { Ok(found.to_hold(true)) } else { Err(conflict(new.kind, new.reference)) };
         }
-        reserved = expire_for(conn, new.account, currency, now).await? > 0 && reserve_new(conn, new, nanos).await?;
+        reserved = expire_for(conn, new.account, currency).await? > 0 && reserve_new(conn, new, nanos).await?;
     }
     if !reserved {
         return Err(insufficient(conn, new.kind, new.account, new.amount).await?);
@@ -120,7 +120,6 @@ pub async fn renew(
     reference: &str,
     amount: Money,
     until: Time,
-    now: Time,
 ) -> Result<Hold, LedgerError> {
     let nanos = checked(amount)?;
     let found = lock(conn, kind, reference).await?;
@@ -132,7 +131,7 @@ pub async fn renew(
     let more = nanos - held.held();
     let mut reserved = reserve(conn, &held, more).await?;
     if !reserved {
-        reserved = expire_others(conn, &held, kind, reference, now).await? > 0 && reserve(conn, &held, more).await?;
+        reserved = expire_others(conn, &held, kind, reference).await? > 0 && reserve(conn, &held, more).await?;
     }
     if !reserved {
         return Err(insufficient(conn, kind, held.account_id, Money::from_nanos(more, held.currency)).await?);
@@ -156,7 +155,7 @@ pub async fn open_hold_amount(conn: &mut Conn, kind: Kind, reference: &str) -> R
 
 /// Posts a charge, which may be more or less than was held, and ends the hold of the same kind and reference. The usage
 /// has happened, so it is charged whatever the balance is, and even without a hold.
-pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+pub async fn capture(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
     let found = lock(conn, entry.kind, &entry.reference).await?;
     if let Some(hold) = &found
@@ -165,13 +164,13 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
         return Err(conflict(entry.kind, &entry.reference));
     }
     let released = found.as_ref().map_or(0, HoldRow::held);
-    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
+    let posted = post(conn, entry, Guard::None { released }).await?;
     if let Some(hold) = found.filter(|hold| hold.state == HoldState::Open) {
         if posted.already {
             // It was posted before without its hold, which still counts.
             reserve(conn, &hold, -released).await?;
         }
-        end(conn, entry.kind, &entry.reference, HoldState::Captured, now).await?;
+        end(conn, entry.kind, &entry.reference, HoldState::Captured).await?;
     }
     Ok(posted)
 }
@@ -180,12 +179,11 @@ pub async fn capture(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time
 /// [`capture`], it is charged whatever the balance is.
 pub async fn capture_many(
     conn: &mut Conn,
-    entropy: Entropy,
     customer: (AccountId, Currency),
     (kind, references): (Kind, &[String]),
     charge: Option<&Entry>,
-    now: Time,
 ) -> Result<Option<Posted>, LedgerError> {
+    let now = conn.now();
     let (account, currency) = customer;
     if let Some(entry) = charge {
         require_charge(entry)?;
@@ -214,7 +212,7 @@ pub async fn capture_many(
         }
         return Ok(None);
     };
-    let posted = post(conn, entropy, entry, Guard::None { released }, now).await?;
+    let posted = post(conn, entry, Guard::None { released }).await?;
     if posted.already {
         change_held(conn, account, currency, -released).await?;
     }
@@ -222,12 +220,12 @@ pub async fn capture_many(
 }
 
 /// Releases a hold. Returns whether there was an open one.
-pub async fn release(conn: &mut Conn, kind: Kind, reference: &str, now: Time) -> Result<bool, LedgerError> {
+pub async fn release(conn: &mut Conn, kind: Kind, reference: &str) -> Result<bool, LedgerError> {
     let Some(hold) = lock(conn, kind, reference).await?.filter(|hold| hold.state == HoldState::Open) else {
         return Ok(false);
     };
     reserve(conn, &hold, -hold.amount).await?;
-    end(conn, kind, reference, HoldState::Released, now).await?;
+    end(conn, kind, reference, HoldState::Released).await?;
     Ok(true)
 }
 
@@ -236,7 +234,8 @@ row! {
 }
 
 /// Expires at most `batch` holds that are due and returns how many. Holds that are locked are skipped.
-pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
+pub async fn expire(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
+    let now = conn.now();
     let mut due: Vec<Due> = conn
         .all(
             sql!(
@@ -249,37 +248,26 @@ pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbErr
         )
         .await?;
     due.sort_by_key(|hold| (hold.account_id, hold.currency));
-    end_due(conn, &due, now).await
+    end_due(conn, &due).await
 }
 
 /// Maximum number of due holds of a customer that a refused debit expires before it tries again.
 const MAX_EXPIRED_PER_DEBIT: i64 = 100;
 
 /// Expires the due holds of a customer, so that they do not make a debit fail.
-pub(super) async fn expire_for(
-    conn: &mut Conn,
-    account: AccountId,
-    currency: Currency,
-    now: Time,
-) -> Result<u64, DbError> {
-    let due = due_of(conn, account, currency, now).await?;
-    end_due(conn, &due, now).await
+pub(super) async fn expire_for(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<u64, DbError> {
+    let due = due_of(conn, account, currency).await?;
+    end_due(conn, &due).await
 }
 
 /// The same, except the hold that is being renewed.
-async fn expire_others(
-    conn: &mut Conn,
-    renewed: &HoldRow,
-    kind: Kind,
-    reference: &str,
-    now: Time,
-) -> Result<u64, DbError> {
-    let mut due = due_of(conn, renewed.account_id, renewed.currency, now).await?;
+async fn expire_others(conn: &mut Conn, renewed: &HoldRow, kind: Kind, reference: &str) -> Result<u64, DbError> {
+    let mut due = due_of(conn, renewed.account_id, renewed.currency).await?;
     due.retain(|hold| (hold.kind, hold.reference.as_str()) != (kind, reference));
-    end_due(conn, &due, now).await
+    end_due(conn, &due).await
 }
 
-async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency, now: Time) -> Result<Vec<Due>, DbError> {
+async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<Vec<Due>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
@@ -287,16 +275,16 @@ async fn due_of(conn: &mut Conn, account: AccountId, currency: Currency, now: Ti
             " FROM ledger_holds WHERE account_id = $1 AND currency = $2 AND state = 'open' AND expires_at <= $3
              ORDER BY expires_at LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */"
         ),
-        params![account, currency, now, MAX_EXPIRED_PER_DEBIT],
+        params![account, currency, conn.now(), MAX_EXPIRED_PER_DEBIT],
     )
     .await
 }
 
 /// Expires these holds, which are locked by this transaction.
-async fn end_due(conn: &mut Conn, due: &[Due], now: Time) -> Result<u64, DbError> {
+async fn end_due(conn: &mut Conn, due: &[Due]) -> Result<u64, DbError> {
     for hold in due {
         change_held(conn, hold.account_id, hold.currency, -hold.amount).await?;
-        end(conn, hold.kind, &hold.reference, HoldState::Expired, now).await?;
+        end(conn, hold.kind, &hold.reference, HoldState::Expired).await?;
     }
     Ok(due.len() as u64)
 }
@@ -376,10 +364,10 @@ fn change_held_statement(account: AccountId, currency: Currency, more: i64) -> S
     )
 }
 
-async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState, now: Time) -> Result<(), DbError> {
+async fn end(conn: &mut Conn, kind: Kind, reference: &str, state: HoldState) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE ledger_holds SET state = $3, ended_at = $4 WHERE kind = $1 AND reference = $2"),
-        params![kind, reference, state, now],
+        params![kind, reference, state, conn.now()],
     )
     .await?;
     Ok(())

@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::read::{Balance, balance};
-use crate::entropy::Entropy;
-use crate::jobs::{self, NewJob};
+use crate::jobs;
 use db::{Conn, DbError, params, sql};
-use values::{AccountId, Currency, Money, Time};
+use values::{AccountId, Currency, Money};
 
 /// The job that checks a balance.
 pub const BALANCE_CHANGED: jobs::Kind = jobs::Kind::new("ledger.moved");
@@ -30,15 +29,9 @@ pub(super) fn needs_check(amount: i64, balance: i64, low_water: Option<i64>) -> 
 }
 
 /// Enqueues a check of the balance, such as after a change of its thresholds.
-pub async fn enqueue_balance_check(
-    conn: &mut Conn,
-    entropy: Entropy,
-    account_id: AccountId,
-    currency: Currency,
-    now: Time,
-) -> Result<(), DbError> {
+pub async fn enqueue_balance_check(conn: &mut Conn, account_id: AccountId, currency: Currency) -> Result<(), DbError> {
     let payload = json!(BalanceChanged { account_id, currency });
-    jobs::enqueue(conn, &NewJob { id: entropy.uuid(now), kind: BALANCE_CHANGED, payload, run_at: now }).await
+    jobs::enqueue(conn, BALANCE_CHANGED, payload).await.map(drop)
 }
 
 /// The balance, locked until the commit.

@@ -6,8 +6,8 @@
 //!
 //! ```ignore
 //! let rental = Entry::charge(account, Kind::NumberRenewal, renewal.id, &[(Book::NumberRental, price)])?;
-//! ledger::debit(conn, entropy, &rental, now).await?;              // only if the amount is available
-//! ledger::debit_unguarded(conn, entropy, &rental, now).await?;    // whatever the balance is
+//! ledger::debit(conn, &rental).await?;              // only if the amount is available
+//! ledger::debit_unguarded(conn, &rental).await?;    // whatever the balance is
 //! ```
 //!
 //! A customer may spend what is *available*: balance − held − minimum. [`debit`] and [`hold`] check that in the

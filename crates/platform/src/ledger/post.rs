@@ -10,8 +10,7 @@ use super::entry::Entry;
 use super::hold::expire_for;
 use super::read::{self, Balance};
 use super::{LedgerError, day_of, low_water};
-use crate::entropy::Entropy;
-use db::{Conn, DbError, params, pg_sql, sql};
+use db::{Conn, DbError, insert, params, pg_sql, sql};
 use values::{AccountId, Currency, Money, Time, id};
 
 id! {
@@ -34,28 +33,23 @@ pub struct Posted {
 }
 
 /// Charges the customer if the amount is available.
-pub async fn debit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+pub async fn debit(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
-    post(conn, entropy, entry, Guard::Available, now).await
+    post(conn, entry, Guard::Available).await
 }
 
 /// Charges the customer whatever the balance is: for usage that has already happened, and for corrections.
-pub async fn debit_unguarded(
-    conn: &mut Conn,
-    entropy: Entropy,
-    entry: &Entry,
-    now: Time,
-) -> Result<Posted, LedgerError> {
+pub async fn debit_unguarded(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerError> {
     require_charge(entry)?;
-    post(conn, entropy, entry, Guard::None { released: 0 }, now).await
+    post(conn, entry, Guard::None { released: 0 }).await
 }
 
 /// Adds to the customer's balance.
-pub async fn credit(conn: &mut Conn, entropy: Entropy, entry: &Entry, now: Time) -> Result<Posted, LedgerError> {
+pub async fn credit(conn: &mut Conn, entry: &Entry) -> Result<Posted, LedgerError> {
     if entry.amount < 0 {
         return Err(LedgerError::Invalid("a charge cannot be posted as a credit"));
     }
-    post(conn, entropy, entry, Guard::None { released: 0 }, now).await
+    post(conn, entry, Guard::None { released: 0 }).await
 }
 
 /// Sets the minimum that guarded debits and holds must leave; below zero it is a credit line.
@@ -98,29 +92,24 @@ struct Record {
     day: i64,
 }
 
-pub(super) async fn post(
-    conn: &mut Conn,
-    entropy: Entropy,
-    entry: &Entry,
-    guard: Guard,
-    now: Time,
-) -> Result<Posted, LedgerError> {
+pub(super) async fn post(conn: &mut Conn, entry: &Entry, guard: Guard) -> Result<Posted, LedgerError> {
+    let now = conn.now();
     let Some((&(book, other), rest)) = entry.others.split_first() else {
         return Err(LedgerError::Invalid("a transaction needs two postings"));
     };
-    let id = entry.id.unwrap_or_else(|| TransactionId::new(entropy.uuid(now)));
+    let id = entry.id.unwrap_or_else(|| conn.new_id());
     let record = Record { id, book, other, day: day_of(now) };
-    let mut updated = update_balance(conn, entry, &record, guard, now).await?;
+    let mut updated = update_balance(conn, entry, &record, guard).await?;
     if updated.is_none() {
         if let Some(posted) = read::posted(conn, entry).await? {
             return Ok(posted);
         }
         let may_succeed_now = match guard {
-            Guard::Available => expire_for(conn, entry.account, entry.currency, now).await? > 0,
+            Guard::Available => expire_for(conn, entry.account, entry.currency).await? > 0,
             Guard::None { .. } => insert_balance(conn, entry.account, entry.currency).await.map(|()| true)?,
         };
         if may_succeed_now {
-            updated = update_balance(conn, entry, &record, guard, now).await?;
+            updated = update_balance(conn, entry, &record, guard).await?;
         }
     }
     let updated = match (updated, guard) {
@@ -134,7 +123,7 @@ pub(super) async fn post(
     }
     conn.count(|metrics| metrics.ledger.transactions.of(entry.kind.as_str()), 1);
     if low_water::needs_check(entry.amount, updated.balance, updated.low_water) {
-        low_water::enqueue_balance_check(conn, entropy, entry.account, entry.currency, now).await?;
+        low_water::enqueue_balance_check(conn, entry.account, entry.currency).await?;
     }
     let money = |nanos| Money::from_nanos(nanos, entry.currency);
     let (amount, balance_after) = (entry.amount(), money(updated.balance));
@@ -148,12 +137,11 @@ async fn update_balance(
     entry: &Entry,
     record: &Record,
     guard: Guard,
-    now: Time,
 ) -> Result<Option<UpdatedBalance>, DbError> {
     if conn.supports_writable_cte() {
-        post_in_one_statement(conn, entry, record, guard, now).await
+        post_in_one_statement(conn, entry, record, guard).await
     } else {
-        post_step_by_step(conn, entry, record, guard, now).await
+        post_step_by_step(conn, entry, record, guard).await
     }
 }
 
@@ -173,8 +161,8 @@ async fn post_in_one_statement(
     entry: &Entry,
     record: &Record,
     guard: Guard,
-    now: Time,
 ) -> Result<Option<UpdatedBalance>, DbError> {
+    let now = conn.now();
     let (is_guarded, released) = guard.parameters();
     let updated: Result<Option<(i64, i64, Option<i64>)>, DbError> = conn
         .opt(
@@ -234,8 +222,8 @@ async fn post_step_by_step(
     entry: &Entry,
     record: &Record,
     guard: Guard,
-    now: Time,
 ) -> Result<Option<UpdatedBalance>, DbError> {
+    let now = conn.now();
     let (is_guarded, released) = guard.parameters();
     let updated: Option<(i64, i64, Option<i64>)> = conn
         .opt(
@@ -261,7 +249,7 @@ async fn post_step_by_step(
         .await?;
     let Some((balance, number, low_water)) = updated else { return Ok(None) };
     let updated = UpdatedBalance { balance, number, low_water };
-    insert_transaction(conn, entry, record, &updated, now).await?;
+    insert_transaction(conn, entry, record, &updated).await?;
     Ok(Some(updated))
 }
 
@@ -270,7 +258,6 @@ async fn insert_transaction(
     entry: &Entry,
     record: &Record,
     updated: &UpdatedBalance,
-    now: Time,
 ) -> Result<(), DbError> {
     conn.exec_all(&[
         (
@@ -289,7 +276,7 @@ async fn insert_transaction(
                 updated.balance,
                 entry.note,
                 entry.actor,
-                now
+                conn.now()
             ],
         ),
         (
@@ -315,12 +302,10 @@ async fn insert_transaction(
 
 /// Inserts the customer's balance row if there is none.
 async fn insert_balance(conn: &mut Conn, account: AccountId, currency: Currency) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO ledger_balances (account_id, currency, balance, held, minimum, entries)
-             VALUES ($1, $2, 0, 0, 0, 0) ON CONFLICT (account_id, currency) DO NOTHING"
-        ),
-        params![account, currency],
+    insert!(
+        conn,
+        ledger_balances { account_id: account, currency, balance: 0i64, held: 0i64, minimum: 0i64, entries: 0i64 },
+        "ON CONFLICT (account_id, currency) DO NOTHING"
     )
     .await?;
     Ok(())

@@ -183,13 +183,8 @@ pub async fn sums(
 }
 
 /// A customer's spend on the last `days` UTC days, including today.
-pub async fn spend(
-    conn: &mut Conn,
-    account: AccountId,
-    currency: Currency,
-    days: i64,
-    now: Time,
-) -> Result<Money, LedgerError> {
+pub async fn spend(conn: &mut Conn, account: AccountId, currency: Currency, days: i64) -> Result<Money, LedgerError> {
+    let now = conn.now();
     let tomorrow = day_of(now) + 1;
     let midnight = |day: i64| Time::from_millis(day.saturating_mul(DAY_MILLIS));
     let sums = sums(conn, account, currency, midnight(tomorrow - days), midnight(tomorrow)).await?;

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use super::templates::{Branding, MailTemplate, RenderedMail};
 use super::{Mailer, Message, Recipient};
 use crate::crypto::keys::{Keys, Purpose};
-use crate::entropy::Entropy;
-use crate::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use crate::jobs::{JobContext, JobError, Kind, enqueue};
 use db::{Conn, DbError};
-use values::Time;
 
 /// With backoff, 60 attempts span more than a day: a mail server may be down for that long.
 pub const SEND: Kind = Kind::new("letter.send").attempts(60);
@@ -22,7 +20,6 @@ pub struct MailQueue {
     pub branding: Branding,
     pub mailer: Mailer,
     pub keys: Keys,
-    pub entropy: Entropy,
 }
 
 /// Renders a mail and enqueues it. Call it in the transaction of the change that the mail reports.
@@ -31,14 +28,12 @@ pub async fn send(
     queue: &impl AsRef<MailQueue>,
     to: &Recipient,
     mail: &impl MailTemplate,
-    now: Time,
 ) -> Result<(), DbError> {
     let queue = queue.as_ref();
     let rendered = RenderedMail::new(mail, &queue.branding, to).map_err(DbError::other)?;
     let plain = serde_json::to_vec(&rendered).map_err(DbError::other)?;
     let sealed = BASE64.encode(&queue.keys.seal(Purpose::Mail, &plain));
-    enqueue(conn, &NewJob { id: queue.entropy.uuid(now), kind: SEND, payload: json!({"sealed": sealed}), run_at: now })
-        .await
+    enqueue(conn, SEND, json!({"sealed": sealed})).await.map(drop)
 }
 
 fn unseal(keys: &Keys, payload: &Value) -> Option<RenderedMail> {

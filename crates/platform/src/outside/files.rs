@@ -15,14 +15,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{error, fmt, fs, io};
 
+use bucket::Bucket;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
+use folder::Folder;
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
-
-use crate::entropy::Entropy;
-use bucket::Bucket;
-use folder::Folder;
 pub use incoming::pieces;
 use incoming::{Incoming, ReceivedBody};
 pub use s3::{Addressing, BucketError, BucketSettings};
@@ -131,8 +129,8 @@ enum Store {
 
 impl Files {
     /// Opens the store in a local folder, creates the folder if needed, and deletes old drafts.
-    pub fn in_folder(folder: &Path, entropy: Entropy, now: Time) -> Result<Files, FilesError> {
-        let incoming = incoming(folder, entropy, now)?;
+    pub fn in_folder(folder: &Path, now: Time) -> Result<Files, FilesError> {
+        let incoming = incoming(folder, now)?;
         Ok(Files { incoming, store: Store::Folder(Folder::open(folder)) })
     }
 
@@ -141,11 +139,10 @@ impl Files {
         settings: &BucketSettings,
         http: reqwest::Client,
         folder: &Path,
-        entropy: Entropy,
         now: Time,
     ) -> Result<Files, FilesError> {
-        let incoming = incoming(folder, entropy, now)?;
-        let bucket = Bucket::open(settings, http, entropy).await?;
+        let incoming = incoming(folder, now)?;
+        let bucket = Bucket::open(settings, http).await?;
         Ok(Files { incoming, store: Store::Bucket(bucket) })
     }
 
@@ -230,8 +227,8 @@ impl Received {
     }
 }
 
-fn incoming(folder: &Path, entropy: Entropy, now: Time) -> io::Result<Incoming> {
-    Incoming::open(&folder.join("incoming"), entropy, now)
+fn incoming(folder: &Path, now: Time) -> io::Result<Incoming> {
+    Incoming::open(&folder.join("incoming"), now)
 }
 
 /// Whether the file exists and was last written before `cutoff`.

@@ -22,7 +22,8 @@ pub struct Change {
 }
 
 /// Increments the version of a cache and locks it until the commit.
-pub async fn bump_version(conn: &mut Conn, name: &'static str, now: Time) -> Result<Change, DbError> {
+pub async fn bump_version(conn: &mut Conn, name: &'static str) -> Result<Change, DbError> {
+    let now = conn.now();
     let (version, at) = conn
         .one(
             sql!(

@@ -13,15 +13,14 @@ mod parent;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::HeaderMap;
-use hyper::{Method, StatusCode};
-use tokio::sync::{Mutex, mpsc};
-
-use crate::entropy::Entropy;
 use crate::jobs::{Outcome, Run};
+use db::Entropy;
 use db::metrics::{Metrics, method_name};
 use export::Collector;
+use hyper::header::HeaderMap;
+use hyper::{Method, StatusCode};
 use parent::Parent;
+use tokio::sync::{Mutex, mpsc};
 use values::Time;
 
 pub use export::TraceSettings;
@@ -36,7 +35,6 @@ struct Exporter {
     queue: mpsc::Sender<Span>,
     queued: Mutex<mpsc::Receiver<Span>>,
     collector: Collector,
-    entropy: Entropy,
     metrics: Arc<Metrics>,
 }
 
@@ -90,15 +88,10 @@ impl Traces {
         Traces(None)
     }
 
-    pub fn to_collector(
-        settings: &TraceSettings,
-        http: reqwest::Client,
-        entropy: Entropy,
-        metrics: &Arc<Metrics>,
-    ) -> Traces {
+    pub fn to_collector(settings: &TraceSettings, http: reqwest::Client, metrics: &Arc<Metrics>) -> Traces {
         let (queue, queued) = mpsc::channel(QUEUE_SIZE);
         let (collector, metrics) = (Collector::new(settings, http), Arc::clone(metrics));
-        Traces(Some(Exporter { queue, queued: Mutex::new(queued), collector, entropy, metrics }))
+        Traces(Some(Exporter { queue, queued: Mutex::new(queued), collector, metrics }))
     }
 
     /// Begins the span of a request, in the caller's trace if it sent one. `None` if tracing is off or the caller does
@@ -163,8 +156,8 @@ impl Traces {
 impl Exporter {
     fn new_ids(&self, parent: Option<Parent>) -> SpanIds {
         SpanIds {
-            trace_id: parent.as_ref().map_or_else(|| self.entropy.bytes(), |parent| parent.trace_id),
-            span_id: self.entropy.bytes(),
+            trace_id: parent.as_ref().map_or_else(|| Entropy.bytes(), |parent| parent.trace_id),
+            span_id: Entropy.bytes(),
             parent_id: parent.map(|parent| parent.span_id),
         }
     }

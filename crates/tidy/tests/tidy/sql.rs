@@ -68,6 +68,9 @@ fn sql_out_of_place(files: &[File]) -> Vec<Finding> {
         let Some((name, path)) = file.of_service() else { continue };
         let source = Source::read(&file.text);
         let shipped = source.literals.iter().filter(|literal| literal.at < source.tests_at());
+        for (line, _) in inserted_tables(&source).into_iter().filter(|_| !may_hold_sql(name, path)) {
+            findings.push(file.finding(line, "SQL outside a store"));
+        }
         for literal in shipped.filter(|literal| is_statement(&literal.text)) {
             if !may_hold_sql(name, path) {
                 findings.push(file.finding(literal.line, "SQL outside a store"));
@@ -96,6 +99,25 @@ fn written_tables(statement: &str) -> Vec<&str> {
     tables
 }
 
+/// The tables of `insert!(conn, table {` and of `struct Row in table {`, with their lines.
+fn inserted_tables(source: &Source) -> Vec<(usize, String)> {
+    let code = &source.code[..source.tests_at()];
+    let inserts = code.match_indices("insert!(").filter_map(|(at, call)| {
+        let (_, rest) = code[at + call.len()..].split_once(',')?;
+        Some((at, rest.split_once('{')?.0.trim()))
+    });
+    let rows = code.match_indices(" in ").filter_map(|(at, joint)| {
+        let (_, name) = code[..at].rsplit_once("struct ")?;
+        Some((at, code[at + joint.len()..].split_once(" {")?.0)).filter(|_| is_word(name))
+    });
+    let line = |at: usize| code[..at].matches('\n').count() + 1;
+    inserts.chain(rows).filter(|(_, table)| is_word(table)).map(|(at, table)| (line(at), table.to_owned())).collect()
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 /// The tables that shipped code writes, each with the modules that do: `crate/module`.
 fn writers(files: &[File]) -> BTreeMap<String, BTreeMap<String, (String, usize)>> {
     let mut writers: BTreeMap<String, BTreeMap<String, (String, usize)>> = BTreeMap::new();
@@ -103,9 +125,13 @@ fn writers(files: &[File]) -> BTreeMap<String, BTreeMap<String, (String, usize)>
         let Some((name, path)) = file.of_service() else { continue };
         let module = path.split(['/', '.']).next().unwrap_or(path);
         let source = Source::read(&file.text);
+        for (line, table) in inserted_tables(&source) {
+            let place = (file.path.clone(), line);
+            writers.entry(table).or_default().entry(format!("{name}/{module}")).or_insert(place);
+        }
         for literal in source.literals.iter().filter(|literal| literal.at < source.tests_at()) {
             let before = source.code[..literal.at].trim_end();
-            let is_bulk = before.ends_with(".insert_many(") || before.ends_with(".insert(");
+            let is_bulk = before.ends_with(".insert_many(");
             let is_name = literal.text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
             let tables = match (is_bulk && is_name, is_statement(&literal.text)) {
                 (true, _) => vec![literal.text.as_str()],
@@ -156,9 +182,13 @@ fn each_table_is_written_by_one_module() {
             "crates/voice/src/calls/store.rs",
             "f(sql!(\"INSERT INTO live (a) ON CONFLICT (a) DO UPDATE SET b = 1\"))",
         ),
+        sample("crates/voice/src/cdrs/exports.rs", "insert!(conn, exports { id, a: f(b) }).await"),
+        sample("crates/billing/src/vat/store.rs", "table_row! { struct Row in exports { id: Id } }"),
     ];
     let found: Vec<_> = tables_with_two_writers(&tree).into_iter().map(|found| found.what).collect();
-    assert_eq!(found, ["cdrs is written by numbers/trunks and voice/cdrs"; 2]);
+    let exports = "exports is written by billing/vat and voice/cdrs";
+    let cdrs = "cdrs is written by numbers/trunks and voice/cdrs";
+    assert_eq!(found, [cdrs, cdrs, exports, exports]);
 }
 
 #[test]

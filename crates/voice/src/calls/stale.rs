@@ -10,7 +10,6 @@ use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::ledger::LedgerError;
-use values::Time;
 
 pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished");
 
@@ -19,14 +18,14 @@ const CLOSE_AFTER: Duration = Duration::from_secs(300);
 const BATCH_SIZE: i64 = 200;
 
 pub async fn close_stale_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let now = context.clock.now();
-    let batch = || context.db.tx((context.app.clone(), now), |conn, (app, now)| Box::pin(close_batch(conn, app, *now)));
+    let batch = || context.db.tx((), |conn, ()| Box::pin(close_batch(conn)));
     while batch().await.map_err(|error| JobError::Failed(error.to_string()))? == BATCH_SIZE.unsigned_abs() as usize {}
     Ok(())
 }
 
 /// Closes up to [`BATCH_SIZE`] calls and returns how many.
-async fn close_batch(conn: &mut Conn, app: &App, now: Time) -> Result<usize, LedgerError> {
+async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
+    let now = conn.now();
     let stale = live::lock_stale(conn, now.minus(CLOSE_AFTER), BATCH_SIZE).await?;
     let mut ended = Vec::with_capacity(stale.len());
     for call in stale {
@@ -55,7 +54,7 @@ async fn close_batch(conn: &mut Conn, app: &App, now: Time) -> Result<usize, Led
         cdrs::insert_provisional(conn, &provisional).await?;
         ended.push(EndedCall { cdr, reserved });
     }
-    cdrs::write_cdrs(conn, app.entropy, &mut ended, &mut [], now).await?;
+    cdrs::write_cdrs(conn, &mut ended, &mut []).await?;
     if !ended.is_empty() {
         tracing::warn!(calls = ended.len(), "stale calls closed");
     }

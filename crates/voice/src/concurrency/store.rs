@@ -1,7 +1,7 @@
 //! Tables `trunk_load`, `zone_load` and `zone_hours`. The statement that counts a call also checks its limit.
 
 use super::{day_of, hour_of};
-use db::{Conn, DbError, Statement, params, row, sql};
+use db::{Conn, DbError, Statement, insert, params, row, sql};
 use values::{AccountId, Time, TrunkId};
 
 /// The name under which all zones are counted together. The account's peak is not the sum of its zones' peaks, which
@@ -20,8 +20,8 @@ pub async fn occupy_channel(
     trunk: TrunkId,
     channel_cap: i64,
     cps_limit: Option<i64>,
-    now: Time,
 ) -> Result<bool, DbError> {
+    let now = conn.now();
     let statement = occupy_channels(trunk, 1, channel_cap, cps_limit, now);
     Ok(conn.exec(statement.text, &statement.params).await? > 0)
 }
@@ -54,13 +54,8 @@ pub async fn release_channels(conn: &mut Conn, trunk: TrunkId, calls: i64) -> Re
 }
 
 /// Counts a call of an account in a zone; false if the zone quota is reached.
-pub async fn enter_zone(
-    conn: &mut Conn,
-    account: AccountId,
-    zone: &str,
-    quota: i64,
-    now: Time,
-) -> Result<bool, DbError> {
+pub async fn enter_zone(conn: &mut Conn, account: AccountId, zone: &str, quota: i64) -> Result<bool, DbError> {
+    let now = conn.now();
     let statement = enter_zone_statement(account, zone, 1, quota, now);
     let entered: Option<ZoneChange> = conn.opt(statement.text, &statement.params).await?;
     record_past_peaks(conn, account, zone, entered).await?;
@@ -94,7 +89,8 @@ pub fn enter_zone_statement(account: AccountId, zone: &str, calls: i64, quota: i
     )
 }
 
-pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64, now: Time) -> Result<(), DbError> {
+pub async fn leave_zone(conn: &mut Conn, account: AccountId, zone: &str, calls: i64) -> Result<(), DbError> {
+    let now = conn.now();
     let left: Option<ZoneChange> = conn
         .opt(
             sql!(
@@ -140,13 +136,10 @@ pub async fn record_peak(conn: &mut Conn, account: AccountId, zone: &str, hour: 
     if peak == 0 {
         return Ok(());
     }
-    conn.exec(
-        sql!(
-            "INSERT INTO zone_hours (account_id, zone, hour, peak) VALUES ($1, $2, $3, $4)
-             ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak
-             WHERE zone_hours.peak < excluded.peak"
-        ),
-        params![account, zone, hour, peak],
+    insert!(
+        conn,
+        zone_hours { account_id: account, zone, hour, peak },
+        "ON CONFLICT (account_id, hour, zone) DO UPDATE SET peak = excluded.peak WHERE zone_hours.peak < excluded.peak"
     )
     .await?;
     Ok(())

@@ -102,7 +102,7 @@ async fn apply_update(tx: &mut Tx<'_>, update: &FraudCapsUpdate) -> Result<Json<
     let before = caps(tx, account).await?;
     tx.expect_version(&before)?;
     let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *update;
-    store::save(tx, account, spend.nanos(), rate.nanos(), ctx.now).await?;
+    store::save(tx, account, spend.nanos(), rate.nanos()).await?;
     let (spend_before, rate_before) = (before.max_spend_per_day, before.max_rate_per_minute.0);
     ctx.audit_note("max_spend_per_day", json!({"from": spend_before.to_string(), "to": spend.to_string()}));
     ctx.audit_note("max_rate_per_minute", json!({"from": rate_before.to_string(), "to": rate.to_string()}));
@@ -112,7 +112,7 @@ async fn apply_update(tx: &mut Tx<'_>, update: &FraudCapsUpdate) -> Result<Json<
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
         let (at, ip) = (mail::ReadableTime(ctx.now), ctx.ip);
         let mail = FraudCapsRaised { spend_before, spend, rate_before, rate, at, ip };
-        mail::send(tx, &ctx.app, &to, &mail, ctx.now).await?;
+        mail::send(tx, &ctx.app, &to, &mail).await?;
     }
     Ok(Json(FraudCaps { max_spend_per_day: spend, max_rate_per_minute: rate.into() }))
 }

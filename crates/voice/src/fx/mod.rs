@@ -109,7 +109,7 @@ pub async fn update(ctx: RequestCtx, Body(update): Body<FxRatesUpdate>) -> Resul
             let before = FxRates::from(rates_on(tx, now.into()).await?);
             tx.expect_version(&before)?;
             store::replace(tx, rates).await?;
-            store::apply_to_tariff(tx, now).await?;
+            store::apply_to_tariff(tx).await?;
             Ok(Json(Some(rates.clone()).into()))
         })
     })
@@ -117,7 +117,7 @@ pub async fn update(ctx: RequestCtx, Body(update): Body<FxRatesUpdate>) -> Resul
 }
 
 /// Imports published rates and returns the number of days. Currencies that are no longer in use are skipped.
-pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usize, DbError> {
+pub async fn import(conn: &mut Conn, sheets: &[Sheet]) -> Result<usize, DbError> {
     for sheet in sheets {
         let rates = sheet.rates.iter().filter_map(|(code, rate)| Some((code.parse().ok()?, rate.parse().ok()?)));
         let rates = Rates { date: sheet.date, rates: rates.filter(|(currency, _)| *currency != BASE).collect() };
@@ -125,7 +125,7 @@ pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usiz
             store::replace(conn, &rates).await?;
         }
     }
-    store::apply_to_tariff(conn, now).await?;
+    store::apply_to_tariff(conn).await?;
     Ok(sheets.len())
 }
 
@@ -133,8 +133,8 @@ pub async fn import(conn: &mut Conn, sheets: &[Sheet], now: Time) -> Result<usiz
 pub async fn fetch_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let Some(feed) = &context.app.fx else { return Ok(()) };
     let sheets = feed.fetch().await.map_err(|error| JobError::Failed(error.to_string()))?;
-    let input = (sheets, context.clock.now());
-    let days = context.db.tx(input, |conn, (sheets, now)| Box::pin(import(conn, sheets, *now))).await?;
+    let input = sheets;
+    let days = context.db.tx(input, |conn, sheets| Box::pin(import(conn, sheets))).await?;
     tracing::info!(days, "imported exchange rates");
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! The `fx_rates` table.
 
 use super::rate::{Rate, Rates};
-use db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, insert, params, sql};
 use platform::routing::tariff::{self, Fx};
-use values::{Currency, Date, Stored, Time};
+use values::{Currency, Date, Stored};
 
 /// Limit of the query; more than there are currencies.
 const MAX_CURRENCIES: i64 = 500;
@@ -29,12 +29,10 @@ pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM fx_rates WHERE date = $1"), params![rates.date]).await?;
     for (currency, rate) in &rates.rates {
         // Another transaction may insert the same day.
-        conn.exec(
-            sql!(
-                "INSERT INTO fx_rates (date, currency, rate) VALUES ($1, $2, $3)
-                 ON CONFLICT (date, currency) DO UPDATE SET rate = excluded.rate"
-            ),
-            params![rates.date, *currency, *rate],
+        insert!(
+            conn,
+            fx_rates { date: rates.date, currency: *currency, rate: *rate },
+            "ON CONFLICT (date, currency) DO UPDATE SET rate = excluded.rate"
         )
         .await?;
     }
@@ -42,10 +40,11 @@ pub async fn replace(conn: &mut Conn, rates: &Rates) -> Result<(), DbError> {
 }
 
 /// Applies the newest rates to the tariff.
-pub async fn apply_to_tariff(conn: &mut Conn, now: Time) -> Result<(), DbError> {
+pub async fn apply_to_tariff(conn: &mut Conn) -> Result<(), DbError> {
+    let now = conn.now();
     // Another transaction may set a later day.
     tariff::lock(conn).await?;
     let Some(Rates { date, rates }) = rates_on(conn, now.into()).await? else { return Ok(()) };
     let rates = rates.into_iter().map(|(currency, rate)| (currency, rate.to_raw())).collect();
-    tariff::record_fx(conn, &Fx { date, rates }, now).await
+    tariff::record_fx(conn, &Fx { date, rates }).await
 }

@@ -11,17 +11,16 @@ pub use store::{UpstreamRow, all, find, list_due, lock, save, update_health};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use uuid::Uuid;
 
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use platform::routing::tariff::{self, UpstreamStatus};
 use platform::routing::upstreams::{self, UpstreamHealth};
 use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_rate_import};
-use values::{List, Time, UpstreamId};
+use values::{List, UpstreamId};
 
 /// Filters for the list of upstreams.
 #[derive(Deserialize, JsonSchema)]
@@ -32,11 +31,12 @@ pub struct Filters {
     status: Option<UpstreamStatus>,
 }
 
-pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, (i64, UpstreamId)>) -> Result<Page<Upstream>, Problem> {
-    let (at, id) = listing.after.unwrap_or((i64::MAX, UpstreamId::new(Uuid::max())));
-    let after = (Time::from_millis(at), id);
-    let rows = store::list(&mut ctx, listing.filters.status, after, listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), Upstream::from)
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<Filters, NewestFirst<UpstreamId>>,
+) -> Result<Page<Upstream>, Problem> {
+    let rows = store::list(&mut ctx, listing.filters.status, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), Upstream::from)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<UpstreamId>) -> Result<Json<Upstream>, Problem> {
@@ -51,7 +51,7 @@ pub async fn create(
     let is_lab = ctx.app.settings.allow_private_ips;
     check_rate_import(body.rate_import_url.as_ref(), body.rate_import_schedule.as_ref(), is_lab)?;
     let new = UpstreamRow {
-        id: UpstreamId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         name: body.name,
         status: UpstreamStatus::Active,
         health: UpstreamHealth::Unknown,
@@ -77,8 +77,8 @@ pub async fn create(
                 let group = new.dispatcher_group_id;
                 return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
             }
-            tariff::record_terms(tx, &new.terms(), new.created_at).await?;
-            upstreams::bump_version(tx, new.created_at).await?;
+            tariff::record_terms(tx, &new.terms()).await?;
+            upstreams::bump_version(tx).await?;
             Ok(Created(new.clone().into()))
         })
     })
@@ -99,10 +99,10 @@ pub async fn update(
             let mut upstream = before.clone();
             changes.apply(&mut upstream, now);
             check_rate_import(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
-            save(tx, &upstream, now).await?;
-            upstreams::bump_version(tx, now).await?;
+            save(tx, &upstream).await?;
+            upstreams::bump_version(tx).await?;
             if upstream.terms() != before.terms() {
-                tariff::record_terms(tx, &upstream.terms(), now).await?;
+                tariff::record_terms(tx, &upstream.terms()).await?;
             }
             Ok(Json(upstream.into()))
         })
@@ -114,15 +114,14 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<UpstreamId>) -> Result<Commi
     ctx.audit_note("upstream_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let now = tx.ctx.now;
             lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             if store::is_in_use(tx, *id).await? {
                 let detail = "Rates or numbers of this upstream were imported, and past charges refer to them; \
                               disable it instead.";
                 return Err(Problem::resource_in_use(detail));
             }
-            upstreams::bump_version(tx, now).await?;
-            tariff::delete_terms(tx, *id, now).await?;
+            upstreams::bump_version(tx).await?;
+            tariff::delete_terms(tx, *id).await?;
             store::delete(tx, *id).await?;
             Ok(NoContent)
         })

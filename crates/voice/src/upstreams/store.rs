@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::files::ContentHash;
 use platform::routing::tariff::{Terms, UpstreamStatus};
 use platform::routing::upstreams::UpstreamHealth;
@@ -80,42 +80,36 @@ pub async fn all(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, DbErro
 
 /// Inserts an upstream; false when another has its dispatcher group.
 pub async fn insert(conn: &mut Conn, new: &UpstreamRow) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO upstreams (id, name, status, health, dispatcher_group_id, base_currency, markup,
-                                        rate_import_url, rate_import_schedule, next_import_at, pulled_hash, pulled_etag,
-                                        gateways, signaling_ips, deck_id, last_import_at, created_at, updated_at)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-                 ON CONFLICT (dispatcher_group_id) DO NOTHING"
-            ),
-            params![
-                new.id,
-                new.name,
-                new.status,
-                new.health,
-                new.dispatcher_group_id,
-                new.base_currency,
-                new.markup,
-                new.rate_import_url,
-                new.rate_import_schedule,
-                new.next_import_at,
-                new.pulled_hash,
-                new.pulled_etag,
-                new.gateways,
-                new.signaling_ips,
-                new.deck_id,
-                new.last_import_at,
-                new.created_at,
-                new.updated_at
-            ],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        upstreams {
+            id: new.id,
+            name: new.name,
+            status: new.status,
+            health: new.health,
+            dispatcher_group_id: new.dispatcher_group_id,
+            base_currency: new.base_currency,
+            markup: new.markup,
+            rate_import_url: new.rate_import_url,
+            rate_import_schedule: new.rate_import_schedule,
+            next_import_at: new.next_import_at,
+            pulled_hash: new.pulled_hash,
+            pulled_etag: new.pulled_etag,
+            gateways: new.gateways,
+            signaling_ips: new.signaling_ips,
+            deck_id: new.deck_id,
+            last_import_at: new.last_import_at,
+            created_at: new.created_at,
+            updated_at: new.updated_at
+        },
+        "ON CONFLICT (dispatcher_group_id) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }
 
 /// Stores the fields of an upstream that can change.
-pub async fn save(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Result<(), DbError> {
+pub async fn save(conn: &mut Conn, upstream: &UpstreamRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE upstreams SET status = $2, markup = $3, rate_import_url = $4, rate_import_schedule = $5,
@@ -136,7 +130,7 @@ pub async fn save(conn: &mut Conn, upstream: &UpstreamRow, now: Time) -> Result<
             upstream.signaling_ips,
             upstream.deck_id,
             upstream.last_import_at,
-            now
+            conn.now()
         ],
     )
     .await?;
@@ -166,14 +160,14 @@ pub async fn delete(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
 }
 
 /// Active upstreams whose scheduled pull is due.
-pub async fn list_due(conn: &mut Conn, now: Time, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
+pub async fn list_due(conn: &mut Conn, limit: i64) -> Result<Vec<UpstreamRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             UpstreamRow::COLS,
             " FROM upstreams WHERE next_import_at <= $1 AND status = 'active' ORDER BY next_import_at LIMIT $2"
         ),
-        params![now, limit],
+        params![conn.now(), limit],
     )
     .await
 }

@@ -232,9 +232,8 @@ async fn magic_link(world: &World) -> String {
     let user = world.user(&fresh_email(), Role::Customer).await;
     let app = world.node.app.clone();
     let db = app.db.clone();
-    let issue = db.tx((app, user), |conn, (app, user)| {
-        Box::pin(identity::sessions::issue_magic_link(conn, app, *user, app.clock.now()))
-    });
+    let issue =
+        db.tx((app, user), |conn, (app, user)| Box::pin(identity::sessions::issue_magic_link(conn, app, *user)));
     let link = issue.await.unwrap();
     link.url.split_once("#token=").unwrap().1.to_owned()
 }

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use platform::edge::Edge;
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use values::{AccountId, Currency, Money, Role, Time};
+use values::{AccountId, Currency, Money, Role};
 use voice::cdrs;
 
 use super::messages::Message;
@@ -268,10 +267,8 @@ impl<'a> Lab<'a> {
     pub async fn top_up(&self, cents: i64) {
         let from = [(Book::Clearing, Money::from_minor(cents, Currency::EUR).unwrap())];
         let entry = Entry::credit(self.account, Kind::Topup, uuid().to_string(), &from).unwrap();
-        let now = platform::clock::Clock::system().now();
-        let posted = self.db.tx((entry, now), |conn, (entry, now): &(Entry, Time)| {
-            Box::pin(async move { ledger::credit(conn, Entropy, entry, *now).await.map(drop) })
-        });
+        let posted =
+            self.db.tx(entry, |conn, entry| Box::pin(async move { ledger::credit(conn, entry).await.map(drop) }));
         posted.await.unwrap();
     }
 

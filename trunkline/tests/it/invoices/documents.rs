@@ -2,7 +2,7 @@
 
 use billing::invoices::{DOCUMENT, InvoiceId};
 use db::params;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use platform::ledger::{Book, Entry, Kind};
 use serde_json::{Value, json};
 use values::Role;
@@ -10,8 +10,7 @@ use values::Role;
 use crate::world::World;
 use crate::world::engines::{TestDb, both, uuid};
 use crate::world::fixtures::invoices::{
-    call_charge, create_account, customer_with_invoice, eur, euros, issue_invoice, last_month, now, post_entry,
-    topup_entry,
+    call_charge, create_account, customer_with_invoice, eur, euros, issue_invoice, last_month, post_entry, topup_entry,
 };
 use crate::world::fixtures::key;
 
@@ -58,8 +57,7 @@ both! {
         let link = customer.get(&format!("/invoices/{invoice}/pdf")).await.ok()["pdf_url"].as_str().unwrap().to_owned();
         assert_eq!(world.anyone().get(&link).await.status, 200);
         let payload = json!({"series": "invoice", "invoice": invoice});
-        let job = NewJob { id: uuid(), kind: DOCUMENT, payload, run_at: now(&world) };
-        db.tx(job, |conn, job| Box::pin(async move { jobs::enqueue(conn, job).await })).await.unwrap();
+        db.tx(payload, |conn, payload| Box::pin(jobs::enqueue(conn, DOCUMENT, payload.clone()))).await.unwrap();
         world.settle().await;
         assert_eq!(hash().await, Some(first));
         world.end().await;

@@ -2,13 +2,13 @@
 
 use billing::invoices::{self, IssueRequest, Month};
 use db::params;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use values::{AccountId, Currency, Role, Time};
 
 use crate::world::World;
-use crate::world::engines::{both, uuid};
+use crate::world::engines::both;
 use crate::world::fixtures::invoices::{
     HOUR, INVOICE_NUMBERS, account_id, advance_to_next_month, assert_gapless, balance, call_charge, create_account,
     customer_with_invoice, dunning_reasons, eur, euros, exact_amount, invoice_numbers, invoice_owner, issue_invoice,
@@ -18,9 +18,8 @@ use crate::world::fixtures::key;
 
 /// Runs the job that closes months, as its schedule would.
 async fn close_months(world: &World) {
-    let job = NewJob { id: uuid(), kind: invoices::CLOSE_MONTHS, payload: json!({}), run_at: now(world) };
-    let enqueued = world.node.app.db.tx(job, |conn, job| Box::pin(async move { jobs::enqueue(conn, job).await }));
-    enqueued.await.unwrap();
+    let db = &world.node.app.db;
+    db.tx((), |conn, ()| Box::pin(jobs::enqueue(conn, invoices::CLOSE_MONTHS, json!({})))).await.unwrap();
     world.settle().await;
 }
 

@@ -1,9 +1,7 @@
 //! A service that is killed repeatedly while it issues invoices.
 
 use billing::invoices::Month;
-use db::Db;
-use platform::clock::Clock;
-use platform::entropy::Entropy;
+use db::{Clock, Db};
 use platform::ledger::{self, LedgerError};
 use reqwest::Method;
 use serde_json::json;
@@ -24,7 +22,7 @@ async fn customers_with_use(db: &Db, now: Time) {
         let used = db.tx((units, now), |conn, (units, now)| {
             Box::pin(async move {
                 let account = accounts::live_account(conn, &fresh_email(), *now).await?;
-                ledger::debit_unguarded(conn, Entropy, &call_charge(account, euros(*units)), *now).await?;
+                ledger::debit_unguarded(conn, &call_charge(account, euros(*units))).await?;
                 Ok::<_, LedgerError>(())
             })
         });

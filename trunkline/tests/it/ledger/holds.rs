@@ -120,7 +120,8 @@ both! {
             let new = (account, reference, until);
             let placed = db.tx(new, |conn, (account, reference, until)| Box::pin(async move {
                 let new = NewHold { account: *account, kind: Kind::Call, reference, amount: eur(2), until: *until };
-                ledger::hold(conn, &new, NOW).await
+                conn.set_now(NOW);
+                ledger::hold(conn, &new).await
             }));
             placed.await.unwrap();
         }

@@ -1,6 +1,5 @@
 //! The real program, killed at random moments while the team posts credits.
-
-use platform::entropy::Entropy;
+use db::Entropy;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;

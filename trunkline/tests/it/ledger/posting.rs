@@ -1,7 +1,6 @@
 //! Charges, credits, and reading them.
 
 use db::{Db, DbError};
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, Line, Sum};
 use values::{AccountId, Currency, Money, Time};
 
@@ -30,8 +29,8 @@ both! {
         let account = customer_with(db, eur(10)).await;
         let wanted = db.tx((call(account, "c1", eur(11)), call(account, "c2", eur(10))), |conn, (dear, cheap)| {
             Box::pin(async move {
-                let refused = ledger::debit(conn, Entropy, dear, NOW).await;
-                ledger::debit(conn, Entropy, cheap, NOW).await?;
+                let refused = ledger::debit(conn, dear).await;
+                ledger::debit(conn, cheap).await?;
                 Ok::<_, LedgerError>(refused.unwrap_err().to_string())
             })
         });
@@ -162,8 +161,10 @@ both! {
         let sum = |kind, book, amount, entries| Sum { kind, book, amount, entries };
         assert_eq!(sums, [sum(Kind::Call, Book::Calls, eur(30), 2), sum(Kind::Call, Book::Customer, eur(-30), 2)]);
         // Setup, rental and calls, without the VAT; then without the first day and with the refund.
-        assert_eq!(ledger::spend(conn, account, currency, 30, NOW.plus(DAY * 2)).await.unwrap(), eur(37));
-        assert_eq!(ledger::spend(conn, account, currency, 30, NOW.plus(DAY * 30)).await.unwrap(), eur(63));
+        conn.set_now(NOW.plus(DAY * 2));
+        assert_eq!(ledger::spend(conn, account, currency, 30).await.unwrap(), eur(37));
+        conn.set_now(NOW.plus(DAY * 30));
+        assert_eq!(ledger::spend(conn, account, currency, 30).await.unwrap(), eur(63));
         let ever = (Time::EPOCH, NOW.plus(DAY * 99));
         for (book, total) in [(Book::Calls, 70), (Book::NumberSetup, 5), (Book::Vat, 3), (Book::Clearing, -1000), (Book::Refunds, -7)] {
             assert_eq!(ledger::book_total(conn, book, currency, ever.0, ever.1).await.unwrap(), eur(total), "{book}");

@@ -2,9 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use db::DbError;
+use db::{DbError, Entropy};
 use platform::crypto::passwords::{Cost, Passwords};
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -91,7 +90,7 @@ both! {
 /// Customers who can sign in and pay, and an admin.
 async fn people_with_money(db: &TestDb) -> Vec<String> {
     let emails: Vec<String> = (0..CUSTOMERS).map(|number| format!("customer{number}@example.com")).collect();
-    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Cost::Minimal).hash(PASSWORD).await.unwrap();
     let insert = db.tx((emails.clone(), hash), |conn, (emails, hash)| {
         Box::pin(async move {
             let now = Time::from_millis(0);
@@ -117,7 +116,7 @@ async fn pay_in(db: &TestDb, account: AccountId) {
     let entry = Entry::credit(account, Kind::Topup, account.to_string(), &[(Book::Clearing, money)]).unwrap();
     let paid = db.tx(entry, |conn, entry| {
         Box::pin(async move {
-            ledger::credit(conn, Entropy, entry, Time::from_millis(0)).await?;
+            ledger::credit(conn, entry).await?;
             Ok::<_, LedgerError>(())
         })
     });

@@ -68,7 +68,7 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let work = (world.node.app.clone(), charge(&cora, &save_card(&world, &cora, VISA).await));
         let claim = world.node.app.db.tx(work, |conn, (app, charge)| {
-            Box::pin(payments::claim_charge(conn, app, charge, app.clock.now()))
+            Box::pin(payments::claim_charge(conn, app, charge))
         });
         let payment = claim.await.unwrap();
         execute(db, "UPDATE payments SET sending_until = created_at + 180000 WHERE purpose = 'recharge'").await;
@@ -94,7 +94,7 @@ both! {
             async move {
                 let work = (app.clone(), charge);
                 let claim = app.db.tx(work, |conn, (app, charge)| {
-                    Box::pin(payments::claim_charge(conn, app, charge, app.clock.now()))
+                    Box::pin(payments::claim_charge(conn, app, charge))
                 });
                 claim.await.unwrap()
             }

@@ -1,8 +1,7 @@
 //! The real program, killed at random moments while customers top up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use platform::entropy::Entropy;
+use db::Entropy;
 use serde_json::Value;
 use tokio::task::JoinSet;
 use uuid::Uuid;

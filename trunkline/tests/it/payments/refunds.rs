@@ -4,7 +4,6 @@
 
 use db::params;
 use futures_util::future::join_all;
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind};
 use serde_json::{Value, json};
 use values::{AccountId, Currency, Money};
@@ -42,8 +41,7 @@ async fn use_up(db: &TestDb, session: &Session, cents: i64) {
     let account: AccountId = session.account_id.parse().unwrap();
     let spent = Money::from_minor(cents, Currency::EUR).unwrap();
     let entry = Entry::charge(account, Kind::Call, uuid().to_string(), &[(Book::Calls, spent)]).unwrap();
-    let now = values::Time::from_millis(0);
-    let charged = db.tx((entry, now), |conn, (entry, now)| Box::pin(ledger::debit(conn, Entropy, entry, *now)));
+    let charged = db.tx(entry, |conn, entry| Box::pin(ledger::debit(conn, entry)));
     charged.await.unwrap();
 }
 

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures_util::future::join_all;
-use platform::entropy::Entropy;
 use serde_json::json;
 
 use crate::world::World;
@@ -11,6 +10,7 @@ use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::audit::audit_rows;
 use crate::world::fixtures::payments::{VISA, begin_topup, count_topups, get_topup, ledger_cents, send_webhook};
 use crate::world::payer::Payer;
+use db::Entropy;
 
 async fn world(db: &TestDb, callbacks: &str) -> World {
     World::with(db, &[("TRUNKLINE_SANDBOX_CALLBACKS", callbacks), ("TRUNKLINE_RATE_LIMITS", "off")]).await

@@ -7,7 +7,6 @@ use identity::accounts::{self, NewAccount, OnboardingStatus};
 use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
 use platform::crypto::passwords::{Cost, Passwords};
-use platform::entropy::Entropy;
 use values::{AccountId, Role, Time, UserId};
 
 use super::PASSWORD;
@@ -22,7 +21,7 @@ pub struct Person {
 
 /// Users with this role, each in an account of its own.
 pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
-    let hash = Passwords::new(Entropy, Cost::Minimal).hash(PASSWORD).await.unwrap();
+    let hash = Passwords::new(Cost::Minimal).hash(PASSWORD).await.unwrap();
     let people = db.tx((role, count, hash), |conn, (role, count, hash)| {
         Box::pin(async move {
             let (mut people, now) = (Vec::new(), Time::from_millis(0));
@@ -40,6 +39,7 @@ pub async fn insert(db: &TestDb, role: Role, count: usize) -> Vec<Person> {
 
 /// A customer's account, live and approved.
 pub async fn live_account(conn: &mut Conn, email: &str, now: Time) -> Result<AccountId, DbError> {
+    conn.set_now(now);
     let account = NewAccount {
         id: AccountId::new(uuid()),
         company_name: "Customer GmbH".parse().unwrap(),
@@ -49,11 +49,10 @@ pub async fn live_account(conn: &mut Conn, email: &str, now: Time) -> Result<Acc
         contact_email: email.parse().unwrap(),
         contact_phone: None,
     };
-    accounts::insert(conn, &account, now).await?;
+    accounts::insert(conn, &account).await?;
     let (beta, onboarding) = (AccountStatus::Live, OnboardingStatus::Approved);
     let state = AccountState { beta, onboarding, suspended_from: None };
-    onboarding::insert(conn, account.id, &NewOnboarding { state, is_carrier: false, expected_volume: None }, now)
-        .await?;
+    onboarding::insert(conn, account.id, &NewOnboarding { state, is_carrier: false, expected_volume: None }).await?;
     Ok(account.id)
 }
 
@@ -66,6 +65,7 @@ pub async fn user_of(
     password_hash: Option<String>,
     now: Time,
 ) -> Result<UserId, DbError> {
+    conn.set_now(now);
     let user = NewUser {
         id: UserId::new(uuid()),
         account_id,
@@ -74,6 +74,6 @@ pub async fn user_of(
         roles: vec![role].into(),
         password_hash,
     };
-    assert!(users::insert_if_new(conn, &user, now).await?);
+    assert!(users::insert_if_new(conn, &user).await?);
     Ok(user.id)
 }

@@ -11,10 +11,8 @@ use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::HEXLOWER;
-use db::{Db, DbOptions, MIGRATIONS, sqlite_ddl};
+use db::{Clock, Db, DbOptions, Entropy, MIGRATIONS, sqlite_ddl};
 use futures_util::FutureExt;
-use platform::clock::Clock;
-use platform::entropy::Entropy;
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 use uuid::Uuid;

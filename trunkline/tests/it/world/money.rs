@@ -1,8 +1,6 @@
 //! Top-ups and usage posted straight to the ledger.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use values::{AccountId, Currency, Money};
 
@@ -14,10 +12,11 @@ impl World {
     pub async fn top_up(&self, account: &str, cents: i64) {
         let from = [(Book::Clearing, euros(cents))];
         let entry = Entry::credit(id(account), Kind::Topup, uuid().to_string(), &from).unwrap();
-        let now = self.node.app.clock.now();
-        let posted = self.node.app.db.tx((entry, now), |conn, (entry, now)| {
-            Box::pin(async move { ledger::credit(conn, Entropy, entry, *now).await.map(drop) })
-        });
+        let posted = self
+            .node
+            .app
+            .db
+            .tx(entry, |conn, entry| Box::pin(async move { ledger::credit(conn, entry).await.map(drop) }));
         posted.await.unwrap();
         self.settle().await;
     }
@@ -26,10 +25,9 @@ impl World {
     pub async fn use_up(&self, account: &str, cents: i64) {
         let to = [(Book::Calls, euros(cents))];
         let entry = Entry::charge(id(account), Kind::Call, uuid().to_string(), &to).unwrap();
-        let now = self.node.app.clock.now();
-        let posted = self.node.app.db.tx((entry, now), |conn, (entry, now)| {
+        let posted = self.node.app.db.tx(entry, |conn, entry| {
             Box::pin(async move {
-                ledger::debit_unguarded(conn, Entropy, entry, *now).await?;
+                ledger::debit_unguarded(conn, entry).await?;
                 Ok::<_, LedgerError>(())
             })
         });

@@ -10,12 +10,12 @@ use super::cards::{self, Cards, Charge, Outcome, SavedCards};
 use super::rules::{self, Decision, Situation};
 use super::store::{self, Attempt, AttemptStatus, Settings};
 use crate::dunning;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::balance::CURRENCY;
 use identity::notifications::{RechargeFailed, notify};
 use identity::{accounts, onboarding};
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind, NewJob, enqueue};
+use platform::jobs::{JobContext, JobError, Kind, enqueue_at};
 use platform::ledger;
 use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
@@ -23,9 +23,9 @@ use values::{AccountId, Money, Time};
 pub const ATTEMPT: Kind = Kind::new("recharge.attempt");
 
 /// Enqueues the job that decides whether to charge, to run at this time.
-pub async fn enqueue_attempt(conn: &mut Conn, app: &App, account: AccountId, at: Time) -> Result<(), DbError> {
-    let (id, payload) = (app.entropy.uuid(app.clock.now()), json!({ "account_id": account }));
-    enqueue(conn, &NewJob { id, kind: ATTEMPT, payload, run_at: at }).await
+pub async fn enqueue_attempt(conn: &mut Conn, account: AccountId, at: Time) -> Result<(), DbError> {
+    enqueue_at(conn, ATTEMPT, json!({ "account_id": account }), at).await?;
+    Ok(())
 }
 
 pub async fn attempt_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
@@ -36,9 +36,7 @@ pub async fn attempt_job(context: JobContext<App>, payload: Value) -> Result<(),
 
 /// Charges the card if `rules` say so.
 pub async fn attempt(app: &App, cards: &impl Cards, account: AccountId) -> Result<(), JobError> {
-    let started = app.db.tx((app.clone(), account, app.clock.now()), |conn, (app, account, now)| {
-        Box::pin(start(conn, app, *account, *now))
-    });
+    let started = app.db.tx((app.clone(), account), |conn, (app, account)| Box::pin(start(conn, app, *account)));
     let Some(attempt) = started.await? else { return Ok(()) };
     let charge = Charge {
         id: attempt.id,
@@ -47,15 +45,16 @@ pub async fn attempt(app: &App, cards: &impl Cards, account: AccountId) -> Resul
         amount: Money::from_nanos(attempt.amount, CURRENCY),
     };
     let outcome = cards.charge(app, &charge).await?;
-    let input = (app.clone(), attempt, outcome, app.clock.now());
-    app.db.tx(input, |conn, (app, attempt, outcome, now)| Box::pin(finish(conn, app, attempt, outcome, *now))).await
+    let input = (app.clone(), attempt, outcome);
+    app.db.tx(input, |conn, (app, attempt, outcome)| Box::pin(finish(conn, app, attempt, outcome))).await
 }
 
 /// The attempt to charge for: a new one, or an open one that is due to be resumed.
-async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Result<Option<Attempt>, JobError> {
+async fn start(conn: &mut Conn, app: &App, account: AccountId) -> Result<Option<Attempt>, JobError> {
+    let now = conn.now();
     if let Some(attempt) = store::find_open(conn, account).await? {
         let outcome = cards::outcome(conn, account, attempt.id).await?;
-        finish(conn, app, &attempt, &outcome, now).await?;
+        finish(conn, app, &attempt, &outcome).await?;
     }
     let Some(settings) = store::lock(conn, account).await? else { return Ok(None) };
     let open = store::find_open(conn, account).await?;
@@ -71,35 +70,35 @@ async fn start(conn: &mut Conn, app: &App, account: AccountId, now: Time) -> Res
     };
     match (rules::decide(&situation), settings.payment_method_id) {
         (Decision::Charge(amount), Some(payment_method_id)) => {
-            let id = app.entropy.uuid(now);
+            let id = Entropy.uuid(now);
             let attempt = Attempt { id, account_id: account, payment_method_id, amount, started_at: now };
             store::insert_attempt(conn, &attempt).await?;
             Ok(Some(attempt))
         }
         (Decision::Resume, _) => Ok(open),
         (Decision::Wait(until), _) => {
-            enqueue_attempt(conn, app, account, until).await?;
+            enqueue_attempt(conn, account, until).await?;
             Ok(None)
         }
         (Decision::Nothing | Decision::Charge(_), _) => Ok(None),
     }
 }
 
-async fn finish(conn: &mut Conn, app: &App, attempt: &Attempt, outcome: &Outcome, now: Time) -> Result<(), JobError> {
+async fn finish(conn: &mut Conn, app: &App, attempt: &Attempt, outcome: &Outcome) -> Result<(), JobError> {
     let account = attempt.account_id;
     let Some(mut settings) = store::lock(conn, account).await? else { return Ok(()) };
     match outcome {
         Outcome::Pending => {}
         Outcome::Paid => {
-            if store::end_attempt(conn, attempt.id, AttemptStatus::Paid, now).await? {
+            if store::end_attempt(conn, attempt.id, AttemptStatus::Paid).await? {
                 (settings.declines, settings.declined_at) = (0, None);
-                store::save(conn, account, &settings, now).await?;
+                store::save(conn, account, &settings).await?;
                 dunning::clear(conn, account, dunning::Reason::FailedRecharge).await?;
             }
         }
         Outcome::Declined { reason } => {
-            if store::end_attempt(conn, attempt.id, AttemptStatus::Declined, now).await? {
-                record_decline(conn, app, attempt, settings, reason.clone(), now).await?;
+            if store::end_attempt(conn, attempt.id, AttemptStatus::Declined).await? {
+                record_decline(conn, app, attempt, settings, reason.clone()).await?;
             }
         }
     }
@@ -112,21 +111,21 @@ async fn record_decline(
     attempt: &Attempt,
     mut settings: Settings,
     reason: Option<String>,
-    now: Time,
 ) -> Result<(), DbError> {
+    let now = conn.now();
     let (account, amount) = (attempt.account_id, Money::from_nanos(attempt.amount, CURRENCY));
     settings.declines = settings.declines.saturating_add(1);
     settings.declined_at = Some(now);
     let disabled = rules::switches_off(settings.declines);
     settings.enabled &= !disabled;
-    store::save(conn, account, &settings, now).await?;
-    dunning::raise(conn, account, dunning::Reason::FailedRecharge, now).await?;
+    store::save(conn, account, &settings).await?;
+    dunning::raise(conn, account, dunning::Reason::FailedRecharge).await?;
     let payment_method_id = attempt.payment_method_id;
     let notification = RechargeFailed { payment_method_id, amount, reason, disabled };
-    notify(conn, app.entropy, account, &notification, now).await?;
+    notify(conn, account, &notification).await?;
     if disabled && let Some(contact) = accounts::contact(conn, account).await? {
         let to = Recipient::new(&contact.contact_email, &contact.contact_name);
-        mail::send(conn, app, &to, &mail::RechargeOff { amount }, now).await?;
+        mail::send(conn, app, &to, &mail::RechargeOff { amount }).await?;
     }
     Ok(())
 }

@@ -153,7 +153,6 @@ async fn save(
     {
         return Err(Problem::invalid("payment_method_id", "is not a saved card of this account"));
     }
-    let (now, entropy) = (tx.ctx.now, tx.ctx.app.entropy);
     let settings = Settings {
         enabled: request.enabled,
         threshold: request.threshold.nanos(),
@@ -163,8 +162,8 @@ async fn save(
         declines: 0,
         declined_at: None,
     };
-    store::save(tx, account, &settings, now).await?;
+    store::save(tx, account, &settings).await?;
     dunning::clear(tx, account, dunning::Reason::FailedRecharge).await?;
-    ledger::enqueue_balance_check(tx, entropy, account, CURRENCY, now).await?;
+    ledger::enqueue_balance_check(tx, account, CURRENCY).await?;
     Ok(Json(settings.into()))
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Time, text_enum};
 
 row! {
@@ -32,19 +32,9 @@ pub async fn lock(conn: &mut Conn, account: AccountId) -> Result<Option<Settings
     .await
 }
 
-pub async fn save(conn: &mut Conn, account: AccountId, settings: &Settings, now: Time) -> Result<(), DbError> {
+pub async fn save(conn: &mut Conn, account: AccountId, settings: &Settings) -> Result<(), DbError> {
     let Settings { enabled, threshold, recharge_amount, payment_method_id, declines, declined_at } = settings;
-    conn.exec(
-        sql!(
-            "INSERT INTO auto_recharges (account_id, enabled, threshold, recharge_amount, payment_method_id, declines,
-                                         declined_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-             ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled, threshold = excluded.threshold,
-                 recharge_amount = excluded.recharge_amount, payment_method_id = excluded.payment_method_id,
-                 declines = excluded.declines, declined_at = excluded.declined_at, updated_at = excluded.updated_at"
-        ),
-        params![account, *enabled, *threshold, *recharge_amount, *payment_method_id, *declines, *declined_at, now],
-    )
+    insert!(conn, auto_recharges { account_id: account, enabled: *enabled, threshold: *threshold, recharge_amount: *recharge_amount, payment_method_id: *payment_method_id, declines: *declines, declined_at: *declined_at, updated_at: conn.now() }, "ON CONFLICT (account_id) DO UPDATE SET enabled = excluded.enabled, threshold = excluded.threshold, recharge_amount = excluded.recharge_amount, payment_method_id = excluded.payment_method_id, declines = excluded.declines, declined_at = excluded.declined_at, updated_at = excluded.updated_at")
     .await?;
     Ok(())
 }
@@ -79,19 +69,24 @@ pub async fn find_open(conn: &mut Conn, account: AccountId) -> Result<Option<Att
 
 pub async fn insert_attempt(conn: &mut Conn, attempt: &Attempt) -> Result<(), DbError> {
     let Attempt { id, account_id, payment_method_id, amount, started_at } = attempt;
-    conn.exec(
-        sql!(
-            "INSERT INTO recharge_attempts (id, account_id, payment_method_id, amount, status, started_at)
-             VALUES ($1, $2, $3, $4, 'open', $5)"
-        ),
-        params![*id, *account_id, *payment_method_id, *amount, *started_at],
+    insert!(
+        conn,
+        recharge_attempts {
+            id: *id,
+            account_id: *account_id,
+            payment_method_id: *payment_method_id,
+            amount: *amount,
+            status: "open",
+            started_at: *started_at
+        }
     )
     .await?;
     Ok(())
 }
 
 /// Ends an attempt; false when it was ended before.
-pub async fn end_attempt(conn: &mut Conn, id: Uuid, status: AttemptStatus, now: Time) -> Result<bool, DbError> {
+pub async fn end_attempt(conn: &mut Conn, id: Uuid, status: AttemptStatus) -> Result<bool, DbError> {
+    let now = conn.now();
     let ended = conn
         .exec(
             sql!("UPDATE recharge_attempts SET status = $2, ended_at = $3 WHERE id = $1 AND status = 'open'"),

@@ -8,33 +8,29 @@ mod types;
 
 pub use store::{MethodRow, find, lock, provider_customer_of};
 
-use uuid::Uuid;
-
 use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::{accounts, onboarding};
-use platform::entropy::Entropy;
 use platform::outside::payments::{Order, Provider};
 use types::{PaymentMethod, PaymentMethodCreateRequest, PaymentMethodCreateResponse, PaymentMethodUpdate};
-use values::{AccountId, Change, PaymentMethodId, Time};
+use values::{AccountId, Change, PaymentMethodId};
 
 /// Saved cards per account.
 const MAX_CARDS: i64 = 20;
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, (i64, PaymentMethodId)>,
+    listing: Listing<Unfiltered, NewestFirst<PaymentMethodId>>,
 ) -> Result<Page<PaymentMethod>, Problem> {
     let account = ctx.principal()?.account_id;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, PaymentMethodId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), PaymentMethod::from)
+    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), PaymentMethod::from)
 }
 
 /// Opens a checkout to save a card, in the steps of a top-up.
@@ -52,8 +48,7 @@ pub async fn create(
     let (id, checkout) = opened.await?;
     ctx.commit((id, checkout), |tx, (id, checkout)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
-            super::store::set_order_id(tx, *id, &checkout.order_id, now).await?;
+            super::store::set_order_id(tx, *id, &checkout.order_id).await?;
             Ok(Created(PaymentMethodCreateResponse {
                 checkout_url: checkout.checkout_url.clone(),
                 order_id: checkout.order_id.clone(),
@@ -74,20 +69,14 @@ async fn check_can_add_card(conn: &mut Conn, account: AccountId) -> Result<(), P
 }
 
 /// Saves the card of an order, if the provider stored it. The first one becomes the default.
-pub async fn save(
-    conn: &mut Conn,
-    entropy: Entropy,
-    account: AccountId,
-    provider: Provider,
-    order: &Order,
-    now: Time,
-) -> Result<(), DbError> {
+pub async fn save(conn: &mut Conn, account: AccountId, provider: Provider, order: &Order) -> Result<(), DbError> {
+    let now = conn.now();
     let Some(saved) = &order.card else {
         tracing::warn!(order_id = order.id, %account, "payment provider did not save the card");
         return Ok(());
     };
     accounts::lock(conn, account).await?;
-    let id = PaymentMethodId::new(entropy.uuid(now));
+    let id: PaymentMethodId = conn.new_id();
     let method = MethodRow {
         id,
         account_id: account,
@@ -136,7 +125,7 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<
     ctx.audit_note("payment_method_id", id.to_string());
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
-            let (method, now) = (lock_own(tx, *id).await?, tx.ctx.now);
+            let method = lock_own(tx, *id).await?;
             if method.is_default && store::count(tx, method.account_id).await? > 1 {
                 return Err(Problem::resource_in_use("This card is the default. Make another card the default first."));
             }
@@ -148,7 +137,7 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<PaymentMethodId>) -> Result<
             if store::is_being_charged(tx, *id).await? {
                 return Err(Problem::resource_in_use("This card is being charged. Try again in a few minutes."));
             }
-            store::clear_from_auto_recharge(tx, &method, now).await?;
+            store::clear_from_auto_recharge(tx, &method).await?;
             store::delete(tx, *id).await?;
             Ok(NoContent)
         })

@@ -1,6 +1,6 @@
 //! SQL of saved cards.
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use platform::outside::payments::{Brand, Provider};
 use values::{AccountId, PaymentMethodId, Time};
 
@@ -82,26 +82,22 @@ pub async fn provider_customer_of(
 
 /// Saves a card, unless it is saved already.
 pub async fn insert(conn: &mut Conn, method: &MethodRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO payment_methods (id, account_id, provider, provider_customer, token, brand, last4, exp_month,
-                                          exp_year, is_default, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-             ON CONFLICT (account_id, provider, token) DO NOTHING"
-        ),
-        params![
-            method.id,
-            method.account_id,
-            method.provider,
-            method.provider_customer,
-            method.token,
-            method.brand,
-            method.last4,
-            method.exp_month,
-            method.exp_year,
-            method.is_default,
-            method.created_at
-        ],
+    insert!(
+        conn,
+        payment_methods {
+            id: method.id,
+            account_id: method.account_id,
+            provider: method.provider,
+            provider_customer: method.provider_customer,
+            token: method.token,
+            brand: method.brand,
+            last4: method.last4,
+            exp_month: method.exp_month,
+            exp_year: method.exp_year,
+            is_default: method.is_default,
+            created_at: method.created_at
+        },
+        "ON CONFLICT (account_id, provider, token) DO NOTHING"
     )
     .await?;
     Ok(())
@@ -139,13 +135,13 @@ pub async fn is_auto_recharge_card(conn: &mut Conn, method: &MethodRow) -> Resul
 }
 
 /// Removes the card from auto-recharge settings that are switched off.
-pub async fn clear_from_auto_recharge(conn: &mut Conn, method: &MethodRow, now: Time) -> Result<(), DbError> {
+pub async fn clear_from_auto_recharge(conn: &mut Conn, method: &MethodRow) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE auto_recharges SET payment_method_id = NULL, updated_at = $3
              WHERE account_id = $1 AND payment_method_id = $2"
         ),
-        params![method.account_id, method.id, now],
+        params![method.account_id, method.id, conn.now()],
     )
     .await?;
     Ok(())

@@ -14,12 +14,11 @@ use serde_json::{Map, Value};
 
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentRow};
-use super::topups::{PaymentCursor, cursor, start_after};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::idempotency::RequestFingerprint;
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
@@ -36,10 +35,10 @@ const HOLD_TTL: Duration = Duration::from_secs(30 * 24 * 3600);
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, PaymentCursor>,
+    listing: Listing<Unfiltered, NewestFirst<PaymentId>>,
 ) -> Result<Page<AdminPayment>, Problem> {
-    let rows = payments::list_all(&mut ctx, start_after(listing.after), listing.fetch()).await?;
-    listing.page(rows, cursor, AdminPayment::from)
+    let rows = payments::list_all(&mut ctx, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), AdminPayment::from)
 }
 
 pub async fn create(
@@ -51,7 +50,7 @@ pub async fn create(
     ctx.audit_note("payment_id", payment_id.to_string());
     let claim = Claim {
         ctx: ctx.clone(),
-        id: RefundId::new(app.entropy.uuid(now)),
+        id: ctx.new_id(),
         payment_id,
         request,
         provider: app.payments.provider(),
@@ -70,7 +69,7 @@ pub async fn create(
         RefundStatus::Completed => RefundState::Completed,
         RefundStatus::Failed => RefundState::Failed,
     };
-    let result = RefundResult { app: app.clone(), id: refund.id, payment_id, state, now };
+    let result = RefundResult { app: app.clone(), id: refund.id, payment_id, state };
     if state == RefundState::Failed {
         app.db.tx(result, |conn, result| Box::pin(finish(conn, result))).await?;
         return Err(Problem::state_conflict("The payment provider rejected this refund. No money was moved."));
@@ -113,7 +112,7 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
         )));
     }
     let amount = refund_amount(&payment, claim.request.amount)?;
-    if !payments::add_refunded(conn, payment.id, amount.nanos(), claim.now).await? {
+    if !payments::add_refunded(conn, payment.id, amount.nanos()).await? {
         return Err(Problem::internal("a refund within the paid amount was not counted"));
     }
     let refund = RefundRow {
@@ -133,15 +132,15 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
         let (reference, until) = (refund.id.to_string(), claim.now.plus(HOLD_TTL));
         let (account, kind) = (payment.account_id, Kind::Refund);
         let hold = NewHold { account, kind, reference: &reference, amount, until };
-        hold_amount(conn, &hold, claim.now).await?;
+        hold_amount(conn, &hold).await?;
     }
     Ok((refund, payment))
 }
 
 /// Holds the money of a refund, if the customer has it. A credit line does not count: it is not money to send back.
-async fn hold_amount(conn: &mut Conn, hold: &NewHold<'_>, now: Time) -> Result<(), Problem> {
+async fn hold_amount(conn: &mut Conn, hold: &NewHold<'_>) -> Result<(), Problem> {
     let (required, none) = (hold.amount, Money::zero(hold.amount.currency()));
-    let held = match ledger::hold(conn, hold, now).await {
+    let held = match ledger::hold(conn, hold).await {
         Ok(_) => required,
         Err(LedgerError::Insufficient { .. }) => none,
         Err(error) => return Err(error.into()),
@@ -204,12 +203,10 @@ struct RefundResult {
     id: RefundId,
     payment_id: PaymentId,
     state: RefundState,
-    now: Time,
 }
 
 /// Finishes a refund; false when it is not decided yet or was finished before.
 async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem> {
-    let now = result.now;
     // The same lock order as in claiming, to avoid deadlocks.
     let payment = payments::lock(conn, result.payment_id).await?.ok_or_else(Problem::not_found)?;
     let refund = store::lock(conn, result.id).await?.ok_or_else(Problem::not_found)?;
@@ -223,24 +220,24 @@ async fn finish(conn: &mut Conn, result: &RefundResult) -> Result<bool, Problem>
         RefundState::Completed => {
             let entry = Entry::charge(payment.account_id, Kind::Refund, reference, &[(Book::Clearing, amount)])?;
             let entry = entry.with_note(&refund.reason).by(refund.requested_by);
-            ledger::capture(conn, result.app.entropy, &entry, now).await?;
+            ledger::capture(conn, &entry).await?;
             RefundStatus::Completed
         }
         RefundState::Failed => {
-            ledger::release(conn, Kind::Refund, &reference, now).await?;
-            payments::add_refunded(conn, payment.id, -refund.amount, now).await?;
+            ledger::release(conn, Kind::Refund, &reference).await?;
+            payments::add_refunded(conn, payment.id, -refund.amount).await?;
             RefundStatus::Failed
         }
     };
-    store::finish(conn, refund.id, status, now).await?;
+    store::finish(conn, refund.id, status).await?;
     Ok(true)
 }
 
 /// Finishes pending refunds that a crash or a slow provider left.
 pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError> {
-    let due = store::list_due(&mut *app.db.read().await?, now, batch).await?;
+    let due = store::list_due(&mut *app.db.read().await?, batch).await?;
     for refund in due {
-        if let Err(reason) = finish_one(app, &refund, now).await {
+        if let Err(reason) = finish_one(app, &refund).await {
             tracing::warn!(refund = %refund.id, reason, "refund poll failed");
         }
         let again = next_poll(refund.created_at, now);
@@ -250,17 +247,17 @@ pub async fn finish_due(app: &App, now: Time, batch: i64) -> Result<(), JobError
     Ok(())
 }
 
-async fn finish_one(app: &App, refund: &RefundRow, now: Time) -> Result<(), String> {
+async fn finish_one(app: &App, refund: &RefundRow) -> Result<(), String> {
     let payment = payments::find(&mut *app.db.read().await.map_err(text)?, refund.payment_id).await.map_err(text)?;
     let payment = payment.filter(|payment| payment.provider == app.payments.provider());
     let payment = payment.ok_or("the payment belongs to another provider")?;
     let state = send(app, refund, &payment).await.map_err(text)?;
-    let result = RefundResult { app: app.clone(), id: refund.id, payment_id: payment.id, state, now };
+    let result = RefundResult { app: app.clone(), id: refund.id, payment_id: payment.id, state };
     let work = (result, audit_entry(refund, &payment, state));
     let finished = app.db.tx(work, |conn, (result, entry)| {
         Box::pin(async move {
             if finish(conn, result).await? {
-                audit::append(conn, &result.app.keys, result.app.entropy, result.now, entry).await?;
+                audit::append(conn, &result.app.keys, entry).await?;
             }
             Ok::<_, Problem>(())
         })

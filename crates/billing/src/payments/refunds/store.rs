@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{PaymentId, RefundId, Time, UserId, text_enum};
 
 text_enum! {
@@ -32,24 +32,21 @@ row! {
 }
 
 pub async fn insert(conn: &mut Conn, refund: &RefundRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO refunds (id, payment_id, status, amount, reason, requested_by, request_key, request_digest,
-                                  poll_at, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)"
-        ),
-        params![
-            refund.id,
-            refund.payment_id,
-            refund.status,
-            refund.amount,
-            refund.reason,
-            refund.requested_by,
-            refund.request_key,
-            refund.request_digest,
-            refund.poll_at,
-            refund.created_at
-        ],
+    insert!(
+        conn,
+        refunds {
+            id: refund.id,
+            payment_id: refund.payment_id,
+            status: refund.status,
+            amount: refund.amount,
+            reason: refund.reason,
+            requested_by: refund.requested_by,
+            request_key: refund.request_key,
+            request_digest: refund.request_digest,
+            poll_at: refund.poll_at,
+            created_at: refund.created_at,
+            updated_at: refund.created_at
+        }
     )
     .await?;
     Ok(())
@@ -79,24 +76,24 @@ pub async fn lock(conn: &mut Conn, id: RefundId) -> Result<Option<RefundRow>, Db
 }
 
 /// Sets the final status and stops polling.
-pub async fn finish(conn: &mut Conn, id: RefundId, status: RefundStatus, now: Time) -> Result<(), DbError> {
+pub async fn finish(conn: &mut Conn, id: RefundId, status: RefundStatus) -> Result<(), DbError> {
     conn.exec(
         sql!("UPDATE refunds SET status = $2, poll_at = NULL, updated_at = $3 WHERE id = $1"),
-        params![id, status, now],
+        params![id, status, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// Refunds whose next poll is due.
-pub async fn list_due(conn: &mut Conn, now: Time, batch: i64) -> Result<Vec<RefundRow>, DbError> {
+pub async fn list_due(conn: &mut Conn, batch: i64) -> Result<Vec<RefundRow>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             RefundRow::COLS,
             " FROM refunds WHERE poll_at IS NOT NULL AND poll_at <= $1 ORDER BY poll_at, id LIMIT $2"
         ),
-        params![now, batch],
+        params![conn.now(), batch],
     )
     .await
 }

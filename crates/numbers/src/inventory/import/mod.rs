@@ -24,11 +24,10 @@ use api::input::{Path, Query};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::imports::rows_of;
-use platform::app::App;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use store::ImportRow;
 use types::{InventoryImport, InventoryImportId};
-use values::{Time, UpstreamId};
+use values::UpstreamId;
 use voice::upstreams;
 
 /// How many imports may be queued or running.
@@ -50,13 +49,12 @@ pub async fn create(
     let upstream = query.upstream_id;
     let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
     upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
-    let (rows, id) = (rows_of(table.lines), InventoryImportId::new(ctx.app.entropy.uuid(ctx.now)));
+    let (rows, id): (_, InventoryImportId) = (rows_of(table.lines), ctx.new_id());
     let file = table.file.store().await?;
     ctx.audit_note("upstream_id", upstream.to_string());
     ctx.audit_note("import_id", id.to_string());
     ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {
         Box::pin(async move {
-            let ctx = tx.ctx;
             let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
             upstreams::lock(tx, new.upstream_id).await?.ok_or_else(unknown)?;
             if store::count_pending(tx).await? >= MAX_PENDING_IMPORTS {
@@ -65,7 +63,7 @@ pub async fn create(
                 )));
             }
             store::insert(tx, new).await?;
-            enqueue(tx, &ctx.app, ctx.now).await?;
+            enqueue(tx).await?;
             Ok(Accepted(InventoryImport::of(new.clone(), Vec::new())))
         })
     })
@@ -73,8 +71,8 @@ pub async fn create(
 }
 
 /// Enqueues the job that runs the next import.
-async fn enqueue(conn: &mut Conn, app: &App, now: Time) -> Result<(), DbError> {
-    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: IMPORT, payload: json!({}), run_at: now }).await
+async fn enqueue(conn: &mut Conn) -> Result<(), DbError> {
+    jobs::enqueue(conn, IMPORT, json!({})).await.map(drop)
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<InventoryImportId>) -> Result<Json<InventoryImport>, Problem> {

@@ -20,9 +20,9 @@ pub const IMPORT: Kind = Kind::new("numbers.import");
 const BATCH: usize = 10_000;
 
 pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let begun = context.db.tx(context.clone(), |conn, context| {
-        Box::pin(async move { store::begin(conn, context.job.id, context.clock.now()).await })
-    });
+    let begun = context
+        .db
+        .tx(context.clone(), |conn, context| Box::pin(async move { store::begin(conn, context.job.id).await }));
     let import = match begun.await {
         Ok(Some(import)) => import,
         // Another job runs an import and enqueues the next one.
@@ -38,7 +38,6 @@ pub async fn import_job(context: JobContext<App>, _: Value) -> Result<(), JobErr
     };
     let ended = (context.clone(), import, end);
     context.db.tx(ended, |conn, (context, import, end)| Box::pin(finish(conn, context, import, end))).await?;
-    context.app.jobs_waker.notify_one();
     Ok(())
 }
 
@@ -80,7 +79,6 @@ async fn import_rows(context: &JobContext<App>, import: &ImportRow, rows: Staged
             total: rows.numbers.len() as i64,
             numbers: numbers.to_vec(),
             terms,
-            entropy: context.app.entropy,
             now: context.clock.now(),
         };
         context.db.tx(batch, |conn, batch| Box::pin(import_batch_once(conn, batch))).await?;
@@ -95,10 +93,9 @@ async fn import_batch_once(conn: &mut Conn, batch: &Batch) -> Result<(), JobErro
 }
 
 async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
-    let now = context.clock.now();
-    store::end(conn, import.id, end, now).await?;
+    store::end(conn, import.id, end).await?;
     if store::has_queued(conn).await? {
-        enqueue(conn, &context.app, now).await?;
+        enqueue(conn).await?;
     }
     context.finish_in(conn).await
 }

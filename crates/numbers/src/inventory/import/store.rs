@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::types::InventoryImportId;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use identity::imports::{ImportFault, ImportStatus};
 use platform::outside::files::ContentHash;
 use values::{Time, UpstreamId};
@@ -51,13 +51,22 @@ impl ImportRow {
 }
 
 pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO number_imports (id, upstream_id, status, content_hash, rows_done, rows_total, added, changed,
-                                         kept, error_count, errors, created_at)
-             VALUES ($1, $2, $3, $4, 0, $5, 0, 0, 0, 0, '[]', $6)"
-        ),
-        params![new.id, new.upstream_id, new.status, new.content_hash, new.rows_total, new.created_at],
+    insert!(
+        conn,
+        number_imports {
+            id: new.id,
+            upstream_id: new.upstream_id,
+            status: new.status,
+            content_hash: new.content_hash,
+            rows_done: 0i64,
+            rows_total: new.rows_total,
+            added: 0i64,
+            changed: 0i64,
+            kept: 0i64,
+            error_count: 0i64,
+            errors: "[]",
+            created_at: new.created_at
+        }
     )
     .await?;
     Ok(())
@@ -87,7 +96,7 @@ pub async fn has_queued(conn: &mut Conn) -> Result<bool, DbError> {
 }
 
 /// Resumes the import that this job began, or starts the next queued one unless another import is running.
-pub async fn begin(conn: &mut Conn, job: Uuid, now: Time) -> Result<Option<ImportRow>, DbError> {
+pub async fn begin(conn: &mut Conn, job: Uuid) -> Result<Option<ImportRow>, DbError> {
     let begun = conn
         .opt(
             sql!("SELECT ", ImportRow::COLS, " FROM number_imports WHERE status = 'running' AND job_id = $1"),
@@ -106,7 +115,7 @@ pub async fn begin(conn: &mut Conn, job: Uuid, now: Time) -> Result<Option<Impor
              RETURNING ",
             ImportRow::COLS
         ),
-        params![job, now],
+        params![job, conn.now()],
     )
     .await
 }
@@ -153,7 +162,7 @@ pub struct End {
 }
 
 /// Ends a running import.
-pub async fn end(conn: &mut Conn, id: InventoryImportId, end: &End, now: Time) -> Result<(), DbError> {
+pub async fn end(conn: &mut Conn, id: InventoryImportId, end: &End) -> Result<(), DbError> {
     let errors = serde_json::to_string(&end.errors).map_err(DbError::other)?;
     conn.exec(
         sql!(
@@ -161,7 +170,7 @@ pub async fn end(conn: &mut Conn, id: InventoryImportId, end: &End, now: Time) -
                  rows_total = COALESCE($7, rows_total)
              WHERE id = $1 AND status = 'running'"
         ),
-        params![id, end.status, end.error_count, errors, end.reason, now, end.rows],
+        params![id, end.status, end.error_count, errors, end.reason, conn.now(), end.rows],
     )
     .await?;
     Ok(())

@@ -9,19 +9,17 @@ mod types;
 
 pub use store::delete_of_trunk;
 
-use uuid::Uuid;
-
 use super::find_locked;
 use super::store::find as find_trunk;
 use api::answer::{Created, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use platform::routing::allow_lists::{self, AllowListEntry};
 use store::EntryRow;
 use types::{IpAllowCreate, IpAllowEntry};
-use values::{AccountId, IpAllowEntryId, Time, TrunkId};
+use values::{AccountId, IpAllowEntryId, TrunkId};
 
 /// Maximum number of entries of a trunk.
 const MAX_ENTRIES: i64 = 60;
@@ -29,13 +27,12 @@ const MAX_ENTRIES: i64 = 60;
 pub async fn list(
     mut ctx: ReadCtx,
     Path(trunk): Path<TrunkId>,
-    listing: Listing<Unfiltered, (i64, IpAllowEntryId)>,
+    listing: Listing<Unfiltered, NewestFirst<IpAllowEntryId>>,
 ) -> Result<Page<IpAllowEntry>, Problem> {
     let account = ctx.principal()?.account_id;
     let trunk = find_trunk(&mut ctx, account, trunk).await?.ok_or_else(Problem::not_found)?;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, IpAllowEntryId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, trunk.id, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), IpAllowEntry::from)
+    let rows = store::list(&mut ctx, trunk.id, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), IpAllowEntry::from)
 }
 
 pub async fn create(
@@ -46,7 +43,7 @@ pub async fn create(
     let cidr = rules::read(&request.cidr, ctx.app.settings.allow_private_ips)
         .map_err(|reason| Problem::invalid("cidr", reason.0))?;
     let new = EntryRow {
-        id: IpAllowEntryId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         trunk_id,
         account_id: ctx.principal()?.account_id,
         cidr,
@@ -61,8 +58,7 @@ pub async fn create(
 
 async fn insert(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
     find_locked(tx, new.trunk_id).await?;
-    let now = tx.ctx.now;
-    allow_lists::bump_version(tx, now).await?;
+    allow_lists::bump_version(tx).await?;
     if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
         return Err(refusal(&taken, new.account_id));
     }
@@ -94,8 +90,7 @@ pub async fn delete(
     ctx.commit((trunk, entry), |tx, (trunk, entry)| {
         Box::pin(async move {
             let trunk = find_locked(tx, *trunk).await?;
-            let now = tx.ctx.now;
-            allow_lists::bump_version(tx, now).await?;
+            allow_lists::bump_version(tx).await?;
             let deleted = store::delete(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
             tx.ctx.audit_note("cidr", deleted.to_string());
             Ok(NoContent)

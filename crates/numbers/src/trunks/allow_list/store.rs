@@ -1,6 +1,6 @@
 //! Table `ip_allow_entries`.
 
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Cidr, IpAllowEntryId, Text, Time, TrunkId};
 
 row! {
@@ -40,21 +40,18 @@ pub async fn count(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
 }
 
 pub async fn insert(conn: &mut Conn, entry: &EntryRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO ip_allow_entries (id, trunk_id, account_id, cidr, note, first_address, last_address, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
-        ),
-        params![
-            entry.id,
-            entry.trunk_id,
-            entry.account_id,
-            entry.cidr,
-            entry.note,
-            entry.cidr.first().octets().to_vec(),
-            entry.cidr.last().octets().to_vec(),
-            entry.created_at
-        ],
+    insert!(
+        conn,
+        ip_allow_entries {
+            id: entry.id,
+            trunk_id: entry.trunk_id,
+            account_id: entry.account_id,
+            cidr: entry.cidr,
+            note: entry.note,
+            first_address: entry.cidr.first().octets().to_vec(),
+            last_address: entry.cidr.last().octets().to_vec(),
+            created_at: entry.created_at
+        }
     )
     .await?;
     Ok(())

@@ -14,8 +14,7 @@ use data_encoding::HEXLOWER;
 use super::incoming::ReceivedBody;
 use super::s3::{BucketError, BucketSettings, Object, S3};
 use super::{Content, ContentHash, FilesError, StoredFile};
-use crate::clock::Clock;
-use crate::entropy::Entropy;
+use db::{Clock, Entropy};
 use values::Time;
 
 const PAGE_SIZE: usize = 1000;
@@ -27,20 +26,15 @@ const STORE_PAUSE: Duration = Duration::from_millis(250);
 #[derive(Clone)]
 pub struct Bucket {
     s3: Arc<S3>,
-    entropy: Entropy,
 }
 
 impl Bucket {
     /// Fails if the bucket does not exist or denies access.
-    pub async fn open(
-        settings: &BucketSettings,
-        http: reqwest::Client,
-        entropy: Entropy,
-    ) -> Result<Bucket, BucketError> {
+    pub async fn open(settings: &BucketSettings, http: reqwest::Client) -> Result<Bucket, BucketError> {
         let subject = || format!("the bucket {} at {} cannot be used", settings.bucket, settings.endpoint);
         let s3 = S3::new(settings, http).map_err(|error| error.about(&subject()))?;
         s3.list("", "", 1).await.map_err(|error| error.about(&subject()))?;
-        Ok(Bucket { s3: Arc::new(s3), entropy })
+        Ok(Bucket { s3: Arc::new(s3) })
     }
 
     pub async fn store(&self, body: ReceivedBody) -> Result<StoredFile, FilesError> {
@@ -85,7 +79,7 @@ impl Bucket {
     }
 
     pub async fn delete_older(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, BucketError> {
-        let marker = format!("{}{}", marker_prefix(hash), HEXLOWER.encode(&self.entropy.bytes::<16>()));
+        let marker = format!("{}{}", marker_prefix(hash), HEXLOWER.encode(&Entropy.bytes::<16>()));
         self.s3.put_marker(&marker).await?;
         let is_old = self.find(hash).await?.is_some_and(|object| object.stored_at < cutoff);
         if is_old {

@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Content, ContentHash, FilesError, StoredFile, blocking, is_older};
 use crate::durable::{Draft, create_folder};
-use crate::entropy::Entropy;
+use db::Entropy;
 use values::Time;
 
 /// No upload takes this long, on this node or another that shares the folder.
@@ -28,14 +28,13 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct Incoming {
     folder: Arc<Path>,
-    entropy: Entropy,
 }
 
 impl Incoming {
-    pub fn open(folder: &Path, entropy: Entropy, now: Time) -> io::Result<Incoming> {
+    pub fn open(folder: &Path, now: Time) -> io::Result<Incoming> {
         create_folder(folder)?;
         delete_abandoned(folder, now)?;
-        Ok(Incoming { folder: folder.into(), entropy })
+        Ok(Incoming { folder: folder.into() })
     }
 
     pub async fn receive<S, E>(&self, body: S, limit_bytes: u64) -> Result<ReceivedBody, FilesError>
@@ -43,7 +42,7 @@ impl Incoming {
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<Box<dyn error::Error + Send + Sync>>,
     {
-        let path = self.folder.join(HEXLOWER.encode(&self.entropy.bytes::<16>()));
+        let path = self.folder.join(HEXLOWER.encode(&Entropy.bytes::<16>()));
         let (draft, file) = blocking(move || Draft::create(path)).await?;
         let mut file = File::from_std(file);
 

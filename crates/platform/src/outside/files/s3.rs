@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::incoming::ReceivedBody;
 use super::{Content, FilesError};
-use crate::clock::Clock;
+use db::Clock;
 use values::Time;
 
 /// How long a signature is valid; clocks may differ by nearly as much.

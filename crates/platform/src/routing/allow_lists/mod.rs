@@ -15,14 +15,14 @@ use std::sync::Arc;
 
 use crate::routing::cache::{self, Versioned};
 use db::{Conn, Db, DbError};
-use values::{Time, address_sort_key};
+use values::address_sort_key;
 
 /// The row in `versions`.
 const NAME: &str = "addresses";
 
 /// Increments the version and locks it until the commit.
-pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    cache::bump_version(conn, NAME, now).await?;
+pub async fn bump_version(conn: &mut Conn) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME).await?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{NAME, UpstreamStatus};
 use crate::routing::cache::{self, Change};
-use db::{Conn, DbError, params, row, row_values, sql};
+use db::{Conn, DbError, insert, params, row, row_values, sql};
 use values::{Currency, Date, Markup, Time, UpstreamId};
 
 /// More than ISO 4217 has.
@@ -30,23 +30,28 @@ row! {
 }
 
 /// Records the terms of an upstream from now on.
-pub async fn record_terms(conn: &mut Conn, terms: &Terms, now: Time) -> Result<Change, DbError> {
-    let change = cache::bump_version(conn, NAME, now).await?;
+pub async fn record_terms(conn: &mut Conn, terms: &Terms) -> Result<Change, DbError> {
+    let change = cache::bump_version(conn, NAME).await?;
     let Terms { upstream_id, deck_id, status, markup, currency } = terms;
-    conn.exec(
-        sql!(
-            "INSERT INTO tariff_terms (upstream_id, since, version, deck_id, status, markup, currency)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)"
-        ),
-        params![*upstream_id, change.at, change.version, *deck_id, *status, *markup, *currency],
+    insert!(
+        conn,
+        tariff_terms {
+            upstream_id: *upstream_id,
+            since: change.at,
+            version: change.version,
+            deck_id: *deck_id,
+            status: *status,
+            markup: *markup,
+            currency: *currency
+        }
     )
     .await?;
     Ok(change)
 }
 
 /// Deletes the terms of an upstream that was never used.
-pub async fn delete_terms(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
-    cache::bump_version(conn, NAME, now).await?;
+pub async fn delete_terms(conn: &mut Conn, upstream: UpstreamId) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME).await?;
     conn.exec(sql!("DELETE FROM tariff_terms WHERE upstream_id = $1"), params![upstream]).await?;
     Ok(())
 }
@@ -91,16 +96,16 @@ pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
 }
 
 /// Records exchange rates from now on, unless they are in force already. The caller [`lock`]s the tariff first.
-pub async fn record_fx(conn: &mut Conn, fx: &Fx, now: Time) -> Result<(), DbError> {
+pub async fn record_fx(conn: &mut Conn, fx: &Fx) -> Result<(), DbError> {
     let latest = Time::from_millis(i64::MAX);
     if fx_at(conn, latest).await?.as_ref() == Some(fx) {
         return Ok(());
     }
-    let change = cache::bump_version(conn, NAME, now).await?;
+    let change = cache::bump_version(conn, NAME).await?;
     for (currency, rate) in &fx.rates {
-        conn.exec(
-            sql!("INSERT INTO tariff_fx (since, version, date, currency, rate) VALUES ($1, $2, $3, $4, $5)"),
-            params![change.at, change.version, fx.date, *currency, *rate],
+        insert!(
+            conn,
+            tariff_fx { since: change.at, version: change.version, date: fx.date, currency: *currency, rate: *rate }
         )
         .await?;
     }
@@ -122,10 +127,10 @@ pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError>
     Ok(date.map(|date| Fx { date, rates: rows.into_iter().map(|(_, currency, rate)| (currency, rate)).collect() }))
 }
 
-pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId) -> Result<(), DbError> {
     conn.exec(
         sql!("INSERT INTO decks (id, upstream_id, in_force_at, prefixes, created_at) VALUES ($1, $2, NULL, 0, $3)"),
-        params![id, upstream, now],
+        params![id, upstream, conn.now()],
     )
     .await?;
     Ok(())

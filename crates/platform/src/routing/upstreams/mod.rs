@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::routing::cache::{self, Versioned};
 use crate::routing::tariff::UpstreamStatus;
 use db::{Conn, Db, DbError};
-use values::{Time, UpstreamId, text_enum};
+use values::{UpstreamId, text_enum};
 
 /// The row in `versions`.
 const NAME: &str = "gateways";
@@ -28,8 +28,8 @@ text_enum! {
 }
 
 /// Increments the version and locks it until the commit. Call it in every transaction that changes upstreams.
-pub async fn bump_version(conn: &mut Conn, now: Time) -> Result<(), DbError> {
-    cache::bump_version(conn, NAME, now).await?;
+pub async fn bump_version(conn: &mut Conn) -> Result<(), DbError> {
+    cache::bump_version(conn, NAME).await?;
     Ok(())
 }
 

@@ -28,13 +28,13 @@ pub async fn send_alerts_job(context: JobContext<App>, _: Value) -> Result<(), J
     let (app, now) = (&context.app, context.clock.now());
     // Calls of the hour before may have ended since the last run.
     for hour in [hour_of(now) - 1, hour_of(now)] {
-        check_spend(app, hour, now).await?;
+        check_spend(app, hour).await?;
     }
-    Ok(check_asr(app, day_of(now), now).await?)
+    Ok(check_asr(app, day_of(now)).await?)
 }
 
 /// Alerts accounts whose calls of an hour cost far more than those of the hours before.
-async fn check_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
+async fn check_spend(app: &App, hour: i64) -> Result<(), DbError> {
     let AlarmSettings { spend_factor, min_spend_nanos, .. } = app.settings.calls.alarms;
     let mut after = AccountId::new(uuid::Uuid::nil());
     loop {
@@ -53,7 +53,7 @@ async fn check_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
             let started = Rfc3339(Time::from_millis(hour * HOUR_MILLIS));
             let notification = SpendJump { hour: started, spend: money(spend), average: money(average(before)) };
             let alert = Alert::of_account(hour * HOUR_MILLIS / DAY_MILLIS, account, SpendJump::CODE.as_str());
-            send_once(app, alert, notification, now).await?;
+            send_once(app, alert, notification).await?;
         }
         match expensive.last() {
             Some((account, _)) if expensive.len() as i64 == BATCH_SIZE => after = *account,
@@ -63,7 +63,7 @@ async fn check_spend(app: &App, hour: i64, now: Time) -> Result<(), DbError> {
 }
 
 /// Alerts accounts of destinations with a low ASR on a day.
-async fn check_asr(app: &App, day: i64, now: Time) -> Result<(), DbError> {
+async fn check_asr(app: &App, day: i64) -> Result<(), DbError> {
     let AlarmSettings { asr_percent, asr_calls, .. } = app.settings.calls.alarms;
     let code = QualityLowAsr::CODE.as_str();
     loop {
@@ -86,7 +86,7 @@ async fn check_asr(app: &App, day: i64, now: Time) -> Result<(), DbError> {
                 answered: found.answered,
                 asr: asr(found.answered, found.attempts),
             };
-            send_once(app, alert, notification, now).await?;
+            send_once(app, alert, notification).await?;
         }
         if is_last {
             return Ok(());
@@ -98,13 +98,12 @@ async fn send_once<N: NotificationPayload + Send + Sync + 'static>(
     app: &App,
     alert: Alert,
     notification: N,
-    now: Time,
 ) -> Result<(), DbError> {
     app.db
-        .tx((app.entropy, alert, notification, now), |conn, (entropy, alert, notification, now)| {
+        .tx((alert, notification), |conn, (alert, notification)| {
             Box::pin(async move {
                 if store::claim(conn, alert).await? {
-                    notifications::notify(conn, *entropy, alert.account, notification, *now).await?;
+                    notifications::notify(conn, alert.account, notification).await?;
                 }
                 Ok::<_, DbError>(())
             })

@@ -1,7 +1,7 @@
 //! Rollups that alerts are based on, and the alerts that were sent (table `call_alarms`).
 
 use crate::concurrency::day_of;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, Time};
 
 /// Accounts after this one whose calls of an hour cost at least `min_spend`, with their spend.
@@ -91,15 +91,18 @@ impl Alert {
 
 /// Stores an alert; false if it was sent before.
 pub async fn claim(conn: &mut Conn, alert: &Alert) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO call_alarms (day, account_id, alarm, country, destination_name) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (day, account_id, alarm, country, destination_name) DO NOTHING"
-            ),
-            params![alert.day, alert.account, alert.code, alert.country, alert.destination_name],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        call_alarms {
+            day: alert.day,
+            account_id: alert.account,
+            alarm: alert.code,
+            country: alert.country,
+            destination_name: alert.destination_name
+        },
+        "ON CONFLICT (day, account_id, alarm, country, destination_name) DO NOTHING"
+    )
+    .await?;
     Ok(inserted > 0)
 }
 

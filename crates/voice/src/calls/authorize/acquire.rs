@@ -87,15 +87,15 @@ pub async fn acquire(
     let Some(capped) = reserve_spend(conn, day, rate, requested, 0).await? else {
         return Err(Refusal::FraudCap(day));
     };
-    if !concurrency::occupy_channel(conn, context.trunk_id, context.channel_cap, context.cps_limit, now).await? {
+    if !concurrency::occupy_channel(conn, context.trunk_id, context.channel_cap, context.cps_limit).await? {
         let is_full = concurrency::channels_in_use(conn, context.trunk_id).await? >= context.channel_cap;
         return Err(Refusal::Denied(if is_full { DenyReason::ChannelCap } else { DenyReason::CpsLimit }));
     }
-    if !concurrency::enter_zone(conn, account, &context.zone, zone_quota(attempt, context), now).await? {
+    if !concurrency::enter_zone(conn, account, &context.zone, zone_quota(attempt, context)).await? {
         return Err(Refusal::Denied(DenyReason::ZoneQuota));
     }
-    concurrency::enter_zone(conn, account, ALL_ZONES, i64::MAX, now).await?;
-    if capped.amount == 0 || hold(conn, context, token, capped, now).await? {
+    concurrency::enter_zone(conn, account, ALL_ZONES, i64::MAX).await?;
+    if capped.amount == 0 || hold(conn, context, token, capped).await? {
         return Ok(capped);
     }
     let available = ledger::lock_balance(conn, account, CURRENCY).await?.available().nanos();
@@ -103,7 +103,7 @@ pub async fn acquire(
         return Err(Refusal::Denied(DenyReason::BalanceInsufficient));
     };
     day.release(conn, capped.amount - funded.amount).await?;
-    match hold(conn, context, token, funded, now).await? {
+    match hold(conn, context, token, funded).await? {
         true => Ok(funded),
         false => Err(Refusal::Denied(DenyReason::BalanceInsufficient)),
     }
@@ -114,10 +114,10 @@ async fn hold(
     context: &CallContext,
     token: CallId,
     reservation: Reservation,
-    now: Time,
 ) -> Result<bool, LedgerError> {
+    let now = conn.now();
     let (reference, until) = (token.to_string(), expiry_while_ringing(now, reservation.seconds.into()));
-    match ledger::hold(conn, &new_hold(context.account_id, &reference, reservation.amount, until), now).await {
+    match ledger::hold(conn, &new_hold(context.account_id, &reference, reservation.amount, until)).await {
         Ok(_) => Ok(true),
         Err(LedgerError::Insufficient { .. } | LedgerError::TooLarge) => Ok(false),
         Err(error) => Err(error),

@@ -23,7 +23,7 @@ use crate::cdrs::{CallTerms, Parties, Quote, normalize_caller, parse_dialled, qu
 use crate::concurrency::DailySpend;
 use acquire::{acquire, acquire_together};
 use api::problem::Problem;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::balance::CURRENCY;
 use identity::notifications::{self, FraudCapReached};
 use offer::Offer;
@@ -89,7 +89,7 @@ struct Attempt {
 
 impl Attempt {
     fn new_token(&self) -> CallId {
-        CallId::new(self.app.entropy.uuid(self.now))
+        CallId::new(Entropy.uuid(self.now))
     }
 }
 
@@ -171,7 +171,7 @@ impl Authorizer {
                 Err(Refusal::Behind(newer)) => versions = newer,
                 Err(Refusal::Denied(reason)) => return Ok(deny(reason)),
                 Err(Refusal::FraudCap(day)) => {
-                    notify_fraud_cap(app, day, now).await?;
+                    notify_fraud_cap(app, day).await?;
                     return Ok(deny(DenyReason::FraudCap));
                 }
                 Err(Refusal::Short) => {}
@@ -244,6 +244,7 @@ fn attempt(app: &App, request: &AuthorizeRequest, caches: &Caches, source: Sourc
 }
 
 async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed, Refusal> {
+    conn.set_now(attempt.now);
     let Some(context) = context(conn, attempt).await? else { return Err(deny_unknown_source(conn, attempt).await?) };
     if !attempt.versions.covers(&context.versions()) {
         return Err(Refusal::Behind(context.versions()));
@@ -363,13 +364,13 @@ fn allowed(call: &LiveCall) -> Allowed {
 }
 
 /// Notifies the account, once a day, that its calls are denied by the daily fraud cap.
-async fn notify_fraud_cap(app: &App, day: DailySpend, now: Time) -> Result<(), DbError> {
+async fn notify_fraud_cap(app: &App, day: DailySpend) -> Result<(), DbError> {
     app.db
-        .tx((app.entropy, day, now), |conn, (entropy, day, now)| {
+        .tx(day, |conn, day| {
             Box::pin(async move {
                 if day.claim_notification(conn).await? {
                     let notification = FraudCapReached { max_spend_per_day: Money::from_nanos(day.limit, CURRENCY) };
-                    notifications::notify(conn, *entropy, day.account, &notification, *now).await?;
+                    notifications::notify(conn, day.account, &notification).await?;
                 }
                 Ok::<_, DbError>(())
             })

@@ -31,19 +31,19 @@ pub async fn report(app: &App, event: &Event) -> Result<Result<HealthReport, Str
     })
 }
 
-pub async fn save(app: &App, mut reports: Vec<HealthReport>, now: Time) -> Result<(), DbError> {
+pub async fn save(app: &App, mut reports: Vec<HealthReport>) -> Result<(), DbError> {
     if reports.is_empty() {
         return Ok(());
     }
     reports.sort_by_key(|report| report.at);
     app.db
-        .tx((reports, now), |conn, (reports, now)| {
+        .tx(reports, |conn, reports| {
             Box::pin(async move {
                 let mut changed = false;
                 for HealthReport { upstream, health, at } in reports {
                     changed |= crate::upstreams::update_health(conn, *upstream, *health, *at).await?;
                 }
-                if changed { upstreams::bump_version(conn, *now).await } else { Ok(()) }
+                if changed { upstreams::bump_version(conn).await } else { Ok(()) }
             })
         })
         .await

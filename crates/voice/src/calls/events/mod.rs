@@ -37,13 +37,6 @@ struct CallEvents {
     is_keepalive: bool,
 }
 
-/// Input of the transaction.
-struct Batch {
-    app: App,
-    calls: BTreeMap<CallId, CallEvents>,
-    now: Time,
-}
-
 pub async fn ingest_events(app: &App, Events { edge_id, events }: Events) -> Result<EventsAnswer, Problem> {
     let now = app.clock.now();
     let mut edges: BTreeSet<Text<1, 64>> = edge_id.into_iter().collect();
@@ -65,10 +58,9 @@ pub async fn ingest_events(app: &App, Events { edge_id, events }: Events) -> Res
             Err(reason) => answer.rejected.push(RejectedEvent { event_id, reason }),
         }
     }
-    health::save(app, reports, now).await?;
+    health::save(app, reports).await?;
     if !calls.is_empty() {
-        let batch = Batch { app: app.clone(), calls, now };
-        let applied = app.db.tx(batch, |conn, batch| Box::pin(apply(conn, batch))).await?;
+        let applied = app.db.tx(calls, |conn, calls| Box::pin(apply(conn, calls))).await?;
         answer.accepted -= applied.rejected.len();
         answer.rejected.extend(applied.rejected);
         (answer.extend, answer.hang_up) = (applied.extend, applied.hang_up);
@@ -130,13 +122,13 @@ fn merge(calls: &mut BTreeMap<CallId, CallEvents>, event: Event) -> Result<(), S
 }
 
 /// Applies the events of calls, in one transaction.
-async fn apply(conn: &mut Conn, batch: &Batch) -> Result<EventsAnswer, Problem> {
+async fn apply(conn: &mut Conn, calls: &BTreeMap<CallId, CallEvents>) -> Result<EventsAnswer, Problem> {
     let mut answer = EventsAnswer::default();
     let (mut ended, mut amendments, mut continuing) = (Vec::new(), Vec::new(), Vec::new());
-    for (token, events) in &batch.calls {
+    for (token, events) in calls {
         let update = &events.update;
         let reason = match (live::lock(conn, *token).await?, update.end) {
-            (None, _) => match apply_late(conn, *token, update, batch.now).await? {
+            (None, _) => match apply_late(conn, *token, update).await? {
                 Ok(amendment) => {
                     amendments.extend(amendment);
                     answer.hang_up.extend(events.is_keepalive.then_some(*token));
@@ -154,7 +146,7 @@ async fn apply(conn: &mut Conn, batch: &Batch) -> Result<EventsAnswer, Problem> 
                     Err(reason) => reason,
                 }
             }
-            (Some(locked), Some(end)) => match close(conn, locked.call, update, end, batch.now).await? {
+            (Some(locked), Some(end)) => match close(conn, locked.call, update, end).await? {
                 Ok(call) => {
                     ended.push(call);
                     continue;
@@ -165,10 +157,10 @@ async fn apply(conn: &mut Conn, batch: &Batch) -> Result<EventsAnswer, Problem> 
         let rejected = |id: &String| RejectedEvent { event_id: Some(id.clone()), reason: reason.to_owned() };
         answer.rejected.extend(events.event_ids.iter().map(rejected));
     }
-    cdrs::write_cdrs(conn, batch.app.entropy, &mut ended, &mut amendments, batch.now).await?;
+    cdrs::write_cdrs(conn, &mut ended, &mut amendments).await?;
     continuing.sort_by_key(|(locked, ..)| (locked.call.terms.account_id, locked.call.token));
     for (locked, events, answered_at) in continuing {
-        renew::keep_live(conn, &locked, events, answered_at, batch.now, &mut answer).await?;
+        renew::keep_live(conn, &locked, events, answered_at, &mut answer).await?;
     }
     Ok(answer)
 }
@@ -179,8 +171,8 @@ async fn close(
     call: live::LiveCall,
     update: &CallUpdate,
     (ended_at, status): (Time, Option<CallStatus>),
-    now: Time,
 ) -> Result<Result<EndedCall, &'static str>, DbError> {
+    let now = conn.now();
     let CallUpdate { answered_at, upstream_id, .. } = *update;
     let end = CallEnd { answered_at, ended_at, status, upstream_id, is_assumed: false };
     let cdr = match cdrs::end_call(call.known(), &end, now) {
@@ -210,10 +202,9 @@ async fn apply_late(
     conn: &mut Conn,
     token: CallId,
     update: &CallUpdate,
-    now: Time,
 ) -> Result<Result<Option<Amendment>, &'static str>, DbError> {
     match cdrs::lock_provisional(conn, token).await? {
-        Some(provisional) => cdrs::amend(conn, &provisional, update, now).await,
+        Some(provisional) => cdrs::amend(conn, &provisional, update).await,
         None => Ok(if cdrs::exists(conn, token).await? { Ok(None) } else { Err(UNKNOWN_CALL) }),
     }
 }

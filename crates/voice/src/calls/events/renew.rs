@@ -23,9 +23,9 @@ pub async fn keep_live(
     locked: &LockedCall,
     events: &CallEvents,
     answered_at: Option<Time>,
-    now: Time,
     answer: &mut EventsAnswer,
 ) -> Result<(), Problem> {
+    let now = conn.now();
     let (call, update) = (&locked.call, &events.update);
     let state = &call.state;
     let seen_at = update.seen_at.max(call.last_event_at());
@@ -118,7 +118,7 @@ async fn raise_hold(
     reservation: Reservation,
     progress: Progress,
 ) -> Result<bool, LedgerError> {
-    set_hold(conn, call, reservation.amount, progress.expiry(reservation.seconds.into()), progress.now).await
+    set_hold(conn, call, reservation.amount, progress.expiry(reservation.seconds.into())).await
 }
 
 /// Prolongs the hold for as long as the call can need it; false if it has expired and the balance does not cover it.
@@ -127,12 +127,12 @@ async fn prolong_hold(conn: &mut Conn, call: &LiveCall, progress: Progress) -> R
     if reserved == 0 {
         return Ok(true);
     }
-    set_hold(conn, call, reserved, progress.expiry(reserved_seconds), progress.now).await
+    set_hold(conn, call, reserved, progress.expiry(reserved_seconds)).await
 }
 
-async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64, until: Time, now: Time) -> Result<bool, LedgerError> {
+async fn set_hold(conn: &mut Conn, call: &LiveCall, amount: i64, until: Time) -> Result<bool, LedgerError> {
     let amount = call.terms.money(amount);
-    match ledger::renew(conn, Kind::Call, &call.hold_reference(), amount, until, now).await {
+    match ledger::renew(conn, Kind::Call, &call.hold_reference(), amount, until).await {
         Ok(_) => Ok(true),
         Err(LedgerError::Insufficient { .. } | LedgerError::NoHold { .. } | LedgerError::TooLarge) => Ok(false),
         Err(error) => Err(error),

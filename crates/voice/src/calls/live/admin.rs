@@ -13,7 +13,7 @@ use crate::concurrency::SECOND_MILLIS;
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
-use api::page::{Listing, Page};
+use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use values::{AccountId, CallId, ExactMoney, Money, Rfc3339, Time, TrunkId, UpstreamId};
 
@@ -102,14 +102,13 @@ impl AdminCall {
 /// Lists live calls, newest first.
 pub async fn list_live(
     mut ctx: ReadCtx,
-    listing: Listing<LiveFilters, (i64, CallId)>,
+    listing: Listing<LiveFilters, NewestFirst<CallId>>,
 ) -> Result<Page<AdminCall>, Problem> {
     let now = ctx.request.now;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, CallId::new(Uuid::max())));
     let LiveFilters { account_id, trunk_id, leg } = listing.filters;
     let filter = LiveFilter { account: account_id, trunk: trunk_id, leg };
-    let rows = store::list(&mut ctx, filter, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |call| (call.started_at.millis(), call.token), |call| AdminCall::new(call, now))
+    let rows = store::list(&mut ctx, filter, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |call| (call.started_at, call.token), |call| AdminCall::new(call, now))
 }
 
 /// Marks a live call to be hung up by its switch.

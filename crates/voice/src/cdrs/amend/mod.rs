@@ -19,8 +19,8 @@ pub async fn apply(
     conn: &mut Conn,
     provisional: &ProvisionalCdr,
     update: &CallUpdate,
-    now: Time,
 ) -> Result<Result<Option<Amendment>, &'static str>, DbError> {
+    let now = conn.now();
     let stored = write::find(conn, provisional.token).await?.filter(|cdr| !cdr.result.imported);
     let Some(before) = stored else { return Ok(Ok(None)) };
     let end = end(provisional, update, before.result.status);

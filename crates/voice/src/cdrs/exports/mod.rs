@@ -18,19 +18,17 @@ pub use write::{WRITE_EXPORT, write_export_job};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use api::answer::{Accepted, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind, NewJob};
+use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::limits::{Limit, Subject};
 use store::ExportRow;
 use types::{CdrExportId, Compression, ExportFormat, ExportStatus};
-use values::Time;
 
 pub const EXPIRE_EXPORTS: Kind = Kind::new("cdrs.expire_exports");
 
@@ -56,7 +54,7 @@ pub async fn create(
     let account = ctx.principal()?.account_id;
     ctx.limit(Limit::Exports, Subject::account(account)).await?;
     let export = ExportRow {
-        id: CdrExportId::new(ctx.app.entropy.uuid(ctx.now)),
+        id: ctx.new_id(),
         account_id: account,
         status: ExportStatus::Queued,
         format: request.format.unwrap_or(ExportFormat::Csv),
@@ -78,21 +76,18 @@ pub async fn create(
 async fn enqueue(tx: &mut Tx<'_>, export: &ExportRow) -> Result<Accepted<CdrExport>, Problem> {
     let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
     store::insert(tx, export).await?;
-    let payload = json!({"export_id": export.id});
-    let job = NewJob { id: app.entropy.uuid(now), kind: WRITE_EXPORT, payload, run_at: now };
-    jobs::enqueue(tx, &job).await?;
+    jobs::enqueue(tx, WRITE_EXPORT, json!({"export_id": export.id})).await?;
     Ok(Accepted(CdrExport::new(&app, export.clone(), now)))
 }
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<Unfiltered, (i64, CdrExportId)>,
+    listing: Listing<Unfiltered, NewestFirst<CdrExportId>>,
 ) -> Result<Page<CdrExport>, Problem> {
     let account = ctx.principal()?.account_id;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, CdrExportId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, account, (Time::from_millis(at), id), listing.fetch()).await?;
+    let rows = store::list(&mut ctx, account, listing.before(), listing.fetch()).await?;
     let (app, now) = (ctx.request.app.clone(), ctx.request.now);
-    listing.page(rows, |row| (row.requested_at.millis(), row.id), |row| CdrExport::new(&app, row, now))
+    listing.page(rows, |row| (row.requested_at, row.id), |row| CdrExport::new(&app, row, now))
 }
 
 pub async fn show(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<CdrExport>, Problem> {
@@ -105,11 +100,11 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<CdrExportId>) -> Result<Json<
 /// last attempt fails.
 pub async fn expire_exports_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
     let now = context.clock.now();
-    let batch = || context.db.tx(now, |conn, now| Box::pin(store::expire(conn, *now, BATCH_SIZE)));
+    let batch = || context.db.tx((), |conn, ()| Box::pin(store::expire(conn, BATCH_SIZE)));
     while batch().await? == BATCH_SIZE.cast_unsigned() {}
-    let abandoned = context.db.tx(now, |conn, now| {
-        Box::pin(store::fail_abandoned(conn, now.minus(GIVE_UP_AFTER), *now, write::WRITE_FAILED))
-    });
+    let abandoned = context
+        .db
+        .tx(now, |conn, now| Box::pin(store::fail_abandoned(conn, now.minus(GIVE_UP_AFTER), write::WRITE_FAILED)));
     abandoned.await?;
     Ok(())
 }

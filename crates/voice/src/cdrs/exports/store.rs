@@ -106,39 +106,39 @@ pub async fn complete(
     Ok(completed > 0)
 }
 
-pub async fn fail(conn: &mut Conn, id: CdrExportId, reason: &str, now: Time) -> Result<(), DbError> {
+pub async fn fail(conn: &mut Conn, id: CdrExportId, reason: &str) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE cdr_exports SET status = 'failed', reason = $2, completed_at = $3
              WHERE id = $1 AND status IN ('queued', 'running')"
         ),
-        params![id, reason, now],
+        params![id, reason, conn.now()],
     )
     .await?;
     Ok(())
 }
 
 /// Expires up to `batch` exports and returns how many.
-pub async fn expire(conn: &mut Conn, now: Time, batch: i64) -> Result<u64, DbError> {
+pub async fn expire(conn: &mut Conn, batch: i64) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "UPDATE cdr_exports SET status = 'expired', content_hash = NULL
              WHERE id IN (SELECT id FROM cdr_exports WHERE status = 'ready' AND expires_at <= $1
                           ORDER BY expires_at LIMIT $2)"
         ),
-        params![now, batch],
+        params![conn.now(), batch],
     )
     .await
 }
 
 /// Fails exports that no job works on any more.
-pub async fn fail_abandoned(conn: &mut Conn, requested_before: Time, now: Time, reason: &str) -> Result<u64, DbError> {
+pub async fn fail_abandoned(conn: &mut Conn, requested_before: Time, reason: &str) -> Result<u64, DbError> {
     conn.exec(
         sql!(
             "UPDATE cdr_exports SET status = 'failed', reason = $3, completed_at = $2
              WHERE status IN ('queued', 'running') AND requested_at < $1"
         ),
-        params![requested_before, now, reason],
+        params![requested_before, conn.now(), reason],
     )
     .await
 }

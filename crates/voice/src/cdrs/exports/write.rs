@@ -97,10 +97,10 @@ async fn finish(
                     size_bytes: i64::try_from(file.size_bytes).unwrap_or(i64::MAX),
                     expires_at: Rfc3339(expires_at),
                 };
-                notify(conn, context.app.entropy, export.account_id, &notification, now).await?;
+                notify(conn, export.account_id, &notification).await?;
             }
         }
-        Outcome::Failed(reason) => store::fail(conn, export.id, reason, now).await?,
+        Outcome::Failed(reason) => store::fail(conn, export.id, reason).await?,
     }
     context.finish_in(conn).await
 }

@@ -19,7 +19,7 @@ use super::terms::{CallStatus, CallTerms, Leg, Parties, Price};
 use super::write::{ImportBatch, MAX_CLOCK_SKEW_MILLIS, seconds_between};
 use api::problem::Problem;
 use api::schema;
-use db::DbError;
+use db::{DbError, Entropy};
 use platform::app::App;
 use platform::ledger::LedgerError;
 use platform::routing::allow_lists::Addresses;
@@ -130,23 +130,15 @@ pub fn invalid_reason(problem: &Problem) -> String {
 }
 
 async fn write(app: &App, cdrs: Vec<CdrRow>, now: Time) -> Result<usize, LedgerError> {
-    let input = Arc::new((app.entropy, ImportBatch::new(app.entropy, cdrs, now), now));
+    let batch = Arc::new(ImportBatch::new(cdrs, now));
     // On PostgreSQL, try to copy all rows at once: most imports have no duplicates.
     if app.db.is_shared() {
-        let all = app.db.tx(Arc::clone(&input), |conn, input| {
-            let (entropy, batch, now) = &**input;
-            Box::pin(batch.write_all(conn, *entropy, *now))
-        });
-        match all.await {
+        match app.db.tx(Arc::clone(&batch), |conn, batch| Box::pin(batch.write_all(conn))).await {
             Err(LedgerError::Db(DbError::Unique(_))) => {}
             outcome => return outcome,
         }
     }
-    let new = app.db.tx(input, |conn, input| {
-        let (entropy, batch, now) = &**input;
-        Box::pin(batch.write_new(conn, *entropy, *now))
-    });
-    new.await
+    app.db.tx(batch, |conn, batch| Box::pin(batch.write_new(conn))).await
 }
 
 impl<'a> Importer<'a> {
@@ -236,7 +228,7 @@ impl<'a> Importer<'a> {
             recorded_at: self.now,
         };
         let price = sale.map_or_else(|| Price::free(country), Price::from);
-        let id = CallId::new(self.app.entropy.uuid(started_at));
+        let id = CallId::new(Entropy.uuid(started_at));
         Ok(CdrRow { id, terms: CallTerms::new(parties, price), result })
     }
 

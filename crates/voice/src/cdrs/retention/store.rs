@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use db::{Conn, DbError, params, sql};
+use db::{Conn, DbError, insert, params, sql};
 use values::{CallId, Time};
 
 /// Start time and id of a CDR.
@@ -17,12 +17,10 @@ pub async fn lock_progress(conn: &mut Conn) -> Result<CdrCursor, DbError> {
 }
 
 pub async fn save_progress(conn: &mut Conn, (at, id): CdrCursor) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO cdr_retention (id, started_at, cdr_id) VALUES (1, $1, $2)
-             ON CONFLICT (id) DO UPDATE SET started_at = excluded.started_at, cdr_id = excluded.cdr_id"
-        ),
-        params![at, id],
+    insert!(
+        conn,
+        cdr_retention { id: 1i64, started_at: at, cdr_id: id },
+        "ON CONFLICT (id) DO UPDATE SET started_at = excluded.started_at, cdr_id = excluded.cdr_id"
     )
     .await?;
     Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::delta::{ChargeDelta, RollupDelta};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{AccountId, TrunkId};
 
 row! {
@@ -88,28 +88,7 @@ pub async fn add_to_days(
     destinations: &BTreeMap<(i64, String, String), RollupDelta>,
 ) -> Result<(), DbError> {
     for ((day, country, destination_name), delta) in destinations {
-        conn.exec(
-            sql!(
-                "INSERT INTO cdr_days (account_id, day, country, destination_name, attempts, answered, seconds, charge,
-                                       cost)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-                 ON CONFLICT (account_id, day, country, destination_name) DO UPDATE
-                 SET attempts = cdr_days.attempts + excluded.attempts, answered = cdr_days.answered + excluded.answered,
-                     seconds = cdr_days.seconds + excluded.seconds, charge = cdr_days.charge + excluded.charge,
-                     cost = cdr_days.cost + excluded.cost"
-            ),
-            params![
-                account,
-                *day,
-                country,
-                destination_name,
-                delta.attempts,
-                delta.answered,
-                delta.seconds,
-                delta.charge,
-                delta.cost
-            ],
-        )
+        insert!(conn, cdr_days { account_id: account, day: *day, country, destination_name, attempts: delta.attempts, answered: delta.answered, seconds: delta.seconds, charge: delta.charge, cost: delta.cost }, "ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET attempts = cdr_days.attempts + excluded.attempts, answered = cdr_days.answered + excluded.answered, seconds = cdr_days.seconds + excluded.seconds, charge = cdr_days.charge + excluded.charge, cost = cdr_days.cost + excluded.cost")
         .await?;
     }
     Ok(())
@@ -123,17 +102,7 @@ pub async fn add_to_charges(
     charges: &BTreeMap<(String, String), ChargeDelta>,
 ) -> Result<(), DbError> {
     for ((country, destination_name), delta) in charges {
-        conn.exec(
-            sql!(
-                "INSERT INTO cdr_charges (account_id, day, country, destination_name, calls, billed_seconds, charge)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)
-                 ON CONFLICT (account_id, day, country, destination_name) DO UPDATE
-                 SET calls = cdr_charges.calls + excluded.calls,
-                     billed_seconds = cdr_charges.billed_seconds + excluded.billed_seconds,
-                     charge = cdr_charges.charge + excluded.charge"
-            ),
-            params![account, day, country, destination_name, delta.calls, delta.billed_seconds, delta.charge],
-        )
+        insert!(conn, cdr_charges { account_id: account, day, country, destination_name, calls: delta.calls, billed_seconds: delta.billed_seconds, charge: delta.charge }, "ON CONFLICT (account_id, day, country, destination_name) DO UPDATE SET calls = cdr_charges.calls + excluded.calls, billed_seconds = cdr_charges.billed_seconds + excluded.billed_seconds, charge = cdr_charges.charge + excluded.charge")
         .await?;
     }
     Ok(())
@@ -146,17 +115,7 @@ pub async fn add_to_hours(
     hours: &BTreeMap<(i64, TrunkId), RollupDelta>,
 ) -> Result<(), DbError> {
     for ((hour, trunk), delta) in hours {
-        conn.exec(
-            sql!(
-                "INSERT INTO cdr_hours (account_id, hour, trunk_id, attempts, answered, seconds, charge)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)
-                 ON CONFLICT (account_id, hour, trunk_id) DO UPDATE
-                 SET attempts = cdr_hours.attempts + excluded.attempts,
-                     answered = cdr_hours.answered + excluded.answered,
-                     seconds = cdr_hours.seconds + excluded.seconds, charge = cdr_hours.charge + excluded.charge"
-            ),
-            params![account, *hour, *trunk, delta.attempts, delta.answered, delta.seconds, delta.charge],
-        )
+        insert!(conn, cdr_hours { account_id: account, hour: *hour, trunk_id: *trunk, attempts: delta.attempts, answered: delta.answered, seconds: delta.seconds, charge: delta.charge }, "ON CONFLICT (account_id, hour, trunk_id) DO UPDATE SET attempts = cdr_hours.attempts + excluded.attempts, answered = cdr_hours.answered + excluded.answered, seconds = cdr_hours.seconds + excluded.seconds, charge = cdr_hours.charge + excluded.charge")
         .await?;
     }
     Ok(())

@@ -13,9 +13,8 @@ use crate::cdrs::row::CdrRow;
 use crate::concurrency::{self, ALL_ZONES, DailySpend, day_of, hour_of};
 use db::Conn;
 use identity::balance::CURRENCY;
-use platform::entropy::Entropy;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError, TransactionId};
-use values::{AccountId, Money, Time, TrunkId};
+use values::{AccountId, Money, TrunkId};
 
 /// What a batch means for one account.
 #[derive(Default)]
@@ -69,13 +68,8 @@ impl AccountBatch {
         }
     }
 
-    async fn settle(
-        mut self,
-        conn: &mut Conn,
-        entropy: Entropy,
-        account: AccountId,
-        now: Time,
-    ) -> Result<(), LedgerError> {
+    async fn settle(mut self, conn: &mut Conn, account: AccountId) -> Result<(), LedgerError> {
+        let now = conn.now();
         for (&day, &(charged, released)) in self.days.iter().filter(|(_, sums)| **sums != (0, 0)) {
             DailySpend { account, day, limit: 0 }.settle(conn, charged, released).await?;
         }
@@ -84,10 +78,10 @@ impl AccountBatch {
         }
         let ended: i64 = self.zones.values().sum();
         for (zone, calls) in self.zones {
-            concurrency::leave_zone(conn, account, &zone, calls, now).await?;
+            concurrency::leave_zone(conn, account, &zone, calls).await?;
         }
         if ended > 0 {
-            concurrency::leave_zone(conn, account, ALL_ZONES, ended, now).await?;
+            concurrency::leave_zone(conn, account, ALL_ZONES, ended).await?;
         }
         self.holds.sort_unstable();
         let charge = self.ledger_id.map(|id| {
@@ -96,7 +90,7 @@ impl AccountBatch {
         });
         let charge = charge.transpose()?;
         let holds = (Kind::Call, self.holds.as_slice());
-        ledger::capture_many(conn, entropy, (account, CURRENCY), holds, charge.as_ref(), now).await?;
+        ledger::capture_many(conn, (account, CURRENCY), holds, charge.as_ref()).await?;
         rollups::add_to_days(conn, account, &self.destinations).await?;
         rollups::add_to_charges(conn, account, day_of(now), &self.charges).await?;
         rollups::add_to_hours(conn, account, &self.hours).await?;
@@ -113,14 +107,9 @@ pub fn by_account<'r>(cdrs: impl Iterator<Item = &'r CdrRow>) -> BTreeMap<Accoun
     batches
 }
 
-pub async fn settle(
-    conn: &mut Conn,
-    entropy: Entropy,
-    batches: BTreeMap<AccountId, AccountBatch>,
-    now: Time,
-) -> Result<(), LedgerError> {
+pub async fn settle(conn: &mut Conn, batches: BTreeMap<AccountId, AccountBatch>) -> Result<(), LedgerError> {
     for (account, batch) in batches {
-        batch.settle(conn, entropy, account, now).await?;
+        batch.settle(conn, account).await?;
     }
     Ok(())
 }

@@ -23,8 +23,7 @@ use uuid::Uuid;
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
 use crate::concurrency::{CallSpan, queue_recount};
-use db::Conn;
-use platform::entropy::Entropy;
+use db::{Conn, Entropy};
 use platform::ledger::LedgerError;
 use values::{AccountId, Time};
 
@@ -73,31 +72,30 @@ impl Amendment {
 /// Writes the CDRs of live calls that are over, and amended CDRs. The rows of the live calls are deleted already.
 pub async fn write_cdrs(
     conn: &mut Conn,
-    entropy: Entropy,
     ended: &mut [EndedCall],
     amendments: &mut [Amendment],
-    now: Time,
 ) -> Result<(), LedgerError> {
-    let mut ledger_ids = assign_ledger_ids(entropy, ended.iter_mut().map(|call| &mut call.cdr), now);
+    let now = conn.now();
+    let mut ledger_ids = assign_ledger_ids(ended.iter_mut().map(|call| &mut call.cdr), now);
     store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
     conn.count(|metrics| metrics.calls.cdrs.of("switch"), ended.len() as u64);
     let mut batches = batch::by_account(ended.iter().map(|call| &call.cdr));
     for amendment in amendments {
         let account = amendment.after.terms.account_id;
         let ledger_id =
-            (amendment.charge() > 0).then(|| *ledger_ids.entry(account).or_insert_with(|| entropy.uuid(now)));
+            (amendment.charge() > 0).then(|| *ledger_ids.entry(account).or_insert_with(|| Entropy.uuid(now)));
         amendment.set_ledger_id(ledger_id);
         store::update(conn, &amendment.after).await?;
         let added = ChargeDelta::between(&amendment.before, &amendment.after);
         if amendment.before.result.charge > 0 && added != ChargeDelta::default() {
-            store::insert_amendment(conn, entropy.uuid(now), &amendment.after, added, ledger_id, now).await?;
+            store::insert_amendment(conn, Entropy.uuid(now), &amendment.after, added, ledger_id).await?;
         }
         batches.entry(account).or_default().add_amendment(amendment, ledger_id);
     }
     for EndedCall { cdr, reserved } in ended.iter() {
         batches.entry(cdr.terms.account_id).or_default().release(cdr, *reserved);
     }
-    batch::settle(conn, entropy, batches, now).await
+    batch::settle(conn, batches).await
 }
 
 /// Imported CDRs, sorted in the order in which every import inserts them, so that two imports of the same calls wait
@@ -105,55 +103,49 @@ pub async fn write_cdrs(
 pub struct ImportBatch(Vec<CdrRow>);
 
 impl ImportBatch {
-    pub fn new(entropy: Entropy, mut cdrs: Vec<CdrRow>, now: Time) -> ImportBatch {
+    pub fn new(mut cdrs: Vec<CdrRow>, now: Time) -> ImportBatch {
         let key = |cdr: &CdrRow| (cdr.terms.trunk_id, cdr.terms.leg.as_str(), cdr.terms.started_at);
         cdrs.sort_unstable_by(|one, other| {
             key(one).cmp(&key(other)).then_with(|| one.terms.call_id.cmp(&other.terms.call_id))
         });
-        assign_ledger_ids(entropy, cdrs.iter_mut(), now);
+        assign_ledger_ids(cdrs.iter_mut(), now);
         ImportBatch(cdrs)
     }
 
     /// Writes the CDRs that are new and returns their number.
-    pub async fn write_new(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
-        let new = store::insert_new(conn, entropy.uuid(now), &self.0).await?;
-        settle_import(conn, entropy, self.0.iter().filter(|cdr| new.contains(&cdr.id)), now).await
+    pub async fn write_new(&self, conn: &mut Conn) -> Result<usize, LedgerError> {
+        let new = store::insert_new(conn, conn.new_id(), &self.0).await?;
+        settle_import(conn, self.0.iter().filter(|cdr| new.contains(&cdr.id))).await
     }
 
     /// Writes all CDRs, or fails if one is a duplicate. Faster than [`ImportBatch::write_new`].
-    pub async fn write_all(&self, conn: &mut Conn, entropy: Entropy, now: Time) -> Result<usize, LedgerError> {
+    pub async fn write_all(&self, conn: &mut Conn) -> Result<usize, LedgerError> {
         store::insert(conn, &self.0, store::values).await?;
-        settle_import(conn, entropy, self.0.iter(), now).await
+        settle_import(conn, self.0.iter()).await
     }
 }
 
 async fn settle_import<'r>(
     conn: &mut Conn,
-    entropy: Entropy,
     new: impl Iterator<Item = &'r CdrRow> + Clone,
-    now: Time,
 ) -> Result<usize, LedgerError> {
     let number = new.clone().count();
     conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
-    batch::settle(conn, entropy, batch::by_account(new.clone()), now).await?;
+    batch::settle(conn, batch::by_account(new.clone())).await?;
     let spans = new.map(|cdr| CallSpan {
         account: cdr.terms.account_id,
         started_at: cdr.terms.started_at,
         ended_at: cdr.result.ended_at.unwrap_or(cdr.terms.started_at),
     });
-    queue_recount(conn, spans, now).await?;
+    queue_recount(conn, spans).await?;
     Ok(number)
 }
 
 /// Gives the CDRs with a charge the id of their ledger transaction, one for each account, and returns the ids.
-fn assign_ledger_ids<'r>(
-    entropy: Entropy,
-    cdrs: impl Iterator<Item = &'r mut CdrRow>,
-    now: Time,
-) -> BTreeMap<AccountId, Uuid> {
+fn assign_ledger_ids<'r>(cdrs: impl Iterator<Item = &'r mut CdrRow>, now: Time) -> BTreeMap<AccountId, Uuid> {
     let mut ids: BTreeMap<AccountId, Uuid> = BTreeMap::new();
     for cdr in cdrs.filter(|cdr| cdr.result.charge > 0) {
-        cdr.result.ledger_id = Some(*ids.entry(cdr.terms.account_id).or_insert_with(|| entropy.uuid(now)));
+        cdr.result.ledger_id = Some(*ids.entry(cdr.terms.account_id).or_insert_with(|| Entropy.uuid(now)));
     }
     ids
 }

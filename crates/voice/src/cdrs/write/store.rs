@@ -8,7 +8,7 @@ use crate::cdrs::rollups::ChargeDelta;
 use crate::cdrs::row::{CallResult, CdrRow};
 use crate::cdrs::terms::CallTerms;
 use db::{Conn, DbError, Value, params, sql};
-use values::{CallId, Time};
+use values::CallId;
 
 /// Inserts the CDRs of these items.
 pub async fn insert<R: Sync>(
@@ -84,7 +84,6 @@ pub async fn insert_amendment(
     cdr: &CdrRow,
     added: ChargeDelta,
     ledger_id: Option<Uuid>,
-    now: Time,
 ) -> Result<(), DbError> {
     conn.exec(
         sql!(
@@ -102,7 +101,7 @@ pub async fn insert_amendment(
             added.billed_seconds,
             added.charge,
             ledger_id,
-            now
+            conn.now()
         ],
     )
     .await?;

@@ -1,7 +1,7 @@
 //! Table `daily_spend`.
 
 use super::DailySpend;
-use db::{Conn, DbError, Statement, params, sql};
+use db::{Conn, DbError, Statement, insert, params, sql};
 use values::AccountId;
 
 /// Reserves spend; false if that would exceed the limit of the day.
@@ -50,14 +50,11 @@ pub async fn settle(conn: &mut Conn, account: AccountId, day: i64, charged: i64,
 
 /// Marks the day as notified; false if it was before.
 pub async fn claim_notification(conn: &mut Conn, day: DailySpend) -> Result<bool, DbError> {
-    let marked = conn
-        .exec(
-            sql!(
-                "INSERT INTO daily_spend (account_id, day, charged, reserved, told) VALUES ($1, $2, 0, 0, TRUE)
-                 ON CONFLICT (account_id, day) DO UPDATE SET told = TRUE WHERE NOT daily_spend.told"
-            ),
-            params![day.account, day.day],
-        )
-        .await?;
+    let marked = insert!(
+        conn,
+        daily_spend { account_id: day.account, day: day.day, charged: 0i64, reserved: 0i64, told: true },
+        "ON CONFLICT (account_id, day) DO UPDATE SET told = TRUE WHERE NOT daily_spend.told"
+    )
+    .await?;
     Ok(marked > 0)
 }

@@ -33,7 +33,8 @@ pub struct CallSpan {
 }
 
 /// Queues the hours of these calls, as far as their peaks are shown.
-pub async fn queue_recount(conn: &mut Conn, calls: impl Iterator<Item = CallSpan>, now: Time) -> Result<(), DbError> {
+pub async fn queue_recount(conn: &mut Conn, calls: impl Iterator<Item = CallSpan>) -> Result<(), DbError> {
+    let now = conn.now();
     let current = hour_of(now);
     let mut hours: BTreeSet<(AccountId, i64)> = BTreeSet::new();
     for call in calls {

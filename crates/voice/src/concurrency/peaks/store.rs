@@ -1,7 +1,7 @@
 //! Table `peaks_due`, and the count of an hour.
 
 use super::Window;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::AccountId;
 
 row! {
@@ -15,12 +15,10 @@ row! {
 }
 
 pub async fn enqueue(conn: &mut Conn, account: AccountId, hour: i64) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO peaks_due (account_id, hour, arrivals) VALUES ($1, $2, 1)
-             ON CONFLICT (hour, account_id) DO UPDATE SET arrivals = peaks_due.arrivals + 1"
-        ),
-        params![account, hour],
+    insert!(
+        conn,
+        peaks_due { account_id: account, hour, arrivals: 1i64 },
+        "ON CONFLICT (hour, account_id) DO UPDATE SET arrivals = peaks_due.arrivals + 1"
     )
     .await?;
     Ok(())

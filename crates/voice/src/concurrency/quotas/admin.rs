@@ -70,13 +70,13 @@ fn invalid_zones(app: &App, quotas: &[ZoneQuota]) -> Vec<InvalidParam> {
 }
 
 async fn replace(tx: &mut Tx<'_>, id: AccountId, quotas: &[ZoneQuota]) -> Result<Json<ZoneQuotas>, Problem> {
-    let (app, now) = (tx.ctx.app.clone(), tx.ctx.now);
+    let app = tx.ctx.app.clone();
     accounts::lock(tx, id).await?;
     let before = quotas_of_customer(tx, &app, id).await?;
     tx.expect_version(&before)?;
     store::delete_all(tx, id).await?;
     for ZoneQuota { zone, limit } in quotas {
-        store::insert(tx, id, zone, *limit, now).await?;
+        store::insert(tx, id, zone, *limit).await?;
     }
     let after = quotas_of_customer(tx, &app, id).await?;
     tx.ctx.audit_note("quotas", json!({"from": before.data, "to": after.data}));

@@ -1,8 +1,8 @@
 //! Table `zone_quotas`: the quotas that the team set.
 
 use crate::concurrency::store::MAX_ZONES;
-use db::{Conn, DbError, params, sql};
-use values::{AccountId, Time};
+use db::{Conn, DbError, insert, params, sql};
+use values::AccountId;
 
 pub async fn list(conn: &mut Conn, account: AccountId) -> Result<Vec<(String, i64)>, DbError> {
     conn.all(
@@ -17,11 +17,7 @@ pub async fn delete_all(conn: &mut Conn, account: AccountId) -> Result<(), DbErr
     Ok(())
 }
 
-pub async fn insert(conn: &mut Conn, account: AccountId, zone: &str, limit: i64, now: Time) -> Result<(), DbError> {
-    conn.exec(
-        sql!("INSERT INTO zone_quotas (account_id, zone, channels, updated_at) VALUES ($1, $2, $3, $4)"),
-        params![account, zone, limit, now],
-    )
-    .await?;
+pub async fn insert(conn: &mut Conn, account: AccountId, zone: &str, limit: i64) -> Result<(), DbError> {
+    insert!(conn, zone_quotas { account_id: account, zone, channels: limit, updated_at: conn.now() }).await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use db::{Conn, DbError};
 use identity::notifications::{self, RatesChanged};
 use identity::onboarding;
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind, NewJob};
+use platform::jobs::{self, JobContext, JobError, Kind};
 use values::{AccountId, Rfc3339, Time};
 
 pub const ANNOUNCE: Kind = Kind::new("decks.announce");
@@ -24,39 +24,32 @@ pub struct Announcement {
 
 impl Announcement {
     /// Enqueues the job that notifies the next batch.
-    pub async fn enqueue(&self, conn: &mut Conn, app: &App, now: Time) -> Result<(), DbError> {
+    pub async fn enqueue(&self, conn: &mut Conn) -> Result<(), DbError> {
         let payload = serde_json::to_value(self).map_err(DbError::other)?;
-        jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: ANNOUNCE, payload, run_at: now }).await
+        jobs::enqueue(conn, ANNOUNCE, payload).await.map(drop)
     }
 }
 
 pub async fn announce_job(context: JobContext<App>, payload: Value) -> Result<(), JobError> {
     let announcement: Announcement =
         serde_json::from_value(payload).map_err(|error| JobError::Permanent(error.to_string()))?;
-    let now = context.clock.now();
-    let notified = context.db.tx((context.clone(), announcement, now), |conn, (context, announcement, now)| {
-        Box::pin(notify_batch(conn, context, announcement, *now))
+    let notified = context.db.tx((context.clone(), announcement), |conn, (context, announcement)| {
+        Box::pin(notify_batch(conn, context, announcement))
     });
     notified.await?;
-    context.app.jobs_waker.notify_one();
     Ok(())
 }
 
-async fn notify_batch(
-    conn: &mut Conn,
-    context: &JobContext<App>,
-    announcement: &Announcement,
-    now: Time,
-) -> Result<(), JobError> {
+async fn notify_batch(conn: &mut Conn, context: &JobContext<App>, announcement: &Announcement) -> Result<(), JobError> {
     let customers = onboarding::live_customers(conn, announcement.after, BATCH).await?;
     let moment = |millis| Rfc3339(Time::from_millis(millis));
     let notification = RatesChanged { from: moment(announcement.from), to: moment(announcement.to) };
     for (customer,) in &customers {
-        notifications::notify(conn, context.app.entropy, *customer, &notification, now).await?;
+        notifications::notify(conn, *customer, &notification).await?;
     }
     if customers.len() as i64 == BATCH {
         let after = customers.last().map(|(customer,)| *customer);
-        Announcement { after, ..announcement.clone() }.enqueue(conn, &context.app, now).await?;
+        Announcement { after, ..announcement.clone() }.enqueue(conn).await?;
     }
     context.finish_in(conn).await
 }

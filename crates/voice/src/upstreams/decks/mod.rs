@@ -22,22 +22,21 @@ pub use store::{ImportRow, names_file};
 pub use types::{DeckImport, DeckImportId, ImportMode};
 
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::upstreams;
 use api::answer::{Accepted, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::csv::OptionalTable;
 use api::input::{Path, PathPair, Query};
-use api::page::{Listing, Page, Unfiltered};
+use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::imports::rows_of;
 use platform::app::App;
-use platform::jobs::{self, NewJob};
+use platform::jobs;
 use platform::outside::files::{StoredFile, pieces};
 use types::ImportQuery;
-use values::{Time, UpstreamId};
+use values::UpstreamId;
 
 /// How many imports of an upstream may be queued or running.
 const MAX_PENDING_IMPORTS: i64 = 20;
@@ -54,7 +53,7 @@ pub async fn import(
         let detail = "The upstream has no rate_import_url. Upload the deck as text/csv, or set the URL first.";
         return Err(Problem::state_conflict(detail));
     }
-    let id = DeckImportId::new(ctx.app.entropy.uuid(ctx.now));
+    let id = ctx.new_id();
     let mode = query.mode.unwrap_or(ImportMode::Replace);
     let mut new = ImportRow::queued(id, upstream, mode, query.dry_run, ctx.now);
     if let Some(table) = table {
@@ -73,8 +72,7 @@ pub async fn import(
                 );
                 return Err(Problem::state_conflict(detail));
             }
-            let ctx = tx.ctx;
-            queue(tx, &ctx.app, new, ctx.now).await?;
+            queue(tx, new).await?;
             Ok(Accepted(DeckImport::of(new.clone(), Some(Vec::new()))))
         })
     })
@@ -82,25 +80,24 @@ pub async fn import(
 }
 
 /// Stores a queued import and enqueues its job.
-pub async fn queue(conn: &mut Conn, app: &App, new: &ImportRow, now: Time) -> Result<(), DbError> {
+pub async fn queue(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
     store::insert(conn, new).await?;
-    enqueue(conn, app, new.upstream_id, now).await
+    enqueue(conn, new.upstream_id).await
 }
 
-async fn enqueue(conn: &mut Conn, app: &App, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+async fn enqueue(conn: &mut Conn, upstream: UpstreamId) -> Result<(), DbError> {
     let payload = json!({ "upstream_id": upstream });
-    jobs::enqueue(conn, &NewJob { id: app.entropy.uuid(now), kind: IMPORT, payload, run_at: now }).await
+    jobs::enqueue(conn, IMPORT, payload).await.map(drop)
 }
 
 pub async fn list(
     mut ctx: ReadCtx,
     Path(upstream): Path<UpstreamId>,
-    listing: Listing<Unfiltered, (i64, DeckImportId)>,
+    listing: Listing<Unfiltered, NewestFirst<DeckImportId>>,
 ) -> Result<Page<DeckImport>, Problem> {
     upstreams::find(&mut ctx, upstream).await?.ok_or_else(Problem::not_found)?;
-    let (at, id) = listing.after.unwrap_or((i64::MAX, DeckImportId::new(Uuid::max())));
-    let rows = store::list(&mut ctx, upstream, (Time::from_millis(at), id), listing.fetch()).await?;
-    listing.page(rows, |row| (row.created_at.millis(), row.id), |row| DeckImport::of(row, None))
+    let rows = store::list(&mut ctx, upstream, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), |row| DeckImport::of(row, None))
 }
 
 pub async fn show(
@@ -129,7 +126,7 @@ pub async fn prepare(
     let now = app.clock.now();
     upstreams::find(&mut *app.db.read().await?, upstream).await?.ok_or_else(Problem::not_found)?;
     let (received, lines) = pull::receive_file(&app.files, pieces(file)).await?;
-    let mut new = ImportRow::queued(DeckImportId::new(app.entropy.uuid(now)), upstream, mode, dry_run, now);
+    let mut new = ImportRow::queued(DeckImportId::new(Entropy.uuid(now)), upstream, mode, dry_run, now);
     new.rows_total = Some(rows_of(lines));
     new.content_hash = Some(received.store().await?.hash);
     Ok(new)

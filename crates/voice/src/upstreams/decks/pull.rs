@@ -11,13 +11,13 @@ use super::store::{self, ImportRow};
 use super::types::{DeckImportId, ImportMode};
 use crate::upstreams::{self, UpstreamRow};
 use api::csv::{Lines, MAX_TABLE_BYTES};
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::imports::rows_of;
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::fetch::Fetched;
 use platform::outside::files::{ContentHash, Files, FilesError, Received};
-use values::{Time, UpstreamId};
+use values::UpstreamId;
 
 pub const PULL_DUE: Kind = Kind::new("decks.pull_due");
 
@@ -69,16 +69,13 @@ where
 
 /// Queues the scheduled pulls that are due.
 pub async fn pull_due_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let now = context.clock.now();
     loop {
-        let due = upstreams::list_due(&mut *context.db.read().await?, now, BATCH).await?;
+        let due = upstreams::list_due(&mut *context.db.read().await?, BATCH).await?;
         for upstream in &due {
-            let input = (context.app.clone(), upstream.id, now);
-            let queued =
-                context.db.tx(input, |conn, (app, upstream, now)| Box::pin(queue_pull(conn, app, *upstream, *now)));
+            let input = upstream.id;
+            let queued = context.db.tx(input, |conn, upstream| Box::pin(queue_pull(conn, *upstream)));
             queued.await?;
         }
-        context.app.jobs_waker.notify_one();
         if (due.len() as i64) < BATCH {
             return Ok(());
         }
@@ -86,16 +83,17 @@ pub async fn pull_due_job(context: JobContext<App>, _: Value) -> Result<(), JobE
 }
 
 /// Queues a pull and sets the next time of the schedule. No pull is queued while an import is queued or running.
-async fn queue_pull(conn: &mut Conn, app: &App, id: UpstreamId, now: Time) -> Result<(), DbError> {
+async fn queue_pull(conn: &mut Conn, id: UpstreamId) -> Result<(), DbError> {
+    let now = conn.now();
     let Some(mut upstream) = upstreams::lock(conn, id).await? else { return Ok(()) };
     if upstream.next_import_at.is_none_or(|at| at > now) {
         return Ok(());
     }
     upstream.next_import_at = upstream.rate_import_schedule.as_ref().and_then(|cron| cron.after(now));
-    upstreams::save(conn, &upstream, now).await?;
+    upstreams::save(conn, &upstream).await?;
     if store::count_pending(conn, id).await? == 0 {
-        let import = DeckImportId::new(app.entropy.uuid(now));
-        queue(conn, app, &ImportRow::queued(import, id, ImportMode::Replace, false, now), now).await?;
+        let import = DeckImportId::new(Entropy.uuid(now));
+        queue(conn, &ImportRow::queued(import, id, ImportMode::Replace, false, now)).await?;
     }
     Ok(())
 }

@@ -21,7 +21,7 @@ use super::pull::{Pulled, pull};
 use super::store::{self, ImportRow, Outcome};
 use super::types::DeckImportId;
 use crate::upstreams;
-use db::{Conn, DbError};
+use db::{Conn, DbError, Entropy};
 use identity::imports::ImportStatus;
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
@@ -58,7 +58,6 @@ pub async fn import_job(context: JobContext<App>, payload: Value) -> Result<(), 
     };
     let ended = (context.clone(), import, end);
     context.db.tx(ended, |conn, (context, import, end)| Box::pin(finish(conn, context, import, end))).await?;
-    context.app.jobs_waker.notify_one();
     // Warm the tariff cache, so that the next request need not load the deck.
     context.app.tariff.current(&context.db).await?;
     Ok(())
@@ -72,17 +71,16 @@ async fn begin(
 ) -> Result<Option<ImportRow>, JobError> {
     // `finish` locks the upstream too, so this import begins after the one before has ended.
     upstreams::lock(conn, upstream).await?;
-    let now = context.clock.now();
     if let Some(lost) = store::interrupted(conn, upstream, context.job.id).await? {
         let reason = Some("the service stopped while the import ran; nothing has changed".to_owned());
         let outcome = Outcome { rows: lost.rows_done, reason, ..Outcome::default() };
-        store::end(conn, lost.id, ImportStatus::Failed, &outcome, now).await?;
+        store::end(conn, lost.id, ImportStatus::Failed, &outcome).await?;
         record_metrics(conn, &lost, ImportStatus::Failed, &outcome);
         if let Some(deck) = lost.deck_id {
             tariff::delete_unfinished_deck(conn, deck).await?;
         }
     }
-    Ok(store::begin(conn, upstream, context.job.id, now).await?)
+    Ok(store::begin(conn, upstream, context.job.id).await?)
 }
 
 /// How an import ended, and the deck that it built.
@@ -191,10 +189,10 @@ async fn next_leaves(leaves: &mut mpsc::Receiver<Leaf>, batch: &mut Vec<Leaf>) -
 
 async fn begin_deck(context: &JobContext<App>, import: &ImportRow) -> Result<Uuid, DbError> {
     let now = context.clock.now();
-    let id = context.app.entropy.uuid(now);
-    let begun = context.db.tx((id, import.id, import.upstream_id, now), |conn, (deck, import, upstream, now)| {
+    let id = Entropy.uuid(now);
+    let begun = context.db.tx((id, import.id, import.upstream_id), |conn, (deck, import, upstream)| {
         Box::pin(async move {
-            tariff::insert_deck(conn, *deck, *upstream, *now).await?;
+            tariff::insert_deck(conn, *deck, *upstream).await?;
             store::set_deck(conn, *import, *deck).await
         })
     });
@@ -225,22 +223,22 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             upstream.deck_id = Some(deck.id);
             upstream.pulled_hash = end.pulled.as_ref().map(|(hash, _)| *hash);
             upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
-            let change = tariff::record_terms(conn, &upstream.terms(), now).await?;
+            let change = tariff::record_terms(conn, &upstream.terms()).await?;
             tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
                 let (from, to) = (change.at.millis() - 1, deck.settled.millis().max(change.at.millis()));
-                Announcement { from, to, after: None }.enqueue(conn, &context.app, now).await?;
+                Announcement { from, to, after: None }.enqueue(conn).await?;
             }
         }
         None => delete_unfinished(conn, import.id, import.upstream_id).await?,
     }
     if is_applied {
-        upstreams::save(conn, &upstream, now).await?;
+        upstreams::save(conn, &upstream).await?;
     }
-    store::end(conn, import.id, end.status, &end.outcome, now).await?;
+    store::end(conn, import.id, end.status, &end.outcome).await?;
     record_metrics(conn, import, end.status, &end.outcome);
     if store::has_queued(conn, import.upstream_id).await? {
-        enqueue(conn, &context.app, import.upstream_id, now).await?;
+        enqueue(conn, import.upstream_id).await?;
     }
     context.finish_in(conn).await
 }

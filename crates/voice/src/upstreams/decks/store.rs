@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::types::{DeckImportId, ImportMode};
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use identity::imports::{ImportFault, ImportStatus};
 use platform::outside::files::ContentHash;
 use values::{Time, UpstreamId};
@@ -61,22 +61,26 @@ impl ImportRow {
 }
 
 pub async fn insert(conn: &mut Conn, new: &ImportRow) -> Result<(), DbError> {
-    conn.exec(
-        sql!(
-            "INSERT INTO deck_imports (id, upstream_id, status, mode, dry_run, content_hash, rows_done, rows_total, added,
-                                       removed, increased, decreased, unchanged, error_count, errors, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, 0, $7, 0, 0, 0, 0, FALSE, 0, '[]', $8)"
-        ),
-        params![
-            new.id,
-            new.upstream_id,
-            new.status,
-            new.mode,
-            new.dry_run,
-            new.content_hash,
-            new.rows_total,
-            new.created_at
-        ],
+    insert!(
+        conn,
+        deck_imports {
+            id: new.id,
+            upstream_id: new.upstream_id,
+            status: new.status,
+            mode: new.mode,
+            dry_run: new.dry_run,
+            content_hash: new.content_hash,
+            rows_done: 0i64,
+            rows_total: new.rows_total,
+            added: 0i64,
+            removed: 0i64,
+            increased: 0i64,
+            decreased: 0i64,
+            unchanged: false,
+            error_count: 0i64,
+            errors: "[]",
+            created_at: new.created_at
+        }
     )
     .await?;
     Ok(())
@@ -150,7 +154,7 @@ pub async fn interrupted(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Re
 }
 
 /// Starts the next queued import of an upstream, unless another is running.
-pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid, now: Time) -> Result<Option<ImportRow>, DbError> {
+pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid) -> Result<Option<ImportRow>, DbError> {
     conn.opt(
         sql!(
             "UPDATE deck_imports SET status = 'running', job_id = $2, started_at = $3
@@ -161,7 +165,7 @@ pub async fn begin(conn: &mut Conn, upstream: UpstreamId, job: Uuid, now: Time) 
              RETURNING ",
             ImportRow::COLS
         ),
-        params![upstream, job, now],
+        params![upstream, job, conn.now()],
     )
     .await
 }
@@ -216,13 +220,8 @@ impl Outcome {
 }
 
 /// Ends a running import. False when it no longer runs.
-pub async fn end(
-    conn: &mut Conn,
-    id: DeckImportId,
-    status: ImportStatus,
-    outcome: &Outcome,
-    now: Time,
-) -> Result<bool, DbError> {
+pub async fn end(conn: &mut Conn, id: DeckImportId, status: ImportStatus, outcome: &Outcome) -> Result<bool, DbError> {
+    let now = conn.now();
     let errors = serde_json::to_string(&outcome.errors).map_err(DbError::other)?;
     let ended = conn
         .exec(

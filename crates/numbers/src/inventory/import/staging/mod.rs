@@ -10,9 +10,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::store::{ImportRow, Progress, record_progress};
 use crate::inventory::sheet::StagedRow;
 use crate::inventory::store::{Terms, add_free, find_or_create_group, group_terms};
-use crate::inventory::types::{InventoryId, StockId, StockState};
+use crate::inventory::types::{InventoryId, StockState};
 use db::{Conn, DbError};
-use platform::entropy::Entropy;
 use store::{ExistingNumber, StagedNumber};
 use values::Time;
 
@@ -25,7 +24,6 @@ pub struct Batch {
     pub numbers: Vec<StagedRow>,
     /// The terms of these numbers, by index.
     pub terms: BTreeMap<u32, Terms>,
-    pub entropy: Entropy,
     pub now: Time,
 }
 
@@ -60,13 +58,13 @@ pub async fn import_batch(conn: &mut Conn, batch: &Batch) -> Result<bool, DbErro
 async fn staged_numbers(conn: &mut Conn, batch: &Batch) -> Result<Vec<StagedNumber>, DbError> {
     let mut groups = HashMap::new();
     for (index, terms) in &batch.terms {
-        let new = InventoryId::new(batch.entropy.uuid(batch.now));
+        let new: InventoryId = conn.new_id();
         groups.insert(*index, (find_or_create_group(conn, terms, new).await?, terms));
     }
     let numbers = batch.numbers.iter().filter_map(|row| {
         let (group_id, terms) = groups.get(&row.terms)?;
         Some(StagedNumber {
-            id: StockId::new(batch.entropy.uuid(batch.now)),
+            id: conn.new_id(),
             upstream_id: batch.import.upstream_id,
             e164: format!("+{}", row.number),
             group_id: *group_id,
@@ -86,13 +84,13 @@ async fn update_existing(
     free: &mut Free,
     progress: &mut Progress,
 ) -> Result<(), DbError> {
-    store::update_existing(conn, batch.import.upstream_id, batch.now).await?;
+    store::update_existing(conn, batch.import.upstream_id).await?;
     for number in existing {
         if number.state == StockState::Taken {
             progress.kept += 1;
             continue;
         }
-        let group = final_group(conn, batch, number).await?;
+        let group = final_group(conn, number).await?;
         progress.changed += i64::from(!number.is_same || group != number.group_id);
         if number.state == StockState::Free {
             *free.entry(number.group_id).or_default() -= 1;
@@ -103,10 +101,10 @@ async fn update_existing(
 }
 
 /// The group of a DID after the team's override is applied.
-async fn final_group(conn: &mut Conn, batch: &Batch, number: &ExistingNumber) -> Result<InventoryId, DbError> {
+async fn final_group(conn: &mut Conn, number: &ExistingNumber) -> Result<InventoryId, DbError> {
     let Some(regulatory) = number.regulatory_override else { return Ok(number.file_group_id) };
     let terms = Terms { regulatory, ..group_terms(conn, number.file_group_id).await? };
-    let group = find_or_create_group(conn, &terms, InventoryId::new(batch.entropy.uuid(batch.now))).await?;
+    let group = find_or_create_group(conn, &terms, conn.new_id()).await?;
     store::regroup(conn, number.id, group).await?;
     Ok(group)
 }

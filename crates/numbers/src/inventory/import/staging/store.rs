@@ -62,14 +62,14 @@ pub async fn lock_existing(conn: &mut Conn, upstream: UpstreamId) -> Result<Vec<
 }
 
 /// Updates existing DIDs that are not taken to the terms of the file.
-pub async fn update_existing(conn: &mut Conn, upstream: UpstreamId, now: Time) -> Result<(), DbError> {
+pub async fn update_existing(conn: &mut Conn, upstream: UpstreamId) -> Result<(), DbError> {
     conn.exec(
         sql!(
             "UPDATE number_stock SET upstream_id = $1, group_id = a.group_id, country = a.country,
                  regulatory = a.regulatory, updated_at = $2
              FROM number_arrivals a WHERE number_stock.e164 = a.e164 || '' AND number_stock.state <> 'taken'"
         ),
-        params![upstream, now],
+        params![upstream, conn.now()],
     )
     .await?;
     Ok(())

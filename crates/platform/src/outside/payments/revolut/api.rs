@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::super::{ProviderError, Refund, RefundState};
-use crate::clock::Clock;
+use db::Clock;
 use values::Time;
 
 const VERSION: &str = "2026-04-20";

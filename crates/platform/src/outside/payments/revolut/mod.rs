@@ -25,8 +25,8 @@ use super::{
     ChargeRequest, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, Payer, ProviderError, Refund, SavedCard,
     WebhookEvent, webhook,
 };
-use crate::clock::Clock;
 use api::{Api, Refused};
+use db::Clock;
 use values::{Currency, Money, Time};
 use wire::{OrderBody, Orders, PaymentBody, PaymentMethods};
 

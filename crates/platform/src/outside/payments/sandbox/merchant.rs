@@ -42,13 +42,12 @@ impl Sandbox {
             .tx((self.clone(), order), |conn, (sandbox, order)| {
                 Box::pin(async move {
                     if store::open_order(conn, order).await? {
-                        sandbox.enqueue_callbacks(conn, &order.id, order.state, order.now).await?;
+                        sandbox.enqueue_callbacks(conn, &order.id, order.state).await?;
                     }
                     store::order_by_reference(conn, &order.reference).await?.ok_or(DbError::NotFound)
                 })
             })
             .await?;
-        self.jobs_waker.notify_one();
         Ok(charged.order(now))
     }
 

@@ -13,20 +13,16 @@ mod store;
 
 pub use callback::{CALL_BACK, Callbacks, sign};
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use hyper::header::HeaderMap;
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use super::{Card, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, ProviderError, SavedCard, WebhookEvent};
-use crate::clock::Clock;
 use crate::crypto::keys::Keys;
-use crate::entropy::Entropy;
-use crate::jobs::{JobError, NewJob, enqueue};
-use db::{Conn, Db, DbError};
+use crate::jobs::{JobError, enqueue_at};
+use db::{Clock, Conn, Db, DbError, Entropy};
 use store::{NewOrder, OrderRow};
 use values::{Money, Time};
 
@@ -38,9 +34,7 @@ const CHECKOUT_TTL: Duration = Duration::from_secs(24 * 3600);
 pub struct Sandbox {
     pub db: Db,
     pub clock: Clock,
-    pub entropy: Entropy,
     pub keys: Keys,
-    pub jobs_waker: Arc<Notify>,
     pub http: reqwest::Client,
     /// The origin of its checkout page and of the service's webhook.
     pub public_url: String,
@@ -117,7 +111,7 @@ impl OrderRow {
 impl Sandbox {
     /// A random id that cannot be guessed: anyone who knows an order's id can pay at its checkout.
     fn random_id(&self) -> String {
-        HEXLOWER.encode(&self.entropy.bytes::<16>())
+        HEXLOWER.encode(&Entropy.bytes::<16>())
     }
 
     pub(super) async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
@@ -194,29 +188,28 @@ impl Sandbox {
 
     /// Ends an order once, as its payer chose, and enqueues the callbacks.
     pub async fn settle(&self, id: String, choice: Choice) -> Result<(), DbError> {
-        let (now, token) = (self.clock.now(), self.random_id());
+        let token = self.random_id();
         self.db
-            .tx((self.clone(), id, choice, token, now), |conn, (sandbox, id, choice, token, now)| {
+            .tx((self.clone(), id, choice, token), |conn, (sandbox, id, choice, token)| {
                 Box::pin(async move {
-                    if !store::settle(conn, id, choice, *now).await? {
+                    if !store::settle(conn, id, choice).await? {
                         return Ok(());
                     }
                     if let Choice::Paid { card, declines_later } = choice {
-                        store::save_card(conn, id, token, card, *declines_later, *now).await?;
+                        store::save_card(conn, id, token, card, *declines_later).await?;
                     }
-                    sandbox.enqueue_callbacks(conn, id, choice.state(), *now).await
+                    sandbox.enqueue_callbacks(conn, id, choice.state()).await
                 })
             })
             .await?;
-        self.jobs_waker.notify_one();
         Ok(())
     }
 
     /// Enqueues the callbacks of an order that just ended.
-    async fn enqueue_callbacks(&self, conn: &mut Conn, id: &str, end: OrderState, now: Time) -> Result<(), DbError> {
+    async fn enqueue_callbacks(&self, conn: &mut Conn, id: &str, end: OrderState) -> Result<(), DbError> {
+        let now = conn.now();
         for (state, run_at) in self.callbacks.plan(steps_to(end), now) {
-            let payload = callback::payload(id, state);
-            enqueue(conn, &NewJob { id: self.entropy.uuid(now), kind: CALL_BACK, payload, run_at }).await?;
+            enqueue_at(conn, CALL_BACK, callback::payload(id, state), run_at).await?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Brand, Card, OrderState, RefundState};
 use super::Choice;
-use db::{Conn, DbError, params, row, sql};
+use db::{Conn, DbError, insert, params, row, sql};
 use values::{Currency, Email, Money, Time};
 
 row! {
@@ -50,37 +50,35 @@ pub struct NewOrder {
 
 /// Opens an order; false if its reference exists.
 pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbError> {
-    let opened = conn
-        .exec(
-            sql!(
-                "INSERT INTO sandbox_orders
-                     (id, reference, amount, currency, refunded, customer, customer_name, customer_email, save_card,
-                      return_url, state, decline, declines_later, expires_at, created_at, updated_at)
-                 VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11, FALSE, $12, $13, $13)
-                 ON CONFLICT (reference) DO NOTHING"
-            ),
-            params![
-                order.id,
-                order.reference,
-                order.amount.map(Money::nanos),
-                order.amount.map(Money::currency),
-                order.customer,
-                order.customer_name,
-                order.customer_email,
-                order.save_card,
-                order.return_url,
-                order.state,
-                order.decline,
-                order.expires_at,
-                order.now
-            ],
-        )
-        .await?;
+    let opened = insert!(
+        conn,
+        sandbox_orders {
+            id: order.id,
+            reference: order.reference,
+            amount: order.amount.map(Money::nanos),
+            currency: order.amount.map(Money::currency),
+            refunded: 0i64,
+            customer: order.customer,
+            customer_name: order.customer_name,
+            customer_email: order.customer_email,
+            save_card: order.save_card,
+            return_url: order.return_url,
+            state: order.state,
+            decline: order.decline,
+            declines_later: false,
+            expires_at: order.expires_at,
+            created_at: order.now,
+            updated_at: order.now
+        },
+        "ON CONFLICT (reference) DO NOTHING"
+    )
+    .await?;
     Ok(opened == 1)
 }
 
 /// Ends an order as its payer chose; false if it ended before or has expired.
-pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, now: Time) -> Result<bool, DbError> {
+pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, DbError> {
+    let now = conn.now();
     let paid = match choice {
         Choice::Paid { card, declines_later } => Some((card, *declines_later)),
         Choice::Declined | Choice::Cancelled => None,
@@ -116,7 +114,6 @@ pub async fn save_card(
     token: &str,
     card: &Card,
     declines_later: bool,
-    now: Time,
 ) -> Result<(), DbError> {
     let saved = conn
         .exec(sql!("UPDATE sandbox_orders SET card_token = $2 WHERE id = $1 AND save_card"), params![order_id, token])
@@ -129,7 +126,7 @@ pub async fn save_card(
             "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at)
              SELECT $2, customer, $3, $4, $5, $6 FROM sandbox_orders WHERE id = $1"
         ),
-        params![order_id, token, card.exp_month, card.exp_year, declines_later, now],
+        params![order_id, token, card.exp_month, card.exp_year, declines_later, conn.now()],
     )
     .await?;
     Ok(())
@@ -176,14 +173,18 @@ pub async fn deduct_refund(conn: &mut Conn, refund: &NewRefund) -> Result<bool, 
 
 /// Inserts a refund; false if its reference exists.
 pub async fn insert_refund(conn: &mut Conn, refund: &NewRefund, state: RefundState) -> Result<bool, DbError> {
-    let inserted = conn
-        .exec(
-            sql!(
-                "INSERT INTO sandbox_refunds (id, order_id, reference, amount, state, created_at)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (reference) DO NOTHING"
-            ),
-            params![refund.id, refund.order_id, refund.reference, refund.amount.nanos(), state, refund.now],
-        )
-        .await?;
+    let inserted = insert!(
+        conn,
+        sandbox_refunds {
+            id: refund.id,
+            order_id: refund.order_id,
+            reference: refund.reference,
+            amount: refund.amount.nanos(),
+            state,
+            created_at: refund.now
+        },
+        "ON CONFLICT (reference) DO NOTHING"
+    )
+    .await?;
     Ok(inserted == 1)
 }

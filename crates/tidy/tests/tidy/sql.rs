@@ -54,7 +54,9 @@ fn inside_sql_macro(code: &str, at: usize) -> bool {
     let mut open = Vec::new();
     for (position, bracket) in code[..at].match_indices(['(', '[', '{', ')', ']', '}']) {
         match bracket {
-            "(" | "[" | "{" => open.push(code[..position].trim_end().ends_with("sql!")),
+            "(" | "[" | "{" => {
+                open.push(["sql!", "insert!"].iter().any(|name| code[..position].trim_end().ends_with(name)))
+            }
             _ => drop(open.pop()),
         }
     }

@@ -22,10 +22,11 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 test: nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
+LINT ?= cargo clippy --locked --all-targets -- -D warnings
 check: rust ## check formatting, lints, layout rules and dependencies
 	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
-	cargo test --locked --quiet -p tidy
+	$(LINT)
+	cargo test --locked --quiet --test tidy --test dependencies
 
 bench: rust ## run the benchmarks and write docs/benchmarks.md
 	bench/run $(ARGS)

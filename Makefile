@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench faults openapi access-table rust nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz
+.PHONY: help demo run release call test check bench build-times faults openapi access-table rust nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ check: rust ## check formatting, lints, layout rules and dependencies
 
 bench: rust ## run the benchmarks and write docs/benchmarks.md
 	bench/run $(ARGS)
+
+build-times: rust ## measure cold and incremental builds and .ci/run on an idle machine, and write docs/benchmarks.md
+	bench/build-times
 
 faults: rust ## kill the service 200 times per database under load and verify that nothing is lost (ARGS="--kills 20 --seed 7 sqlite")
 	bench/run faults $(ARGS)

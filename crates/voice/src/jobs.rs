@@ -20,5 +20,6 @@ pub fn kinds() -> Vec<JobKind<App>> {
         cdrs::ANONYMISE_NUMBERS => cdrs::anonymise_numbers_job,
         cdrs::WRITE_EXPORT => cdrs::write_export_job,
         cdrs::EXPIRE_EXPORTS => cdrs::expire_exports_job,
+        cdrs::RERATE => cdrs::rerate_job,
     }
 }

@@ -148,6 +148,21 @@ pub fn endpoints() -> Vec<Endpoint> {
                     most, so with filters it can be short or empty and still have a `next_cursor`. Open to the team \
                     (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+        get("/admin/cdrs/suspense", cdrs::list_suspended, "listSuspendedCdrs", "List suspended CDRs")
+            .about("Lists imported lines that cannot be rated yet, newest first: the number was not sold, or the trunk, \
+                    upstream or number is unknown. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+        get("/admin/cdrs/suspense/summary", cdrs::suspense_summary, "getSuspenseSummary", "Get summary of suspended CDRs")
+            .about("Returns how many CDRs are suspended, by reason. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+        post("/admin/cdrs/suspense/rerate", cdrs::rerate_suspended, "rerateSuspendedCdrs", "Rerate suspended CDRs")
+            .about("Rates suspended CDRs again, those named or the oldest 20,000; what can be rated now is charged. The \
+                    import of a rate deck does the same. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("cdr.rerate").under(tags::ADMIN_CDRS),
+        delete("/admin/cdrs/suspense/{id}", cdrs::drop_suspended, "dropSuspendedCdr", "Drop suspended CDR")
+            .about("Gives a suspended CDR up: the call will not be charged. The reason goes to the audit log. Admins \
+                    only.")
+            .who(Admin).limit(Limit::Writes).audit("cdr.drop").idempotent().under(tags::ADMIN_CDRS),
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")

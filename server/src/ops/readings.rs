@@ -5,7 +5,7 @@ use db::metrics::Reading;
 use platform::app::App;
 use platform::jobs;
 use platform::routing::cache::Versioned;
-use voice::calls;
+use voice::{calls, cdrs};
 
 /// Without the database, only those from memory.
 pub async fn readings(app: &App) -> Vec<Reading> {
@@ -49,10 +49,11 @@ fn in_memory(app: &App) -> Vec<Reading> {
     readings
 }
 
-async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
+async fn in_database(app: &App) -> Result<[Reading; 5], DbError> {
     let mut conn = app.db.read_consistent().await?;
     let queue = jobs::queue_stats(&mut conn).await?;
     let calls = calls::count_live(&mut conn).await?;
+    let suspended = cdrs::count_suspended(&mut conn).await?;
     Ok([
         reading("trunkline_jobs_waiting", "Jobs that are due and not running.", queue.waiting as f64),
         reading("trunkline_jobs_dead", "Dead jobs.", queue.dead as f64),
@@ -62,5 +63,6 @@ async fn in_database(app: &App) -> Result<[Reading; 4], DbError> {
             queue.lag.as_secs_f64(),
         ),
         reading("trunkline_calls_in_progress", "Live calls on all switches.", calls as f64),
+        reading("trunkline_cdrs_suspended", "Imported lines that cannot be rated yet.", suspended as f64),
     ])
 }

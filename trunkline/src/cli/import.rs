@@ -99,7 +99,7 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
     let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
     let app = App::open(settings).await?;
     let mut lines = std::io::BufReader::new(opened);
-    let (mut first, mut accepted, mut duplicates, mut rejected) = (1, 0, 0, 0);
+    let (mut first, mut accepted, mut duplicates, mut suspended, mut rejected) = (1, 0, 0, 0, 0);
     loop {
         let (batch, count) = next_batch(&mut lines).map_err(|error| format!("{name}: {error}"))?;
         if count == 0 {
@@ -112,12 +112,18 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
         for fault in &answer.rejected {
             print_line(&format!("line {}: {}", fault.line, fault.reason));
         }
+        for line in &answer.differs {
+            print_line(&format!("line {}: {} seconds, but the CDR has {}", line.line, line.theirs, line.ours));
+        }
         (accepted, duplicates) = (accepted + answer.accepted, duplicates + answer.duplicates);
+        suspended += answer.suspended;
         (first, rejected) = (first + count, rejected + answer.rejected.len());
     }
     let db = app.db.clone();
     db.tx(app, |conn, app| Box::pin(audit_command(conn, app, "cdrs.import", None))).await?;
-    print_line(&format!("Imported {accepted} CDRs; {duplicates} duplicates skipped, {rejected} lines rejected."));
+    print_line(&format!(
+        "Imported {accepted} CDRs; {duplicates} duplicates skipped, {suspended} lines suspended, {rejected} rejected."
+    ));
     Ok(())
 }
 

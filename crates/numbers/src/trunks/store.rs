@@ -59,7 +59,13 @@ pub async fn unset_default(conn: &mut Conn, account: AccountId) -> Result<(), Db
     Ok(())
 }
 
+/// Deletes a trunk and remembers whose it was, for calls that are imported later.
 pub async fn delete(conn: &mut Conn, id: TrunkId) -> Result<(), DbError> {
+    let remember = sql!(
+        "INSERT INTO deleted_trunks (id, account_id, zone, created_at, deleted_at)
+         SELECT id, account_id, zone, created_at, $2 FROM trunks WHERE id = $1"
+    );
+    conn.exec(remember, params![id, conn.now()]).await?;
     conn.exec(sql!("DELETE FROM trunks WHERE id = $1"), params![id]).await?;
     Ok(())
 }

@@ -42,7 +42,10 @@ pub use exports::{
     purge as purge_exports, show as show_export, write_export_job,
 };
 pub use handlers::{list, show};
-pub use import::{ImportAnswer, MAX_IMPORT_LINES, import, invalid_reason};
+pub use import::{
+    ImportAnswer, MAX_IMPORT_LINES, RERATE, count_suspended, drop_suspended, enqueue_rerate, import, invalid_reason,
+    list_suspended, rerate_job, rerate_suspended, suspense_summary,
+};
 pub use partitions::{CREATE_PARTITIONS, create_partitions, create_partitions_job};
 pub use quotes::{Quote, Route, normalize_caller, parse_dialled, quote};
 pub use retention::{ANONYMISE_NUMBERS, anonymise_numbers_job};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use reqwest::Method;
 use serde_json::{Value, json};
 use values::Role;
 
@@ -24,6 +25,14 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("POST", "/cdrs/exports", |world| Box::pin(async move {
         request(world.minted(Role::Customer).await, "/cdrs/exports", range())
+    })),
+    ("POST", "/admin/cdrs/suspense/rerate", |world| Box::pin(async move {
+        suspend_line(world).await;
+        request(world.minted(Role::Admin).await, "/admin/cdrs/suspense/rerate", json!({}))
+    })),
+    ("DELETE", "/admin/cdrs/suspense/{id}", |world| Box::pin(async move {
+        let (admin, id) = suspend_line(world).await;
+        request(admin, &format!("/admin/cdrs/suspense/{id}"), json!({"reason": "A test call"}))
     })),
     ("GET", "/cdrs/exports/{id}", |world| Box::pin(async move {
         let (customer, export) = with_export(world).await;
@@ -54,6 +63,21 @@ async fn with_call(world: &World) -> (Client, String) {
     let page = customer.get("/cdrs").await.ok();
     let id = page["data"][0]["id"].as_str().unwrap().to_owned();
     (customer, id)
+}
+
+/// An admin and the id of a suspended line.
+async fn suspend_line(world: &World) -> (Client, String) {
+    let (admin, at) = (world.minted(Role::Admin).await, world.seconds() * 1000);
+    let line = json!({
+        "call_id": uuid().to_string(), "leg": "termination", "trunk_id": uuid(), "called": "+31201234567",
+        "started_at": at, "ended_at": at, "status": "busy",
+    });
+    let ops = world.operations();
+    let answer = ops.send(ops.request(Method::POST, "/switch/cdrs").body(line.to_string())).await.ok();
+    assert_eq!(answer["suspended"], 1, "{answer}");
+    let page = admin.get("/admin/cdrs/suspense").await.ok();
+    let id = page["data"][0]["id"].as_str().unwrap().to_owned();
+    (admin, id)
 }
 
 async fn with_export(world: &World) -> (Client, String) {

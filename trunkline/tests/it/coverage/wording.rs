@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 40] = [
+const VERBS: [&str; 42] = [
     "Approve",
     "Cancel",
     "Close",
@@ -23,6 +23,7 @@ const VERBS: [&str; 40] = [
     "Delete",
     "Disable",
     "Download",
+    "Drop",
     "Enroll",
     "Export",
     "Get",
@@ -42,6 +43,7 @@ const VERBS: [&str; 40] = [
     "Release",
     "Reply",
     "Request",
+    "Rerate",
     "Reset",
     "Review",
     "Set",

@@ -60,11 +60,7 @@ both! {
         let good = |id: &str| cdr_line(&scene, id, began, 60, json!({}));
         let bad = [
             (json!({"trunk_id": null}), "trunk_id or source_ip is missing"),
-            (json!({"trunk_id": null, "source_ip": "8.8.4.9"}), "no trunk has this source_ip"),
-            (json!({"trunk_id": "0198c0de-7a3b-7c4d-8e5f-001122334455"}), "there is no such trunk"),
-            (json!({"upstream_id": "0198c0de-7a3b-7c4d-8e5f-001122334455"}), "there is no such upstream"),
             (json!({"called": "112"}), "called is not a dialable number"),
-            (json!({"called": "+4930123456"}), "the number had no sell rate when the call began"),
             (json!({"ended_at": began + 86_400_000}), "ended_at is in the future"),
             (json!({"ended_at": began - 1}), "ended_at is before started_at"),
             (json!({"answered_at": began - 1}), "answered_at is before started_at"),
@@ -84,7 +80,7 @@ both! {
             assert_eq!(rejected[place], json!({"line": place + 2, "reason": reason}));
         }
         let [torn, poor] = &rejected[bad.len()..] else { panic!("{answer}") };
-        assert_eq!((torn["line"].as_u64(), poor["line"].as_u64()), (Some(15), Some(16)));
+        assert_eq!((torn["line"].as_u64(), poor["line"].as_u64()), (Some(11), Some(12)));
         assert!(torn["reason"].as_str().unwrap().starts_with("the line is not JSON"));
         assert!(poor["reason"].as_str().unwrap().contains("called"));
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 120_000_000);
@@ -125,13 +121,15 @@ both! {
     async fn a_cdr_is_identified_by_trunk_call_id_leg_and_start(db) {
         let scene = Scene::start(db, 10_000).await;
         scene.world.advance(600).await;
-        let began = scene.now() - 300_000;
+        // A start in whole seconds would be the same as the later one.
+        let began = (scene.now() - 300_000) / 1000 * 1000 + 500;
         let one = cdr_line(&scene, "same", began, 60, json!({}));
         let by_source = merged(one.clone(), json!({"trunk_id": null, "source_ip": SOURCE_IP, "ended_at": began + 90_000}));
         let other_leg = merged(one.clone(), json!({"leg": "origination"}));
         let later = merged(one.clone(), json!({"started_at": began + 1, "answered_at": began + 1, "ended_at": began + 1001}));
         let answer = send_cdrs(&scene, &ndjson(&[one.clone(), one, by_source, other_leg, later])).await.ok();
         assert_eq!((&answer["accepted"], &answer["duplicates"]), (&json!(3), &json!(2)), "{answer}");
+        assert_eq!(answer["differs"], json!([]), "only duplicates of earlier imports are compared: {answer}");
         // A call to one of our numbers costs nothing.
         assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 61_000_000);
         scene.end().await;
@@ -173,7 +171,7 @@ both! {
         };
         let arguments = ["cdrs", "import", file.to_str().unwrap()];
         let (is_ok, words) = run(&arguments);
-        assert!(is_ok && words.contains("Imported 1 CDRs; 0 duplicates skipped, 1 lines rejected."), "{words}");
+        assert!(is_ok && words.contains("Imported 1 CDRs; 0 duplicates skipped, 0 lines suspended, 1 rejected."), "{words}");
         assert!(words.contains("line 2: "), "{words}");
         let (_, words) = run(&arguments);
         assert!(words.contains("Imported 0 CDRs; 1 duplicates skipped"), "{words}");

@@ -11,3 +11,4 @@ mod live_calls;
 mod origination;
 mod prices;
 mod races;
+mod suspense;

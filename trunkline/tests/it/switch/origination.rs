@@ -132,12 +132,15 @@ both! {
         ];
         let answer = send_cdrs(&scene, &ndjson(&lines)).await.ok();
         assert_eq!((&answer["accepted"], &answer["duplicates"]), (&json!(1), &json!(1)), "{answer}");
-        let nobody = "no customer had the number when the call began";
-        assert_eq!(answer["rejected"], json!([
-            {"line": 3, "reason": nobody}, {"line": 4, "reason": nobody},
-            {"line": 5, "reason": "no upstream has this source_ip"},
-            {"line": 6, "reason": "no trunk has this source_ip"},
-        ]));
+        assert_eq!((&answer["suspended"], &answer["rejected"]), (&json!(4), &json!([])), "{answer}");
+        let suspended = scene.admin.get("/admin/cdrs/suspense").await.ok();
+        let mut reasons: Vec<_> = suspended["data"].as_array().unwrap().iter()
+            .map(|one| (one["call_id"].as_str().unwrap(), one["reason"].as_str().unwrap()))
+            .collect();
+        reasons.sort_unstable();
+        assert_eq!(reasons, [
+            ("old", "unknown_number"), ("other", "unknown_number"), ("out", "unknown_upstream"), ("way", "unknown_trunk"),
+        ]);
         let mut conn = db.read().await.unwrap();
         let kept: (String, i64, bool) = conn
             .one("SELECT country, charge, upstream_id IS NOT NULL FROM cdrs WHERE call_id = 'good'", params![])

@@ -57,16 +57,29 @@ pub async fn insert(conn: &mut Conn, entry: &EntryRow) -> Result<(), DbError> {
     Ok(())
 }
 
-/// Deletes an entry and returns its network, if the trunk has it.
+/// Deletes an entry and returns its network, if the trunk has it. Remembers whose it was, for calls that are imported
+/// later.
 pub async fn delete(conn: &mut Conn, trunk: TrunkId, id: IpAllowEntryId) -> Result<Option<Cidr>, DbError> {
+    let remember = sql!(
+        "INSERT INTO deleted_allow_entries (id, trunk_id, account_id, first_address, last_address, created_at, deleted_at)
+         SELECT id, trunk_id, account_id, first_address, last_address, created_at, $3 FROM ip_allow_entries
+         WHERE id = $1 AND trunk_id = $2"
+    );
+    conn.exec(remember, params![id, trunk, conn.now()]).await?;
     let deleted: Option<(Cidr,)> = conn
         .opt(sql!("DELETE FROM ip_allow_entries WHERE id = $1 AND trunk_id = $2 RETURNING cidr"), params![id, trunk])
         .await?;
     Ok(deleted.map(|(cidr,)| cidr))
 }
 
-/// Deletes all entries of a trunk.
+/// The same for all entries of a trunk.
 pub async fn delete_of_trunk(conn: &mut Conn, trunk: TrunkId) -> Result<(), DbError> {
+    let remember = sql!(
+        "INSERT INTO deleted_allow_entries (id, trunk_id, account_id, first_address, last_address, created_at, deleted_at)
+         SELECT id, trunk_id, account_id, first_address, last_address, created_at, $2 FROM ip_allow_entries
+         WHERE trunk_id = $1"
+    );
+    conn.exec(remember, params![trunk, conn.now()]).await?;
     conn.exec(sql!("DELETE FROM ip_allow_entries WHERE trunk_id = $1"), params![trunk]).await?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdrs::terms::{CallStatus, Leg};
 use crate::cdrs::time::SwitchTime;
+use crate::cdrs::write::DifferingLine;
 use values::{Text, TrunkId, UpstreamId};
 
 /// A finished call of another switch: one line of an import.
@@ -44,9 +45,14 @@ pub struct ImportLine {
 pub struct ImportAnswer {
     /// Number of lines that were imported.
     pub accepted: usize,
-    /// Number of lines that were imported before.
+    /// Number of lines whose calls have a CDR, are live, or are suspended already.
     pub duplicates: usize,
+    /// Number of lines that cannot be rated yet.
+    pub suspended: usize,
+    /// Lines that were not imported.
     pub rejected: Vec<RejectedLine>,
+    /// Duplicates whose duration differs from that of the CDR, which is not changed.
+    pub differs: Vec<DifferingLine>,
 }
 
 /// A line that was not imported.

@@ -4,16 +4,19 @@
 //! account in a batch are one ledger transaction, which each of their CDRs names, so that ledger and CDRs can be
 //! compared to the nano.
 //!
-//! - `end`: the CDR that follows from the end of a call · `batch`: charges and rollups, account by account
+//! - `end`: the CDR that follows from the end of a call · `batch`: charges and rollups, account by account · `known`:
+//!   which imported calls have a CDR or are live
 
 mod batch;
 mod end;
+mod known;
 mod store;
 
 pub use end::{
     CallEnd, CallUpdate, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time, earliest, end_call,
     seconds_between, status_from_sip_code,
 };
+pub use known::{DifferingLine, SeenCalls};
 pub use store::{exists, find};
 
 use std::collections::BTreeMap;
@@ -98,30 +101,61 @@ pub async fn write_cdrs(
     batch::settle(conn, batches).await
 }
 
-/// Imported CDRs, sorted in the order in which every import inserts them, so that two imports of the same calls wait
-/// for each other in one direction only.
-pub struct ImportBatch(Vec<CdrRow>);
+/// Imported CDRs with the numbers of their lines, sorted in the order in which every import inserts them, so that two
+/// imports of the same calls wait for each other in one direction only.
+#[derive(Default)]
+pub struct ImportBatch(Vec<(usize, CdrRow)>);
+
+/// How an import inserts CDRs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ImportMode {
+    /// All at once. Fails if another import inserts one of the calls at the same time.
+    Copy,
+    /// Slower; skips calls that another import has inserted.
+    SkipConflicts,
+}
+
+/// What an import has written.
+#[derive(Default)]
+pub struct Written {
+    pub new: usize,
+    pub differs: Vec<DifferingLine>,
+}
 
 impl ImportBatch {
-    pub fn new(mut cdrs: Vec<CdrRow>, now: Time) -> ImportBatch {
+    pub fn new(mut cdrs: Vec<(usize, CdrRow)>, now: Time) -> ImportBatch {
         let key = |cdr: &CdrRow| (cdr.terms.trunk_id, cdr.terms.leg.as_str(), cdr.terms.started_at);
-        cdrs.sort_unstable_by(|one, other| {
+        cdrs.sort_unstable_by(|(_, one), (_, other)| {
             key(one).cmp(&key(other)).then_with(|| one.terms.call_id.cmp(&other.terms.call_id))
         });
-        assign_ledger_ids(cdrs.iter_mut(), now);
+        assign_ledger_ids(cdrs.iter_mut().map(|(_, cdr)| cdr), now);
         ImportBatch(cdrs)
     }
 
-    /// Writes the CDRs that are new and returns their number.
-    pub async fn write_new(&self, conn: &mut Conn) -> Result<usize, LedgerError> {
-        let new = store::insert_new(conn, conn.new_id(), &self.0).await?;
-        settle_import(conn, self.0.iter().filter(|cdr| new.contains(&cdr.id))).await
-    }
-
-    /// Writes all CDRs, or fails if one is a duplicate. Faster than [`ImportBatch::write_new`].
-    pub async fn write_all(&self, conn: &mut Conn) -> Result<usize, LedgerError> {
-        store::insert(conn, &self.0, store::values).await?;
-        settle_import(conn, self.0.iter()).await
+    /// Writes the CDRs of calls that are not known yet.
+    pub async fn write(&self, conn: &mut Conn, mode: ImportMode) -> Result<Written, LedgerError> {
+        if self.0.is_empty() {
+            return Ok(Written::default());
+        }
+        let known = known::find(conn, &self.0).await?;
+        let unknown: Vec<&CdrRow> =
+            self.0.iter().enumerate().filter(|(at, _)| !known.contains_key(at)).map(|(_, (_, cdr))| cdr).collect();
+        let new = match mode {
+            ImportMode::Copy => {
+                store::insert(conn, &unknown, |cdr| store::values(cdr)).await?;
+                settle_import(conn, unknown.iter().copied()).await?
+            }
+            ImportMode::SkipConflicts => {
+                let new = store::insert_new(conn, conn.new_id(), &unknown).await?;
+                settle_import(conn, unknown.iter().copied().filter(|cdr| new.contains(&cdr.id))).await?
+            }
+        };
+        let differs = known.iter().filter_map(|(at, duration)| {
+            let (line, cdr) = self.0.get(*at)?;
+            let (ours, theirs) = ((*duration)?, cdr.result.duration_seconds);
+            (ours != theirs).then_some(DifferingLine { line: *line, ours, theirs })
+        });
+        Ok(Written { new, differs: differs.collect() })
     }
 }
 

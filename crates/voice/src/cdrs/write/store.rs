@@ -109,11 +109,11 @@ pub async fn insert_amendment(
 }
 
 /// Inserts imported CDRs that are new by trunk, Call-ID, leg and start, and returns their ids.
-pub async fn insert_new(conn: &mut Conn, batch: Uuid, cdrs: &[CdrRow]) -> Result<HashSet<CallId>, DbError> {
+pub async fn insert_new(conn: &mut Conn, batch: Uuid, cdrs: &[&CdrRow]) -> Result<HashSet<CallId>, DbError> {
     if conn.is_in_process() {
         return insert_one_by_one(conn, cdrs).await;
     }
-    let arrivals: Vec<(Uuid, &CdrRow)> = cdrs.iter().map(|cdr| (batch, cdr)).collect();
+    let arrivals: Vec<(Uuid, &CdrRow)> = cdrs.iter().map(|cdr| (batch, *cdr)).collect();
     conn.insert_many("cdr_arrivals", arrival_columns(), &arrivals, arrival_values).await?;
     let new: Vec<(CallId,)> = conn
         .all(
@@ -137,7 +137,7 @@ pub async fn insert_new(conn: &mut Conn, batch: Uuid, cdrs: &[CdrRow]) -> Result
     Ok(new.into_iter().map(|(id,)| id).collect())
 }
 
-async fn insert_one_by_one(conn: &mut Conn, cdrs: &[CdrRow]) -> Result<HashSet<CallId>, DbError> {
+async fn insert_one_by_one(conn: &mut Conn, cdrs: &[&CdrRow]) -> Result<HashSet<CallId>, DbError> {
     let sql = sql!(
         "INSERT INTO cdrs (id, ",
         CallTerms::COLS,
@@ -147,7 +147,7 @@ async fn insert_one_by_one(conn: &mut Conn, cdrs: &[CdrRow]) -> Result<HashSet<C
                    $23, $24, $25, $26, $27, $28, $29, $30)
          ON CONFLICT (trunk_id, call_id, leg, started_at) WHERE imported DO NOTHING"
     );
-    let rows: Vec<_> = cdrs.iter().map(values).collect();
+    let rows: Vec<_> = cdrs.iter().map(|cdr| values(cdr)).collect();
     let inserted = conn.exec_all(&rows.iter().map(|values| (sql, values.as_slice())).collect::<Vec<_>>()).await?;
     let new = cdrs.iter().zip(inserted).filter(|(_, rows)| *rows > 0);
     Ok(new.map(|(cdr, _)| cdr.id).collect())

@@ -20,7 +20,7 @@ use super::enqueue;
 use super::pull::{Pulled, pull};
 use super::store::{self, ImportRow, Outcome};
 use super::types::DeckImportId;
-use crate::upstreams;
+use crate::{cdrs, upstreams};
 use db::{Conn, DbError, Entropy};
 use identity::imports::ImportStatus;
 use platform::app::App;
@@ -225,6 +225,7 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             upstream.pulled_etag = end.pulled.as_ref().and_then(|(_, etag)| etag.clone());
             let change = tariff::record_terms(conn, &upstream.terms()).await?;
             tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
+            cdrs::enqueue_rerate(conn).await?;
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
                 let (from, to) = (change.at.millis() - 1, deck.settled.millis().max(change.at.millis()));
                 Announcement { from, to, after: None }.enqueue(conn).await?;

@@ -93,7 +93,7 @@ fn print_import(import: &DeckImport) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Imports CDRs of another switch, one batch of lines at a time.
+/// Imports CDRs of another switch, one batch of lines at a time. An error if a line was rejected: the others are stored.
 pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartError> {
     let name = file.display().to_string();
     let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
@@ -117,7 +117,13 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
     }
     let db = app.db.clone();
     db.tx(app, |conn, app| Box::pin(audit_command(conn, app, "cdrs.import", None))).await?;
-    print_line(&format!("Imported {accepted} CDRs; {duplicates} duplicates skipped, {rejected} lines rejected."));
+    if rejected > 0 {
+        return Err(format!(
+            "{rejected} lines were rejected; {accepted} CDRs imported, {duplicates} duplicates skipped"
+        )
+        .into());
+    }
+    print_line(&format!("Imported {accepted} CDRs; {duplicates} duplicates skipped."));
     Ok(())
 }
 

@@ -61,6 +61,23 @@ both! {
         world.end().await;
     }
 
+    async fn a_missing_body_is_refused_by_naming_its_required_fields(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let without_body = async |client: &Client, method, path: &str| client.call(method, path, None).await.invalid();
+        let impersonate = format!("/admin/customers/{}/impersonate", cora.account_id);
+        assert_eq!(without_body(&admin, Method::POST, &impersonate).await, ["reason"]);
+        assert_eq!(without_body(&world.anyone(), Method::POST, "/auth/sign-in").await, ["email", "password"]);
+        assert_eq!(without_body(&cora, Method::POST, "/me/kyb/documents").await, ["doc_kind", "file"]);
+        assert_eq!(without_body(&cora, Method::PATCH, "/account").await, ["body"]);
+        let typed = admin.request(Method::POST, &impersonate).header("content-type", "text/plain");
+        admin.send(typed).await.problem(415, "request.unsupported_media_type");
+        let untyped = admin.request(Method::POST, &impersonate).body("{}");
+        admin.send(untyped).await.problem(415, "request.unsupported_media_type");
+        world.end().await;
+    }
+
     async fn a_body_that_is_not_json_is_malformed(db) {
         let world = world(db).await;
         let caller = caller(&world).await;

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::row::CdrRow;
-use super::search::{CdrFilter, CdrListRow, END_OF_TIME, number_prefix};
+use super::search::{CdrFilter, CdrListRow, END_OF_TIME};
 use super::terms::{CallStatus, Leg};
 use crate::fx;
 use api::problem::Problem;
 use platform::ledger::TransactionId;
 use values::{
-    AccountId, CallId, Country, Currency, Date, ExactMoney, Markup, Money, Rfc3339, Text, Time, TrunkId, UpstreamId,
+    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Time, TrunkId, UpstreamId,
     text_enum,
 };
 
@@ -287,12 +287,12 @@ pub struct CdrFilters {
     /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
-    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
+    /// Return calls whose calling number begins with these digits.
     #[serde(default)]
-    calling: Option<Text<1, 128>>,
-    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
+    calling: Option<Digits>,
+    /// Return calls whose called number begins with these digits.
     #[serde(default)]
-    called: Option<Text<1, 128>>,
+    called: Option<Digits>,
 }
 
 impl CdrFilters {
@@ -305,8 +305,8 @@ impl CdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
-            calling: self.calling.map(|text| number_prefix(&text)),
-            called: self.called.map(|text| number_prefix(&text)),
+            calling: self.calling.map(stored_prefix),
+            called: self.called.map(stored_prefix),
             from,
             to,
         })
@@ -341,12 +341,12 @@ pub struct AdminCdrFilters {
     /// Return calls that started before this time (RFC 3339).
     #[serde(default)]
     to: Option<Rfc3339>,
-    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
+    /// Return calls whose calling number begins with these digits.
     #[serde(default)]
-    calling: Option<Text<1, 128>>,
-    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
+    calling: Option<Digits>,
+    /// Return calls whose called number begins with these digits.
     #[serde(default)]
-    called: Option<Text<1, 128>>,
+    called: Option<Digits>,
 }
 
 impl AdminCdrFilters {
@@ -359,12 +359,17 @@ impl AdminCdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
-            calling: self.calling.map(|text| number_prefix(&text)),
-            called: self.called.map(|text| number_prefix(&text)),
+            calling: self.calling.map(stored_prefix),
+            called: self.called.map(stored_prefix),
             from,
             to,
         })
     }
+}
+
+/// The digits as numbers are stored.
+fn stored_prefix(digits: Digits) -> String {
+    format!("+{digits}")
 }
 
 fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> Result<(Time, Time), Problem> {

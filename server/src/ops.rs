@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_encoding::BASE64;
-use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,10 @@ impl Operations {
             }
             problem.render(&path, &request_id)
         });
+        if response.status() == StatusCode::UNAUTHORIZED {
+            // Beside the bearer token that every 401 asks for.
+            response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"switch\""));
+        }
         headers::finish(response.headers_mut(), &request_id);
         if method == Method::HEAD {
             response = without_body(response);
@@ -200,7 +204,9 @@ impl Operations {
         let expected = self.app.switch_secret.as_bytes();
         match aws_lc_rs::constant_time::verify_slices_are_equal(&given.unwrap_or_default(), expected) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Problem::token_invalid("Send the switch secret as a bearer token.")),
+            Err(_) => Err(Problem::token_invalid(
+                "Send the switch secret as a bearer token, or as the password of the user switch (basic authentication).",
+            )),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use data_encoding::BASE64;
 use db::DbError;
 use platform::jobs;
 use reqwest::Method;
@@ -13,7 +14,7 @@ use tokio::net::TcpStream;
 use values::Role;
 use voice::fx;
 
-use crate::world::World;
+use crate::world::{SWITCH_SECRET, World};
 use crate::world::engines::{both, postgres};
 use crate::world::fixtures::metrics::Scrape;
 
@@ -38,6 +39,24 @@ both! {
         for path in ["/healthz", "/metrics", "/ops/clock"] {
             let public = format!("http://{}{path}", world.node.public);
             world.anyone().get(&public).await.problem(404, "not_found");
+        }
+        world.end().await;
+    }
+
+    async fn a_switch_without_its_secret_is_told_both_ways_to_send_it(db) {
+        let world = World::unlimited(db).await;
+        let anyone = world.anyone_at_operations();
+        let bearer = |secret: &str| format!("Bearer {secret}");
+        let basic = |user: &str, secret: &str| format!("Basic {}", BASE64.encode(format!("{user}:{secret}").as_bytes()));
+        for refused in [bearer("wrong"), basic("switch", "wrong"), basic("admin", SWITCH_SECRET), String::new()] {
+            let answer = anyone.header("Authorization", &refused).get("/switch/config").await;
+            let offered: Vec<_> = answer.headers.get_all("www-authenticate").iter().collect();
+            assert_eq!(offered, ["Bearer", "Basic realm=\"switch\""]);
+            let detail = answer.problem(401, "auth.token_invalid")["detail"].as_str().unwrap().to_owned();
+            assert!(detail.contains("bearer") && detail.contains("basic"), "{detail}");
+        }
+        for admitted in [bearer(SWITCH_SECRET), basic("switch", SWITCH_SECRET)] {
+            anyone.header("Authorization", &admitted).get("/switch/config").await.ok();
         }
         world.end().await;
     }

@@ -63,7 +63,7 @@ fn endpoints() -> [OpsEndpoint; 4] {
         path,
         access: Access::Open,
         max_body_bytes: 0,
-        concurrency: None,
+        queue: None,
         successes: None,
         handler,
     };
@@ -140,8 +140,10 @@ impl Operations {
             self.check_switch_secret(request.headers())?;
         }
         // Before the body is read: it may be large.
-        let busy = |_| Problem::unavailable("Too many requests to this endpoint are running. Retry later.");
-        let _permit = endpoint.concurrency.as_ref().map(|running| running.try_acquire()).transpose().map_err(busy)?;
+        let _permits = match &endpoint.queue {
+            Some(queue) => Some(queue.enter().await?),
+            None => None,
+        };
         let body = match endpoint.method {
             Method::GET => Bytes::new(),
             _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,

@@ -78,7 +78,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0035_undone_orders",
     "0036_charges_under_way",
     "0037_waitlist_positions",
-    "0041_vat_treatment_of_id",
+    "0041_vat_ids_and_hang_ups",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -20,8 +20,7 @@ impl Digits {
 }
 
 impl TextForm for Digits {
-    const DESCRIPTION: &'static str =
-        "Phone number or its leading digits, country code first, with or without + or 00; spaces and hyphens are ignored.";
+    const DESCRIPTION: &'static str = "Phone number or its leading digits, country code first, with or without + or 00; spaces and hyphens are ignored.";
     const FORMAT: &'static str = "digits";
     const REASON: &'static str = "must be 1 to 15 digits, country code first, such as +31201234567";
     const PATTERN: &'static str = r"^[ -]*(\+|0[ -]*0)?[ -]*[1-9]([ -]*[0-9]){0,14}[ -]*$";
@@ -56,20 +55,31 @@ mod tests {
 
     #[test]
     fn a_leading_plus_or_00_spaces_and_hyphens_are_dropped() {
-        for text in [
-            "31201234567",
-            "+31201234567",
-            " 31201234567",
-            "0031201234567",
-            "+31 20 123-4567",
-            " 00 31-20 1234567 ",
-        ] {
+        for text in
+            ["31201234567", "+31201234567", " 31201234567", "0031201234567", "+31 20 123-4567", " 00 31-20 1234567 "]
+        {
             assert_eq!(text.parse(), Ok(Digits("31201234567".to_owned())), "{text}");
         }
         assert_eq!("00123456789012345".parse(), Ok(Digits("123456789012345".to_owned())));
         for text in [
-            "", " ", "-", "+", "++31", "+0031", "0", "00", "020", "+020", "0031x", "abc", "31.20", "(31)", "31+", "٣١",
-            "1234567890123456", "001234567890123456",
+            "",
+            " ",
+            "-",
+            "+",
+            "++31",
+            "+0031",
+            "0",
+            "00",
+            "020",
+            "+020",
+            "0031x",
+            "abc",
+            "31.20",
+            "(31)",
+            "31+",
+            "٣١",
+            "1234567890123456",
+            "001234567890123456",
         ] {
             assert_eq!(text.parse::<Digits>(), Err(Digits::invalid()), "{text}");
         }

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use values::Role;
 use voice::fx;
 
-use crate::world::{SWITCH_SECRET, World};
 use crate::world::engines::{both, postgres};
 use crate::world::fixtures::metrics::Scrape;
+use crate::world::{SWITCH_SECRET, World};
 
 both! {
     async fn a_healthy_service_is_ready(db) {

@@ -88,8 +88,7 @@ async fn groups(conn: &mut Conn, request: &OrderRequest) -> Result<Vec<GroupRow>
             // As given first: in a few countries, such as Italy, the zero belongs to the number.
             let without_zero = area.area_code.strip_prefix('0').filter(|rest| !rest.is_empty());
             for area_code in [Some(area.area_code.as_str()), without_zero].into_iter().flatten() {
-                let groups =
-                    inventory::groups_of_area(conn, area.country, *kind, area_code, MAX_AREA_GROUPS).await?;
+                let groups = inventory::groups_of_area(conn, area.country, *kind, area_code, MAX_AREA_GROUPS).await?;
                 if !groups.is_empty() {
                     return Ok(groups);
                 }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::row::CdrRow;
+use super::row::{CdrRow, MarkedCdr};
 use super::search::{CdrFilter, CdrListRow, END_OF_TIME};
-use super::terms::{CallStatus, Leg};
+use super::terms::{CallStatus, HungUpBy, Leg};
 use crate::fx;
 use api::problem::Problem;
 use platform::ledger::TransactionId;
@@ -50,7 +50,8 @@ pub struct Cdr {
 
 impl From<CdrRow> for Cdr {
     fn from(row: CdrRow) -> Self {
-        Cdr::from(CdrListRow::from(row))
+        // Who hung up is not shown to customers.
+        Cdr::from(list_row(row, None))
     }
 }
 
@@ -75,30 +76,29 @@ impl From<CdrListRow> for Cdr {
     }
 }
 
-impl From<CdrRow> for CdrListRow {
-    fn from(cdr: CdrRow) -> Self {
-        let country = country_of(&cdr);
-        let CdrRow { id, terms, result } = cdr;
-        CdrListRow {
-            id,
-            account_id: terms.account_id,
-            trunk_id: terms.trunk_id,
-            upstream_id: result.upstream_id,
-            call_id: terms.call_id,
-            leg: terms.leg,
-            started_at: terms.started_at,
-            answered_at: result.answered_at,
-            ended_at: result.ended_at,
-            duration_seconds: result.duration_seconds,
-            calling: terms.calling,
-            called: terms.called,
-            country,
-            destination_name: terms.destination_name,
-            status: result.status,
-            currency: terms.currency,
-            charge: result.charge,
-            cost: result.cost,
-        }
+fn list_row(cdr: CdrRow, hung_up_by: Option<HungUpBy>) -> CdrListRow {
+    let country = country_of(&cdr);
+    let CdrRow { id, terms, result } = cdr;
+    CdrListRow {
+        id,
+        account_id: terms.account_id,
+        trunk_id: terms.trunk_id,
+        upstream_id: result.upstream_id,
+        call_id: terms.call_id,
+        leg: terms.leg,
+        started_at: terms.started_at,
+        answered_at: result.answered_at,
+        ended_at: result.ended_at,
+        duration_seconds: result.duration_seconds,
+        calling: terms.calling,
+        called: terms.called,
+        country,
+        destination_name: terms.destination_name,
+        status: result.status,
+        currency: terms.currency,
+        charge: result.charge,
+        cost: result.cost,
+        hung_up_by,
     }
 }
 
@@ -181,11 +181,13 @@ pub struct AdminCdr {
     pub customer_charge: ExactMoney,
     /// Charge minus cost; may be negative.
     pub margin: ExactMoney,
+    /// Who had the switch end the call; null if nobody did.
+    pub hung_up_by: Option<HungUpBy>,
 }
 
-impl From<CdrRow> for AdminCdr {
-    fn from(row: CdrRow) -> Self {
-        AdminCdr::from(CdrListRow::from(row))
+impl From<MarkedCdr> for AdminCdr {
+    fn from(MarkedCdr { cdr, hung_up_by }: MarkedCdr) -> Self {
+        AdminCdr::from(list_row(cdr, hung_up_by))
     }
 }
 
@@ -205,6 +207,7 @@ impl From<CdrListRow> for AdminCdr {
             customer_charge: money(row.charge, row.currency),
             // Neither is negative, so the difference does not overflow.
             margin: money(row.charge - row.cost, row.currency),
+            hung_up_by: row.hung_up_by,
         }
     }
 }

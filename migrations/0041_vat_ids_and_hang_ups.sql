@@ -15,3 +15,6 @@ CREATE VIEW customers AS
     LEFT JOIN vat_profiles v ON v.account_id = o.account_id
     LEFT JOIN ledger_balances b ON b.account_id = o.account_id AND b.currency = 'EUR'
     WHERE NOT o.is_carrier;
+
+-- Who had the switch end the call: `team`, or nobody.
+ALTER TABLE cdrs ADD COLUMN hung_up_by TEXT;

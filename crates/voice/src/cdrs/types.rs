@@ -161,6 +161,8 @@ pub struct AdminCdr {
     pub id: CallId,
     /// Account of the call.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// SIP Call-ID of the call.
     pub call_id: String,
     /// Upstream that took the call, or that an inbound call came from; null if none did.
@@ -196,6 +198,7 @@ impl From<CdrListRow> for AdminCdr {
         AdminCdr {
             id: row.id,
             account_id: row.account_id,
+            customer_id: row.account_id.uuid(),
             call_id: row.call_id,
             upstream_id: row.upstream_id,
             started_at: Rfc3339(row.started_at),

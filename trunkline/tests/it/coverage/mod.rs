@@ -8,6 +8,7 @@ mod billing;
 mod callers;
 mod cdrs;
 mod conditions;
+mod customer_ids;
 mod document;
 pub mod examples;
 mod filters;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use data_encoding::BASE64;
-use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ fn endpoints() -> [OpsEndpoint; 4] {
         path,
         access: Access::Open,
         max_body_bytes: 0,
-        concurrency: None,
+        queue: None,
         successes: None,
         handler,
     };
@@ -101,6 +101,10 @@ impl Operations {
             }
             problem.render(&path, &request_id)
         });
+        if response.status() == StatusCode::UNAUTHORIZED {
+            // Beside the bearer token that every 401 asks for.
+            response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"switch\""));
+        }
         headers::finish(response.headers_mut(), &request_id);
         if method == Method::HEAD {
             response = without_body(response);
@@ -136,8 +140,10 @@ impl Operations {
             self.check_switch_secret(request.headers())?;
         }
         // Before the body is read: it may be large.
-        let busy = |_| Problem::unavailable("Too many requests to this endpoint are running. Retry later.");
-        let _permit = endpoint.concurrency.as_ref().map(|running| running.try_acquire()).transpose().map_err(busy)?;
+        let _permits = match &endpoint.queue {
+            Some(queue) => Some(queue.enter().await?),
+            None => None,
+        };
         let body = match endpoint.method {
             Method::GET => Bytes::new(),
             _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,
@@ -200,7 +206,9 @@ impl Operations {
         let expected = self.app.switch_secret.as_bytes();
         match aws_lc_rs::constant_time::verify_slices_are_equal(&given.unwrap_or_default(), expected) {
             Ok(()) => Ok(()),
-            Err(_) => Err(Problem::token_invalid("Send the switch secret as a bearer token.")),
+            Err(_) => Err(Problem::token_invalid(
+                "Send the switch secret as a bearer token, or as the password of the user switch (basic authentication).",
+            )),
         }
     }
 }

@@ -166,6 +166,9 @@ enum Rates {
 #[derive(Subcommand)]
 enum Cdrs {
     /// Import CDRs of another switch; duplicates are skipped
+    ///
+    /// Prints each rejected line and its reason. The other lines are imported. Exits with status 1 if any line was
+    /// rejected, and then prints the summary to standard error.
     Import {
         /// JSON Lines file, one CDR per line.
         #[arg(value_name = "FILE")]

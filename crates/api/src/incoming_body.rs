@@ -20,6 +20,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
+use super::bare_answer::BareAnswers;
+
 /// Twice the largest upload.
 const MAX_DISCARDED_BYTES: u64 = 32 * 1024 * 1024;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
@@ -108,11 +110,22 @@ pub struct LingeringStream {
     stream: TcpStream,
     unread: UnreadFlag,
     until: Option<Pin<Box<Sleep>>>,
+    bare_answers: BareAnswers,
 }
 
 impl LingeringStream {
-    pub fn new(stream: TcpStream, unread: UnreadFlag) -> LingeringStream {
-        LingeringStream { stream, unread, until: None }
+    pub fn new(stream: TcpStream, unread: UnreadFlag, bare_answers: BareAnswers) -> LingeringStream {
+        LingeringStream { stream, unread, until: None, bare_answers }
+    }
+
+    /// Writes a problem in place of an answer of hyper's own; none if these bytes are something else.
+    fn poll_write_problem(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Option<Poll<io::Result<usize>>> {
+        if !self.bare_answers.replaces(bytes) {
+            return None;
+        }
+        // The client may not be done with its headers.
+        self.unread.set();
+        Some(self.bare_answers.poll_write(context, &mut self.stream))
     }
 
     /// Reads and discards until the client closes or the time is over.
@@ -140,7 +153,11 @@ impl AsyncRead for LingeringStream {
 
 impl AsyncWrite for LingeringStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+        let connection = self.get_mut();
+        match connection.poll_write_problem(context, bytes) {
+            Some(written) => written,
+            None => Pin::new(&mut connection.stream).poll_write(context, bytes),
+        }
     }
 
     fn poll_write_vectored(
@@ -148,7 +165,16 @@ impl AsyncWrite for LingeringStream {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, slices)
+        let connection = self.get_mut();
+        // An answer of hyper's own is one slice.
+        let problem = match slices {
+            [bytes] => connection.poll_write_problem(context, bytes),
+            _ => None,
+        };
+        match problem {
+            Some(written) => written,
+            None => Pin::new(&mut connection.stream).poll_write_vectored(context, slices),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

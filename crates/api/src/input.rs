@@ -52,6 +52,10 @@ pub struct Body<T>(pub T);
 
 impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
     async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        if request.has_no_body() {
+            // Names the missing fields; a body without required fields must be sent as `{}`.
+            return Err(parse_json::<T>(b"{}").err().unwrap_or_else(|| Problem::invalid("body", "is required")));
+        }
         if media_type(&request.head.headers).as_deref() != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
@@ -139,6 +143,11 @@ pub const NO_BODY_PROBLEMS: [Code; 4] =
     [Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge];
 
 impl IncomingRequest {
+    /// Neither a body nor a type of one.
+    pub fn has_no_body(&self) -> bool {
+        !self.head.headers.contains_key(CONTENT_TYPE) && self.body.as_ref().is_none_or(|body| body.is_end_stream())
+    }
+
     /// Rejects the fields of a body that no input reads, instead of ignoring them.
     pub async fn expect_no_body(&mut self, ctx: &RequestCtx) -> Result<(), Problem> {
         if self.body.as_ref().is_some_and(|body| !body.is_end_stream()) {

@@ -6,11 +6,12 @@
 //! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
-//! - [`server`][]: connections; [`timer`]: their timeouts; [`incoming_body`]: request bodies; `concurrency`: how many
-//!   requests run at the same time
+//! - [`server`][]: connections; [`timer`]: their timeouts; [`incoming_body`]: request bodies; `bare_answer`: what is not
+//!   a request; `concurrency`: how many requests run at the same time
 
 pub mod answer;
 pub mod auth;
+mod bare_answer;
 mod concurrency;
 pub mod conditional;
 pub mod context;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
@@ -143,6 +143,9 @@ impl Service {
         request_id: &str,
         observed: &mut Observed,
     ) -> Result<Response, Problem> {
+        if head.headers.get_all(CONTENT_TYPE).iter().nth(1).is_some() {
+            return Err(Problem::malformed("The header Content-Type is given twice."));
+        }
         let ip = self.caller_ip(&head.headers, peer);
         let _permit = self.concurrency.acquire(ip).map_err(|limit| match limit {
             LimitReached::Total => Problem::unavailable("The service handles too many requests. Retry later."),

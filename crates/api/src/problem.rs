@@ -67,6 +67,7 @@ codes! {
     UnsupportedMediaType = "request.unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
     ValidationFailed = "validation.failed", UNPROCESSABLE_ENTITY, "Validation failed";
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Rate limit exceeded";
+    HeadersTooLarge = "request.headers_too_large", REQUEST_HEADER_FIELDS_TOO_LARGE, "Request headers too large";
     Internal = "internal", INTERNAL_SERVER_ERROR, "Internal server error";
     UpstreamUnavailable = "upstream.unavailable", SERVICE_UNAVAILABLE, "Upstream carrier unavailable";
     ServiceUnavailable = "service.unavailable", SERVICE_UNAVAILABLE, "Service unavailable";
@@ -254,6 +255,10 @@ impl Problem {
 
     pub fn too_large(limit_bytes: usize) -> Problem {
         Problem::with_detail(Code::TooLarge, format!("The body must not exceed {limit_bytes} bytes."))
+    }
+
+    pub fn headers_too_large() -> Problem {
+        Problem::with_detail(Code::HeadersTooLarge, "The request has too many or too large headers.")
     }
 
     pub fn unsupported_media_type(expected: &str) -> Problem {

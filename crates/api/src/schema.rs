@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::problem::{InvalidParam, Problem};
+use values::BLANK_REASON;
 
 /// A list can have many invalid items; the rest is not reported.
 const MAX_ERRORS: usize = 200;
@@ -69,13 +70,13 @@ pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Res
     Err(Problem::validation(one_reason_each(failing)))
 }
 
-/// Keeps one reason per field; a wrong format gives way to any other reason.
+/// Keeps one reason per field; what a pattern says gives way to any other reason.
 fn one_reason_each(failing: Vec<InvalidParam>) -> Vec<InvalidParam> {
     let mut kept: Vec<InvalidParam> = Vec::new();
     let mut indexes: HashMap<String, usize> = HashMap::new();
     for param in failing {
         match indexes.get(&param.name).and_then(|index| kept.get_mut(*index)) {
-            Some(known) if known.reason == WRONG_FORMAT => *known = param,
+            Some(known) if [WRONG_FORMAT, BLANK_REASON].contains(&known.reason.as_str()) => *known = param,
             Some(_) => {}
             None => {
                 indexes.insert(param.name.clone(), kept.len());
@@ -141,12 +142,12 @@ fn explain(fault: &ValidationError<'_>, failing: &mut Vec<InvalidParam>) {
             }
         }
         ValidationErrorKind::PropertyNames { error } => {
-            push(below(error.instance().as_str().unwrap_or_default()), reason(error.kind()));
+            push(below(error.instance().as_str().unwrap_or_default()), reason(error));
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             explain_alternatives(context, &here, failing);
         }
-        kind => push(here, reason(kind)),
+        _ => push(here, reason(fault)),
     }
 }
 
@@ -163,8 +164,10 @@ fn explain_alternatives(context: &[Vec<ValidationError<'static>>], here: &str, f
     }
 }
 
-fn reason(kind: &ValidationErrorKind) -> String {
-    match kind {
+fn reason(fault: &ValidationError<'_>) -> String {
+    // The space around a text does not count, which only its pattern can say.
+    let is_blank = || fault.instance().as_str().is_some_and(|text| !text.is_empty() && text.trim().is_empty());
+    match fault.kind() {
         ValidationErrorKind::Type { kind: TypeKind::Single(expected) } => format!("must be {}", article(*expected)),
         ValidationErrorKind::Type { kind: TypeKind::Multiple(_) } => "has the wrong type".into(),
         ValidationErrorKind::Format { format } => values::reason(format).into(),
@@ -177,6 +180,7 @@ fn reason(kind: &ValidationErrorKind) -> String {
         ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} items"),
         ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} items"),
         ValidationErrorKind::UniqueItems => "must not repeat an item".into(),
+        ValidationErrorKind::Pattern { .. } if is_blank() => BLANK_REASON.into(),
         ValidationErrorKind::Pattern { .. } => WRONG_FORMAT.into(),
         _ => "is not valid".into(),
     }

@@ -17,6 +17,8 @@ use prometheus::IntGauge;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use super::bare_answer::BareAnswers;
+use super::headers::RequestIds;
 use super::incoming_body::{IncomingBody, LingeringStream, UnreadFlag, track_unread};
 use super::response::Response;
 use super::timer::ConnectionTimer;
@@ -39,7 +41,7 @@ pub async fn serve<F, Fut>(
     F: Fn(Request<IncomingBody>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Response> + Send,
 {
-    let permits = Arc::new(Semaphore::new(max_connections));
+    let (permits, request_ids) = (Arc::new(Semaphore::new(max_connections)), Arc::new(RequestIds::new()));
     let graceful = GracefulShutdown::new();
     loop {
         // Without a permit, connections wait in the listener's backlog.
@@ -50,7 +52,7 @@ pub async fn serve<F, Fut>(
         let Some((stream, peer, permit)) = accepted else { continue };
         let handle = handle.clone();
         let unread = UnreadFlag::default();
-        let stream = LingeringStream::new(stream, unread.clone());
+        let stream = LingeringStream::new(stream, unread.clone(), BareAnswers::new(request_ids.clone()));
         let service = service_fn(move |request: Request<Incoming>| {
             let (handle, unread) = (handle.clone(), unread.clone());
             async move {

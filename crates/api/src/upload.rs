@@ -50,6 +50,9 @@ pub struct Upload<F> {
 
 impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
     async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        if request.has_no_body() {
+            return Parts::default().complete();
+        }
         let content_type = request.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let boundary = multer::parse_boundary(content_type.unwrap_or_default()).map_err(|error| match error {
             multer::Error::NoBoundary => malformed(error),

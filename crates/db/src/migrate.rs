@@ -79,6 +79,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0036_charges_under_way",
     "0037_waitlist_positions",
     "0038_suspense",
+    "0039_vat_ids_and_hang_ups",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

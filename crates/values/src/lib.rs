@@ -67,7 +67,7 @@ pub use public_ip::is_public_ip;
 pub use role::{Role, Roles};
 pub use sip_uri::SipUri;
 pub use stored::Stored;
-pub use text::{Secret, Text};
+pub use text::{BLANK_REASON, Secret, Text};
 pub use time::Time;
 pub use time_wire::{Date, Rfc3339, UnixMillis, UnixSeconds};
 pub use vat_id::{VatId, is_in_union};

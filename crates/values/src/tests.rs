@@ -82,6 +82,10 @@ fn no_string_schema_accepts_a_nul() {
 #[test]
 fn schemas_and_serde_agree_on_words_and_codes() {
     agree::<E164>(&[json!("+31201234567")], &[json!("31201234567"), json!("+0"), json!(31), json!(null)]);
+    agree::<Digits>(
+        &["31", "+31", "0031", " 31", "0-0 31", "+31 20-123 4567 ", "123456789012345"].map(Value::from),
+        &["", "+", "0", "00", "020", "+0031", "31+", "31.20", "abc", "1234567890123456", "+31\n"].map(Value::from),
+    );
     agree::<Country>(&[json!("NL")], &[json!("nl"), json!("ZZ"), json!("AA"), json!("NL\n"), json!(null)]);
     agree::<Currency>(&[json!("EUR")], &[json!("XTS"), json!("eur"), json!("AAA")]);
     agree::<Locale>(&[json!("nl"), json!("nl-BE")], &[json!("nl-be"), json!("NL")]);

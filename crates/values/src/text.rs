@@ -11,7 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::{Invalid, Stored, scalar};
 
 pub(super) const TEXT_FORMAT: &str = "text";
-pub(super) const TEXT_REASON: &str = "must be text, not only spaces, and without control characters";
+pub(super) const TEXT_REASON: &str = "must not contain control characters other than line feeds and tabs";
+/// The error text for a text of nothing but space, where one is required.
+pub const BLANK_REASON: &str = "must not be blank";
 pub(super) const SECRET_FORMAT: &str = "password";
 pub(super) const SECRET_REASON: &str = "must not contain the NUL character";
 
@@ -44,6 +46,7 @@ fn fits<const MIN: usize, const MAX: usize>(text: &str) -> Result<(), Invalid> {
     // Counting stops one past the limit, however long the text is.
     match text.chars().take(MAX + 1).count() {
         chars if (MIN..=MAX).contains(&chars) => Ok(()),
+        0 => Err(Invalid::because("must not be empty")),
         _ if MIN == 0 => Err(Invalid(format!("must have at most {MAX} characters").into())),
         _ => Err(Invalid(format!("must have {MIN} to {MAX} characters").into())),
     }
@@ -57,6 +60,9 @@ impl<const MIN: usize, const MAX: usize> FromStr for Text<MIN, MAX> {
             return Err(Invalid::because(TEXT_REASON));
         }
         let trimmed = text.trim();
+        if MIN > 0 && trimmed.is_empty() && !text.is_empty() {
+            return Err(Invalid::because(BLANK_REASON));
+        }
         fits::<MIN, MAX>(trimmed).map(|()| Text(trimmed.to_owned()))
     }
 }
@@ -83,7 +89,7 @@ impl<const MIN: usize, const MAX: usize> Serialize for Text<MIN, MAX> {
 
 impl<'de, const MIN: usize, const MAX: usize> Deserialize<'de> for Text<MIN, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        scalar::text(deserializer, || Invalid::because(TEXT_REASON))
+        scalar::text(deserializer, || Invalid::because("must be text"))
     }
 }
 
@@ -214,8 +220,14 @@ mod tests {
         for text in ["a\0", "\0", "a\u{7}b", "a\rb", "\u{1b}[31m", "a\u{7f}", "a\u{85}"] {
             assert_eq!(text.parse::<Text<1, 9>>(), Err(Invalid::because(TEXT_REASON)), "{text:?}");
         }
-        for text in ["", " ", "\n\t", "\u{3000}", "0123456789"] {
-            assert_eq!(text.parse::<Text<1, 9>>().unwrap_err().to_string(), "must have 1 to 9 characters", "{text:?}");
+        for (text, reason) in [
+            ("", "must not be empty"),
+            (" ", BLANK_REASON),
+            ("\n\t", BLANK_REASON),
+            ("\u{3000}", BLANK_REASON),
+            ("0123456789", "must have 1 to 9 characters"),
+        ] {
+            assert_eq!(text.parse::<Text<1, 9>>().unwrap_err().to_string(), reason, "{text:?}");
         }
         assert_eq!("abc".parse::<Text<0, 2>>().unwrap_err().to_string(), "must have at most 2 characters");
         assert_eq!(" a\nb\tc ".parse::<Text<1, 9>>().unwrap().as_str(), "a\nb\tc");

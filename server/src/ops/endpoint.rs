@@ -8,12 +8,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Operations;
 use api::problem::Problem;
 use api::response::Response;
 use db::metrics::{Requests, Successes};
+
+/// How long a request waits for others to end.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+const RETRY_AFTER_SECONDS: u64 = 5;
 
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Response, Problem>> + Send + 'a>>;
 
@@ -30,11 +34,32 @@ pub struct OpsEndpoint {
     pub access: Access,
     /// The largest body of a POST. The body of a GET is not read.
     pub max_body_bytes: usize,
-    /// Room for requests that run at the same time, if that is limited.
-    pub concurrency: Option<Semaphore>,
+    /// Limits the requests that run at the same time.
+    pub queue: Option<Queue>,
     /// Counts successful responses. Endpoints without it are neither counted nor traced.
     pub successes: Option<Successes>,
     pub handler: for<'a> fn(&'a Operations, Bytes) -> Answer<'a>,
+}
+
+/// A few requests that run, and a few that wait for one of them to end.
+pub struct Queue {
+    running: Semaphore,
+    /// Those that run or wait.
+    admitted: Semaphore,
+}
+
+impl Queue {
+    pub fn new(running: usize, waiting: usize) -> Queue {
+        Queue { running: Semaphore::new(running), admitted: Semaphore::new(running + waiting) }
+    }
+
+    /// Waits until the request may run; it is over when the permits are dropped.
+    pub async fn enter(&self) -> Result<[SemaphorePermit<'_>; 2], Problem> {
+        let busy = || Problem::rate_limited(RETRY_AFTER_SECONDS);
+        let admitted = self.admitted.try_acquire().map_err(|_| busy())?;
+        let running = tokio::time::timeout(MAX_WAIT, self.running.acquire()).await.map_err(|_| busy())?;
+        Ok([admitted, running.map_err(Problem::internal)?])
+    }
 }
 
 impl OpsEndpoint {

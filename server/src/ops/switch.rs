@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
 use serde::Serialize;
-use tokio::sync::Semaphore;
 
-use super::endpoint::{Access, OpsEndpoint};
+use super::endpoint::{Access, OpsEndpoint, Queue};
 use api::answer::Rendered;
 use api::input::parse_json;
 use api::problem::Problem;
@@ -21,18 +20,19 @@ const MAX_EVENTS_BYTES: usize = 1024 * 1024;
 const MAX_CDRS_BYTES: usize = 16 * 1024 * 1024;
 /// A file of CDRs is held in memory, so only a few are imported at the same time.
 const MAX_CONCURRENT_IMPORTS: usize = 2;
+/// Their files are not read yet.
+const MAX_WAITING_IMPORTS: usize = 8;
 
 pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
     let endpoint = |method: Method, path, max_body_bytes, handler| OpsEndpoint {
         successes: Some(requests.successes(&method, path, StatusCode::OK)),
         access: Access::SwitchSecret,
-        concurrency: None,
+        queue: None,
         method,
         path,
         max_body_bytes,
         handler,
     };
-    let imports = Some(Semaphore::new(MAX_CONCURRENT_IMPORTS));
     vec![
         endpoint(Method::GET, "/switch/config", 0, |ops, _| Box::pin(config(&ops.app))),
         endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, body| {
@@ -40,7 +40,7 @@ pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
         }),
         endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
         OpsEndpoint {
-            concurrency: imports,
+            queue: Some(Queue::new(MAX_CONCURRENT_IMPORTS, MAX_WAITING_IMPORTS)),
             ..endpoint(Method::POST, "/switch/cdrs", MAX_CDRS_BYTES, |ops, body| Box::pin(cdrs(&ops.app, body)))
         },
     ]

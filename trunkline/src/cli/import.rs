@@ -93,7 +93,7 @@ fn print_import(import: &DeckImport) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Imports CDRs of another switch, one batch of lines at a time.
+/// Imports CDRs of another switch, one batch of lines at a time. An error if a line was rejected: the others are stored.
 pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartError> {
     let name = file.display().to_string();
     let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
@@ -121,9 +121,11 @@ pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartErr
     }
     let db = app.db.clone();
     db.tx(app, |conn, app| Box::pin(audit_command(conn, app, "cdrs.import", None))).await?;
-    print_line(&format!(
-        "Imported {accepted} CDRs; {duplicates} duplicates skipped, {suspended} lines suspended, {rejected} rejected."
-    ));
+    let summary = format!("{accepted} CDRs imported, {duplicates} duplicates skipped, {suspended} lines suspended");
+    if rejected > 0 {
+        return Err(format!("{rejected} lines were rejected; {summary}").into());
+    }
+    print_line(&format!("{summary}."));
     Ok(())
 }
 

@@ -4,18 +4,20 @@
 
 use std::time::Duration;
 
+use data_encoding::BASE64;
 use db::DbError;
 use platform::jobs;
 use reqwest::Method;
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use values::Role;
 use voice::fx;
 
-use crate::world::World;
 use crate::world::engines::{both, postgres};
 use crate::world::fixtures::metrics::Scrape;
+use crate::world::{SWITCH_SECRET, World};
 
 both! {
     async fn a_healthy_service_is_ready(db) {
@@ -42,30 +44,54 @@ both! {
         world.end().await;
     }
 
-    async fn cdr_imports_beyond_the_concurrency_limit_are_told_to_retry(db) {
+    async fn a_switch_without_its_secret_is_told_both_ways_to_send_it(db) {
         let world = World::unlimited(db).await;
-        let ops = world.operations();
-        let head = format!(
-            "POST /switch/cdrs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: 100\r\n\r\n{{",
-            ops.token(),
-        );
-        let mut stalled = Vec::new();
-        for _ in 0..2 {
-            let mut stream = TcpStream::connect(world.node.ops).await.unwrap();
-            stream.write_all(head.as_bytes()).await.unwrap();
-            stalled.push(stream);
+        let anyone = world.anyone_at_operations();
+        let bearer = |secret: &str| format!("Bearer {secret}");
+        let basic = |user: &str, secret: &str| format!("Basic {}", BASE64.encode(format!("{user}:{secret}").as_bytes()));
+        for refused in [bearer("wrong"), basic("switch", "wrong"), basic("admin", SWITCH_SECRET), String::new()] {
+            let answer = anyone.header("Authorization", &refused).get("/switch/config").await;
+            let offered: Vec<_> = answer.headers.get_all("www-authenticate").iter().collect();
+            assert_eq!(offered, ["Bearer", "Basic realm=\"switch\""]);
+            let detail = answer.problem(401, "auth.token_invalid")["detail"].as_str().unwrap().to_owned();
+            assert!(detail.contains("bearer") && detail.contains("basic"), "{detail}");
         }
-        let send = async || ops.send(ops.request(Method::POST, "/switch/cdrs").body("")).await;
-        let refused = loop {
-            let answer = send().await;
-            if answer.status != 200 {
-                break answer;
+        for admitted in [bearer(SWITCH_SECRET), basic("switch", SWITCH_SECRET)] {
+            anyone.header("Authorization", &admitted).get("/switch/config").await.ok();
+        }
+        world.end().await;
+    }
+
+    async fn a_few_cdr_imports_wait_for_their_turn_and_more_are_told_to_retry(db) {
+        let world = World::unlimited(db).await;
+        let head = format!(
+            "POST /switch/cdrs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {SWITCH_SECRET}\r\n\
+             Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+        );
+        // Two run, waiting for their lines, and eight wait for those two.
+        let (mut senders, mut answers) = (Vec::new(), JoinSet::new());
+        for import in 0..11 {
+            let (mut receiver, mut sender) = TcpStream::connect(world.node.ops).await.unwrap().into_split();
+            sender.write_all(head.as_bytes()).await.unwrap();
+            senders.push(sender);
+            answers.spawn(async move {
+                let mut heard = String::new();
+                receiver.read_to_string(&mut heard).await.unwrap();
+                (import, heard)
+            });
+        }
+        let (refused, heard) = answers.join_next().await.unwrap().unwrap();
+        assert!(heard.starts_with("HTTP/1.1 429 ") && heard.contains("retry-after: 5"), "{heard}");
+        assert!(heard.contains("problem:rate_limited"), "{heard}");
+        for (import, sender) in senders.iter_mut().enumerate() {
+            if import != refused {
+                sender.write_all(b"\n\n").await.unwrap();
             }
-        };
-        assert_eq!(refused.header("retry-after"), Some("1"));
-        refused.problem(503, "service.unavailable");
-        drop(stalled);
-        while send().await.status != 200 {}
+        }
+        while let Some(answered) = answers.join_next().await {
+            let (_, heard) = answered.unwrap();
+            assert!(heard.contains("HTTP/1.1 200 ") && heard.contains(r#""accepted":0"#), "{heard}");
+        }
         world.end().await;
     }
 

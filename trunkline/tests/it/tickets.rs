@@ -28,6 +28,25 @@ fn ids(page: &Value) -> Vec<String> {
 }
 
 both! {
+    async fn a_refused_text_is_told_what_is_wrong_with_it(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        for (subject, reason) in [
+            ("", "must not be empty"),
+            (" ", "must not be blank"),
+            ("\n\u{3000}", "must not be blank"),
+            ("a\u{7}b", "must not contain control characters other than line feeds and tabs"),
+        ] {
+            let refused = cora.post("/tickets", json!({"subject": subject, "body": " "})).await.problem(422, "validation.failed");
+            let blank = json!({"name": "body", "reason": "must not be blank"});
+            assert_eq!(refused["invalid_params"], json!([blank, {"name": "subject", "reason": reason}]));
+        }
+        // Another value says what it must be.
+        let refused = cora.patch("/me/account", json!({"contact_phone": " "})).await.problem(422, "validation.failed");
+        assert_eq!(refused["invalid_params"][0]["reason"], "must be an E.164 number such as +31201234567");
+        world.end().await;
+    }
+
     async fn a_ticket_waits_for_the_other_side_until_it_is_closed(db) {
         let world = World::unlimited(db).await;
         let (sam, cora) = (world.minted(Role::Support).await, world.customer("cora@customer.example").await);

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use billing::vat::{self, Category};
 use db::Db;
 use db::params;
 use platform::outside::vies::{Rest, Verdict};
@@ -49,6 +50,13 @@ async fn ask(customer: &Client) -> crate::world::client::Answer {
 async fn status(db: &Db) -> String {
     let sql = "SELECT vat_status FROM accounts WHERE vat_id IS NOT NULL";
     db.read().await.unwrap().one::<(String,)>(sql, &[]).await.unwrap().0
+}
+
+/// The VAT category that an invoice to the customer would have now.
+async fn category(world: &World, customer: &Client) -> Category {
+    let account = customer.get("/account").await.ok()["id"].as_str().unwrap().parse().unwrap();
+    let app = &world.node.app;
+    vat::assess(&mut *app.db.read().await.unwrap(), &app.settings.tax, account).await.unwrap().0.category
 }
 
 both! {
@@ -194,6 +202,34 @@ both! {
         admin.get(&format!("/admin/customers/{}/vat/proof-documents", admin.account_id)).await.problem(404, "not_found");
         let log = admin.get(&format!("/admin/audit-log?action=vat.documents_shown&outcome=success&account_id={}", customer.account_id)).await.ok();
         assert_eq!(log["rows"].as_array().unwrap().len(), 2);
+        world.end().await;
+    }
+
+    async fn reverse_charge_is_set_for_one_vat_id_and_ends_with_it(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await.into_client();
+        let cora = world.customer("cora@customer.example").await;
+        let path = format!("/admin/customers/{}", cora.account_id);
+        let reverse_charge = json!({"vat_treatment": "reverse_charge"});
+        let treatment = async || admin.get(&path).await.ok()["vat_treatment"].clone();
+        for vat_id in [Value::Null, json!("DE136695975")] {
+            cora.patch("/account", json!({"vat_id": vat_id})).await.ok();
+            let refused = admin.patch(&path, reverse_charge.clone()).await.problem(409, "state.conflict");
+            assert!(refused["detail"].as_str().unwrap().contains("VAT id"), "{refused}");
+            assert_eq!(treatment().await, Value::Null);
+        }
+        cora.patch("/account", json!({"vat_id": GERMAN})).await.ok();
+        assert_eq!(admin.patch(&path, reverse_charge.clone()).await.ok()["vat_treatment"], "reverse_charge");
+        assert_eq!(category(&world, &cora).await, Category::ReverseCharge);
+        for vat_id in [Value::Null, json!("EL094259216")] {
+            cora.patch("/account", json!({"vat_id": vat_id})).await.ok();
+            assert_eq!((treatment().await, category(&world, &cora).await), (Value::Null, Category::Standard));
+            // Another decision of the team does not bring it back.
+            admin.patch(&path, json!({"telecom_reseller": true})).await.ok();
+            assert_eq!((treatment().await, category(&world, &cora).await), (Value::Null, Category::Standard));
+        }
+        admin.patch(&path, reverse_charge).await.ok();
+        assert_eq!(category(&world, &cora).await, Category::ReverseCharge);
         world.end().await;
     }
 

@@ -50,6 +50,8 @@ pub struct AuditLogRow {
     pub action: String,
     /// Account that the action concerns; null when there is none.
     pub account_id: Option<AccountId>,
+    /// Id of the account as a plain UUID, as in all lists of the team; null when there is none.
+    pub customer_id: Option<Uuid>,
     /// User who did it; null when nobody was signed in.
     pub user_id: Option<UserId>,
     /// Kind of actor; null when nobody was signed in.
@@ -69,8 +71,8 @@ pub struct AuditLogRow {
 impl From<LogRow> for AuditLogRow {
     fn from(row: LogRow) -> Self {
         let LogRow { seq: _, id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta } = row;
-        let ts = UnixMillis(ts);
-        AuditLogRow { id, ts, action, account_id, user_id, actor, ip, user_agent, outcome, reason, meta }
+        let (ts, customer_id) = (UnixMillis(ts), account_id.map(AccountId::uuid));
+        AuditLogRow { id, ts, action, account_id, customer_id, user_id, actor, ip, user_agent, outcome, reason, meta }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::store::SignupRow;
 use billing::card_check::{CardStatus, CardVerification};
@@ -62,6 +63,8 @@ impl From<Option<CardStatus>> for CardColumn {
 pub struct AdminBetaListItem {
     /// Id of the account.
     pub id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Legal name of the company.
     pub legal_name: String,
     /// Trading name of the company; null when it has none.
@@ -101,6 +104,7 @@ impl From<SignupRow> for AdminBetaListItem {
         } = row;
         AdminBetaListItem {
             id,
+            customer_id: id.uuid(),
             legal_name,
             trading_name,
             country,

@@ -11,7 +11,7 @@ use super::store::{self, CustomerFilter, CustomerWithSpend};
 use db::{Conn, DbError};
 use identity::accounts::search_words;
 use platform::routing::allow_lists;
-use values::{AccountId, Cidr, E164, Email, UserId};
+use values::{AccountId, Cidr, Digits, E164, Email, UserId};
 
 /// Appended to a prefix, it sorts after every text with that prefix.
 const LAST_CHARACTER: char = '\u{10FFFF}';
@@ -52,8 +52,9 @@ async fn exact_matches(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, 
 
 /// A phone number, with or without plus or 00, and with any separators.
 fn number(q: &str) -> Option<E164> {
-    let digits: String = q.chars().filter(|c| !matches!(c, ' ' | '-' | '(' | ')' | '.')).collect();
-    format!("+{}", digits.strip_prefix('+').or(digits.strip_prefix("00")).unwrap_or(&digits)).parse().ok()
+    let plain: String = q.chars().filter(|c| !matches!(c, '(' | ')' | '.')).collect();
+    let digits: Digits = plain.parse().ok()?;
+    format!("+{digits}").parse().ok()
 }
 
 fn network(q: &str) -> Option<Cidr> {

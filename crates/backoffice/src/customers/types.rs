@@ -16,6 +16,8 @@ use values::{Change, Email, ExactMoney, Money, Rfc3339, Text};
 pub struct AdminCustomer {
     /// Id of the account.
     pub id: Uuid,
+    /// Id of the account, again, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Legal name of the company.
     pub company_name: Text<1, 200>,
     /// Email address of the contact person.
@@ -46,6 +48,7 @@ impl AdminCustomer {
     pub fn new(row: CustomerRow, spend: Money) -> AdminCustomer {
         AdminCustomer {
             id: row.id.uuid(),
+            customer_id: row.id.uuid(),
             company_name: row.company_name,
             contact_email: row.contact_email,
             onboarding_status: row.onboarding_status,

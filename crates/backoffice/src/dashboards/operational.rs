@@ -13,7 +13,7 @@ use api::context::ReadCtx;
 use api::input::Query;
 use api::problem::Problem;
 use platform::request_stats::{Count, LatencyBucket};
-use values::{Time, UnixMillis};
+use values::{AccountId, Time, UnixMillis};
 
 /// Entries of a list in the response.
 pub(super) const MAX_ENTRIES: i64 = 50;
@@ -82,7 +82,10 @@ pub(super) fn by_route(counts: Vec<Named>) -> Vec<RouteCount> {
 }
 
 fn by_account(counts: Vec<Named>) -> Vec<AccountCount> {
-    let entry = |named: Named| Some(AccountCount { account_id: named.name.parse().ok()?, count: named.count });
+    let entry = |named: Named| {
+        let account_id: AccountId = named.name.parse().ok()?;
+        Some(AccountCount { account_id, customer_id: account_id.uuid(), count: named.count })
+    };
     counts.into_iter().filter_map(entry).collect()
 }
 

@@ -13,7 +13,7 @@ use api::answer::Report;
 use api::context::ReadCtx;
 use api::problem::Problem;
 use platform::request_stats::Count;
-use values::{Time, UnixMillis};
+use values::{AccountId, Time, UnixMillis};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -94,9 +94,11 @@ fn two_factor(admins: Vec<Admin>, now: Time) -> AdminTwoFactor {
 }
 
 fn reuse(row: AuditEvent) -> Reuse {
-    Reuse { user_id: row.user_id, account_id: row.account_id, ip: row.ip, ts: UnixMillis(row.ts) }
+    let customer_id = row.account_id.map(AccountId::uuid);
+    Reuse { user_id: row.user_id, account_id: row.account_id, customer_id, ip: row.ip, ts: UnixMillis(row.ts) }
 }
 
 fn impersonation(row: AuditEvent) -> Impersonation {
-    Impersonation { admin: row.user_id, account_id: row.account_id, ts: UnixMillis(row.ts) }
+    let customer_id = row.account_id.map(AccountId::uuid);
+    Impersonation { admin: row.user_id, account_id: row.account_id, customer_id, ts: UnixMillis(row.ts) }
 }

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use values::{AccountId, Email, UnixMillis, UserId, text_enum};
 
@@ -116,6 +117,8 @@ pub struct RouteCount {
 pub struct AccountCount {
     /// Id of the account.
     pub account_id: AccountId,
+    /// Id of the account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Number of failed requests.
     pub count: i64,
 }
@@ -217,6 +220,8 @@ pub struct Reuse {
     pub user_id: Option<UserId>,
     /// Account of the user.
     pub account_id: Option<AccountId>,
+    /// Id of the account as a plain UUID, as in all lists of the team; null when there is none.
+    pub customer_id: Option<Uuid>,
     /// IP address of the second use.
     pub ip: Option<String>,
     /// When the token was used again (Unix milliseconds).
@@ -230,6 +235,8 @@ pub struct Impersonation {
     pub admin: Option<UserId>,
     /// Account that was impersonated.
     pub account_id: Option<AccountId>,
+    /// Id of the account as a plain UUID, as in all lists of the team; null when there is none.
+    pub customer_id: Option<Uuid>,
     /// When the token was issued (Unix milliseconds).
     pub ts: UnixMillis,
 }

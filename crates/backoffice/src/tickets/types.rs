@@ -53,13 +53,16 @@ impl Ticket {
 pub struct AdminTicket {
     /// Id of the customer's account.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     #[serde(flatten)]
     pub ticket: Ticket,
 }
 
 impl AdminTicket {
     pub fn new(row: TicketRow, messages: Option<Vec<MessageRow>>) -> AdminTicket {
-        AdminTicket { account_id: row.account_id, ticket: Ticket::new(row, messages) }
+        let (account_id, customer_id) = (row.account_id, row.account_id.uuid());
+        AdminTicket { account_id, customer_id, ticket: Ticket::new(row, messages) }
     }
 }
 

@@ -26,6 +26,8 @@ use values::{AccountId, Email, ExactMoney, Money, Rfc3339, Text, Time};
 pub struct AdminDunning {
     /// Id of the customer's account.
     pub id: Uuid,
+    /// Id of the customer's account, again, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Name of the customer's company.
     pub company_name: Text<1, 200>,
     /// Email address of the customer's contact.
@@ -70,6 +72,7 @@ fn to_response((debtor, spend, reasons): (Debtor, Money, Vec<(Reason, Time)>)) -
     let reasons = reasons.into_iter().map(|(reason, since)| DunningReason { reason, since: since.into() });
     AdminDunning {
         id: debtor.id.uuid(),
+        customer_id: debtor.id.uuid(),
         company_name: debtor.company_name,
         contact_email: debtor.contact_email,
         onboarding_status: debtor.onboarding_status,

@@ -12,7 +12,7 @@ use db::Conn;
 use identity::accounts::{self, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
 use identity::{downloads, onboarding};
-use values::{AccountId, Change};
+use values::{AccountId, Change, VatId};
 
 /// The customer's VAT evidence, with download links.
 pub async fn list_evidence(
@@ -47,14 +47,36 @@ pub async fn rule(conn: &mut Conn, account: AccountId, ruling: Ruling) -> Result
     let Ruling { status, treatment, is_reseller } = ruling;
     if treatment.is_set() || is_reseller.is_set() {
         let mut profile = store::profile(conn, account).await?;
-        treatment.apply(&mut profile.treatment);
+        if let Change::Set(treatment) = treatment {
+            profile.treatment_vat_id = vat_id_for(conn, account, treatment).await?;
+            profile.treatment = treatment;
+        }
         is_reseller.apply(&mut profile.is_reseller);
-        store::set_terms(conn, account, profile.treatment, profile.is_reseller).await?;
+        store::set_terms(conn, account, &profile).await?;
     }
     match status {
         Change::Set(status) => set_status(conn, account, status).await,
         Change::Absent => Ok(()),
     }
+}
+
+/// The VAT id that a treatment depends on. Only reverse charge does: its invoices must name the id.
+async fn vat_id_for(
+    conn: &mut Conn,
+    account: AccountId,
+    treatment: Option<VatTreatment>,
+) -> Result<Option<String>, Problem> {
+    if treatment != Some(VatTreatment::ReverseCharge) {
+        return Ok(None);
+    }
+    let vat_id = standing_of(conn, account).await?.vat_id;
+    let lack = match &vat_id {
+        Some(id) if id.parse::<VatId>().is_ok() => return Ok(vat_id),
+        Some(_) => "a well-formed VAT id of an EU member state",
+        None => "a VAT id",
+    };
+    let detail = format!("The customer does not have {lack}, so the VAT treatment cannot be reverse_charge.");
+    Err(Problem::state_conflict(detail))
 }
 
 async fn set_status(conn: &mut Conn, account: AccountId, status: VatStatus) -> Result<(), Problem> {

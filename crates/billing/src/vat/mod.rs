@@ -18,7 +18,7 @@ pub use admin::{Ruling, list_evidence, rule};
 pub use checks::{CHECK, check_job, refresh};
 pub use customer::{check, show, upload_evidence};
 pub use rules::{Category, Decision, Rate, VatTreatment};
-pub use store::{names_file, set_terms};
+pub use store::names_file;
 
 use rules::{Buyer, Home};
 
@@ -46,7 +46,7 @@ pub async fn assess(
         status: standing.vat_status,
         vat_id: standing.vat_id.as_deref().and_then(|id| id.parse().ok()),
         is_reseller: profile.is_reseller,
-        treatment: profile.treatment,
+        treatment: profile.treatment_for(standing.vat_id.as_deref()),
     };
     Ok((rules::decide(home, &buyer), standing))
 }

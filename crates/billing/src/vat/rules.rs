@@ -9,7 +9,7 @@ use platform::outside::vies::Verdict;
 use values::{Country, Money, MoneyError, Time, VatId, is_in_union, text_enum};
 
 text_enum! {
-    /// VAT treatment set by the team, which overrides the rules; `reverse_charge` applies only with a VAT id.
+    /// VAT treatment set by the team, which overrides the rules; `reverse_charge` needs a VAT id and ends when it changes.
     pub enum VatTreatment {
         Standard = "standard",
         ReverseCharge = "reverse_charge",

@@ -14,10 +14,21 @@ row! {
     #[derive(Clone, Default)]
     pub struct Profile {
         pub treatment: Option<VatTreatment>,
+        /// The VAT id for which reverse charge was decided.
+        pub treatment_vat_id: Option<String>,
         pub is_reseller: bool,
         pub checked_id: Option<String>,
         pub checked_at: Option<Time>,
         pub failures: i64,
+    }
+}
+
+impl Profile {
+    /// The team's decision for an account that has this VAT id. Reverse charge ends with the id it was decided for, as
+    /// in the view `customers`.
+    pub fn treatment_for(&self, vat_id: Option<&str>) -> Option<VatTreatment> {
+        let is_of_this_id = vat_id.is_some() && self.treatment_vat_id.as_deref() == vat_id;
+        self.treatment.filter(|treatment| *treatment != VatTreatment::ReverseCharge || is_of_this_id)
     }
 }
 
@@ -28,16 +39,18 @@ pub async fn profile(conn: &mut Conn, account: AccountId) -> Result<Profile, DbE
 }
 
 /// Stores the team's decisions.
-pub async fn set_terms(
-    conn: &mut Conn,
-    account: AccountId,
-    treatment: Option<VatTreatment>,
-    is_reseller: bool,
-) -> Result<(), DbError> {
+pub async fn set_terms(conn: &mut Conn, account: AccountId, terms: &Profile) -> Result<(), DbError> {
     insert!(
         conn,
-        vat_profiles { account_id: account, treatment, is_reseller, failures: 0i64 },
-        "ON CONFLICT (account_id) DO UPDATE SET treatment = excluded.treatment, is_reseller = excluded.is_reseller"
+        vat_profiles {
+            account_id: account,
+            treatment: terms.treatment,
+            treatment_vat_id: terms.treatment_vat_id,
+            is_reseller: terms.is_reseller,
+            failures: 0i64
+        },
+        "ON CONFLICT (account_id) DO UPDATE SET treatment = excluded.treatment,
+             treatment_vat_id = excluded.treatment_vat_id, is_reseller = excluded.is_reseller"
     )
     .await?;
     Ok(())

@@ -44,7 +44,8 @@ pub async fn list_all(
 }
 
 fn admin_intake(intake: IntakeRow, documents: Vec<DocumentRow>) -> AdminIntake {
-    AdminIntake { account_id: intake.account_id, intake: Intake::new(intake, documents) }
+    let (account_id, customer_id) = (intake.account_id, intake.account_id.uuid());
+    AdminIntake { account_id, customer_id, intake: Intake::new(intake, documents) }
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<IntakeId>) -> Result<Json<AdminIntake>, Problem> {

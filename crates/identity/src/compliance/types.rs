@@ -128,6 +128,8 @@ impl Intake {
 pub struct AdminIntake {
     /// Id of the customer's account.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     #[serde(flatten)]
     pub intake: Intake,
 }

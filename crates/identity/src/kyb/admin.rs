@@ -40,6 +40,7 @@ fn list_item(row: KybListRow) -> AdminKybListItem {
     AdminKybListItem {
         id: row.id,
         account_id: row.account_id,
+        customer_id: row.account_id.uuid(),
         account_legal_name: row.account_legal_name,
         status: row.status.into(),
         submitted_at: row.submitted_at.map(UnixSeconds),
@@ -71,6 +72,7 @@ async fn view(conn: &mut Conn, app: &App, intake: IntakeRow) -> Result<AdminKybD
     let documents = compliance::documents(conn, intake.id).await?;
     Ok(AdminKybDetail {
         account_id: intake.account_id,
+        customer_id: intake.account_id.uuid(),
         intake: ComplianceIntake::new(intake, &documents),
         account_summary: AdminKybAccount {
             id: account.account_id,

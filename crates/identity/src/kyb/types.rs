@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::compliance::{DocumentRow, IntakeRow, IntakeStatus};
 use crate::onboarding::AccountStatus;
@@ -102,6 +103,8 @@ pub struct AdminKybListItem {
     pub id: KybId,
     /// Id of the customer's account.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Legal name of the customer.
     pub account_legal_name: String,
     /// Status of the KYB intake.
@@ -158,6 +161,8 @@ pub struct AdminKybDetail {
     pub intake: ComplianceIntake,
     /// Id of the customer's account.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// The customer's account.
     pub account_summary: AdminKybAccount,
     /// Documents of the intake, oldest first.

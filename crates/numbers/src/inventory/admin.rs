@@ -11,7 +11,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, Page};
 use api::problem::Problem;
 use db::DbError;
-use values::{Country, E164, UpstreamId};
+use values::{Country, Digits, E164, UpstreamId};
 
 /// Filters for the list of DIDs in the inventory.
 #[derive(Deserialize, JsonSchema)]
@@ -26,10 +26,9 @@ pub struct Filters {
     /// Return DIDs of this upstream only.
     #[serde(default)]
     upstream_id: Option<UpstreamId>,
-    /// Return DIDs that begin with these digits only, country code first; the plus is optional.
+    /// Return DIDs that begin with these digits only.
     #[serde(default)]
-    #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
-    prefix: Option<String>,
+    prefix: Option<Digits>,
     /// Return DIDs that are for sale (`true`) or withdrawn (`false`) only.
     #[serde(default)]
     is_active: Option<bool>,
@@ -40,7 +39,7 @@ const NINES: &str = "999999999999999";
 
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, E164>) -> Result<Page<DidInventoryRow>, Problem> {
     let filters = &listing.filters;
-    let prefix = filters.prefix.as_deref().unwrap_or_default().trim_start_matches('+');
+    let prefix = filters.prefix.as_ref().map_or("", Digits::as_str);
     let filter = StockFilter {
         country: filters.country,
         kind: filters.kind,

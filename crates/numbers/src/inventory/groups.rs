@@ -11,7 +11,7 @@ use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
 use api::problem::Problem;
-use values::Country;
+use values::{Country, Digits};
 
 /// Filters for the list of inventory groups.
 #[derive(Deserialize, JsonSchema)]
@@ -26,10 +26,9 @@ pub struct Filters {
     /// Return groups whose numbers have this capability only.
     #[serde(default)]
     capability: Option<NumberCapability>,
-    /// Return groups whose prefix begins with these digits only, country code first; the plus is optional.
+    /// Return groups whose prefix begins with these digits only.
     #[serde(default)]
-    #[schemars(regex(pattern = r"^\+?[0-9]{1,15}$"))]
-    prefix: Option<String>,
+    prefix: Option<Digits>,
     /// Return groups that can be ordered right away (`api`) or that need documents (`docs_required`) only.
     #[serde(default)]
     regulatory: Option<Regulatory>,
@@ -41,7 +40,7 @@ pub async fn list(mut ctx: ReadCtx, listing: Listing<Filters, InventoryId>) -> R
         country: filters.country,
         kind: filters.kind,
         capability: filters.capability,
-        prefix: filters.prefix.as_deref().map(|prefix| prefix.trim_start_matches('+').to_owned()),
+        prefix: filters.prefix.as_ref().map(Digits::to_string),
         regulatory: filters.regulatory,
     };
     let after = listing.after.unwrap_or(InventoryId::new(Uuid::max()));

@@ -85,7 +85,15 @@ async fn groups(conn: &mut Conn, request: &OrderRequest) -> Result<Vec<GroupRow>
             group.map(|group| vec![group]).ok_or_else(unknown)
         }
         Selection::Area(area, kind) => {
-            Ok(inventory::groups_of_area(conn, area.country, *kind, &area.area_code, MAX_AREA_GROUPS).await?)
+            // As given first: in a few countries, such as Italy, the zero belongs to the number.
+            let without_zero = area.area_code.strip_prefix('0').filter(|rest| !rest.is_empty());
+            for area_code in [Some(area.area_code.as_str()), without_zero].into_iter().flatten() {
+                let groups = inventory::groups_of_area(conn, area.country, *kind, area_code, MAX_AREA_GROUPS).await?;
+                if !groups.is_empty() {
+                    return Ok(groups);
+                }
+            }
+            Ok(Vec::new())
         }
     }
 }

@@ -90,7 +90,7 @@ pub struct AreaOrder {
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 20))]
     pub kind: String,
-    /// National area code without the leading zero, such as 20 for Amsterdam.
+    /// National area code, with or without its leading zero, such as 20 or 020 for Amsterdam.
     #[schemars(regex(pattern = "^[0-9]{1,12}$"))]
     pub area_code: String,
 }

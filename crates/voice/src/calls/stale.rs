@@ -41,7 +41,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
         live::delete(conn, call.token).await?;
         // The switch that reports an answer later may have a clock that is behind.
         let ended_at = if call.state.answered_at.is_some() { end.ended_at } else { call.last_event_at() };
-        let reserved = call.state.reserved;
+        let (reserved, hung_up_by) = (call.state.reserved, call.hung_up_by());
         let provisional = ProvisionalCdr {
             token: call.token,
             is_end_told: false,
@@ -52,7 +52,7 @@ async fn close_batch(conn: &mut Conn) -> Result<usize, LedgerError> {
             closed_at: now,
         };
         cdrs::insert_provisional(conn, &provisional).await?;
-        ended.push(EndedCall { cdr, reserved });
+        ended.push(EndedCall { cdr, reserved, hung_up_by });
     }
     cdrs::write_cdrs(conn, &mut ended, &mut []).await?;
     if !ended.is_empty() {

@@ -22,20 +22,21 @@ pub async fn list_all(
 }
 
 pub async fn admin_show(mut ctx: ReadCtx, Path(id): Path<CallId>) -> Result<Json<AdminCdrDetail>, Problem> {
-    let cdr = write::find(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    let found = write::find_marked(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
     let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let source = price_proof::source(&request.app, &cdr).await?;
-    let price = price_proof::price(&cdr, source.as_ref());
+    let cdr = &found.cdr;
+    let source = price_proof::source(&request.app, cdr).await?;
+    let price = price_proof::price(cdr, source.as_ref());
     Ok(Json(AdminCdrDetail {
         trunk_id: cdr.terms.trunk_id,
         leg: cdr.terms.leg,
-        country: country_of(&cdr),
+        country: country_of(cdr),
         destination_name: cdr.terms.destination_name.clone(),
         price,
         source,
         imported: cdr.result.imported,
         review: cdr.result.review,
-        cdr: cdr.into(),
+        cdr: found.into(),
     }))
 }

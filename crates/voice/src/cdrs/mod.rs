@@ -52,7 +52,7 @@ pub use retention::{ANONYMISE_NUMBERS, anonymise_numbers_job};
 pub use rollups::{Charge, asr_acd, charges, summary};
 pub use row::CdrRow;
 pub use state::{CallState, Known};
-pub use terms::{CallStatus, CallTerms, Leg, Parties, Price};
+pub use terms::{CallStatus, CallTerms, HungUpBy, Leg, Parties, Price};
 pub use time::SwitchTime;
 pub use verify::{Mismatch, Verified, verify};
 pub use write::{

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::terms::{CallStatus, CallTerms};
+use super::terms::{CallStatus, CallTerms, HungUpBy};
 use db::{DbError, FromRow, Param, Row, Value, table_row};
 use values::{CallId, Time, UpstreamId};
 
@@ -41,6 +41,20 @@ impl FromRow for CdrRow {
             terms: CallTerms::from_column(row, 1)?,
             result: CallResult::from_column(row, 1 + CallTerms::WIDTH)?,
         })
+    }
+}
+
+/// A CDR, and who hung up its call. Only live calls can be hung up, so the mark is not among the columns of every CDR
+/// that is written.
+#[derive(Clone, Debug)]
+pub struct MarkedCdr {
+    pub cdr: CdrRow,
+    pub hung_up_by: Option<HungUpBy>,
+}
+
+impl FromRow for MarkedCdr {
+    fn from_row(row: &Row<'_>) -> Result<Self, DbError> {
+        Ok(MarkedCdr { cdr: CdrRow::from_row(row)?, hung_up_by: row.get(CdrRow::WIDTH)? })
     }
 }
 

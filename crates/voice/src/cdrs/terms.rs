@@ -33,6 +33,14 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Who had the switch end a call.
+    pub enum HungUpBy {
+        /// A team member, by `POST /admin/calls/{id}/hangup`.
+        Team = "team",
+    }
+}
+
 table_row! {
     /// Whose call it is, between which numbers, and at which sell rate. The column names are the same in `live_calls`
     /// and `cdrs`.

@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::row::CdrRow;
-use super::search::{CdrFilter, CdrListRow, END_OF_TIME, number_prefix};
-use super::terms::{CallStatus, Leg};
+use super::row::{CdrRow, MarkedCdr};
+use super::search::{CdrFilter, CdrListRow, END_OF_TIME};
+use super::terms::{CallStatus, HungUpBy, Leg};
 use crate::fx;
 use api::problem::Problem;
 use platform::ledger::TransactionId;
 use values::{
-    AccountId, CallId, Country, Currency, Date, ExactMoney, Markup, Money, Rfc3339, Text, Time, TrunkId, UpstreamId,
+    AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Time, TrunkId, UpstreamId,
     text_enum,
 };
 
@@ -50,7 +50,8 @@ pub struct Cdr {
 
 impl From<CdrRow> for Cdr {
     fn from(row: CdrRow) -> Self {
-        Cdr::from(CdrListRow::from(row))
+        // Who hung up is not shown to customers.
+        Cdr::from(list_row(row, None))
     }
 }
 
@@ -75,30 +76,29 @@ impl From<CdrListRow> for Cdr {
     }
 }
 
-impl From<CdrRow> for CdrListRow {
-    fn from(cdr: CdrRow) -> Self {
-        let country = country_of(&cdr);
-        let CdrRow { id, terms, result } = cdr;
-        CdrListRow {
-            id,
-            account_id: terms.account_id,
-            trunk_id: terms.trunk_id,
-            upstream_id: result.upstream_id,
-            call_id: terms.call_id,
-            leg: terms.leg,
-            started_at: terms.started_at,
-            answered_at: result.answered_at,
-            ended_at: result.ended_at,
-            duration_seconds: result.duration_seconds,
-            calling: terms.calling,
-            called: terms.called,
-            country,
-            destination_name: terms.destination_name,
-            status: result.status,
-            currency: terms.currency,
-            charge: result.charge,
-            cost: result.cost,
-        }
+fn list_row(cdr: CdrRow, hung_up_by: Option<HungUpBy>) -> CdrListRow {
+    let country = country_of(&cdr);
+    let CdrRow { id, terms, result } = cdr;
+    CdrListRow {
+        id,
+        account_id: terms.account_id,
+        trunk_id: terms.trunk_id,
+        upstream_id: result.upstream_id,
+        call_id: terms.call_id,
+        leg: terms.leg,
+        started_at: terms.started_at,
+        answered_at: result.answered_at,
+        ended_at: result.ended_at,
+        duration_seconds: result.duration_seconds,
+        calling: terms.calling,
+        called: terms.called,
+        country,
+        destination_name: terms.destination_name,
+        status: result.status,
+        currency: terms.currency,
+        charge: result.charge,
+        cost: result.cost,
+        hung_up_by,
     }
 }
 
@@ -161,6 +161,8 @@ pub struct AdminCdr {
     pub id: CallId,
     /// Account of the call.
     pub account_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// SIP Call-ID of the call.
     pub call_id: String,
     /// Upstream that took the call, or that an inbound call came from; null if none did.
@@ -181,11 +183,13 @@ pub struct AdminCdr {
     pub customer_charge: ExactMoney,
     /// Charge minus cost; may be negative.
     pub margin: ExactMoney,
+    /// Who had the switch end the call; null if nobody did.
+    pub hung_up_by: Option<HungUpBy>,
 }
 
-impl From<CdrRow> for AdminCdr {
-    fn from(row: CdrRow) -> Self {
-        AdminCdr::from(CdrListRow::from(row))
+impl From<MarkedCdr> for AdminCdr {
+    fn from(MarkedCdr { cdr, hung_up_by }: MarkedCdr) -> Self {
+        AdminCdr::from(list_row(cdr, hung_up_by))
     }
 }
 
@@ -194,6 +198,7 @@ impl From<CdrListRow> for AdminCdr {
         AdminCdr {
             id: row.id,
             account_id: row.account_id,
+            customer_id: row.account_id.uuid(),
             call_id: row.call_id,
             upstream_id: row.upstream_id,
             started_at: Rfc3339(row.started_at),
@@ -205,6 +210,7 @@ impl From<CdrListRow> for AdminCdr {
             customer_charge: money(row.charge, row.currency),
             // Neither is negative, so the difference does not overflow.
             margin: money(row.charge - row.cost, row.currency),
+            hung_up_by: row.hung_up_by,
         }
     }
 }
@@ -287,12 +293,12 @@ pub struct CdrFilters {
     /// Return calls to this country only (ISO 3166-1 alpha-2).
     #[serde(default)]
     country: Option<Country>,
-    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
+    /// Return calls whose calling number begins with these digits.
     #[serde(default)]
-    calling: Option<Text<1, 128>>,
-    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
+    calling: Option<Digits>,
+    /// Return calls whose called number begins with these digits.
     #[serde(default)]
-    called: Option<Text<1, 128>>,
+    called: Option<Digits>,
 }
 
 impl CdrFilters {
@@ -305,8 +311,8 @@ impl CdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
-            calling: self.calling.map(|text| number_prefix(&text)),
-            called: self.called.map(|text| number_prefix(&text)),
+            calling: self.calling.map(stored_prefix),
+            called: self.called.map(stored_prefix),
             from,
             to,
         })
@@ -341,12 +347,12 @@ pub struct AdminCdrFilters {
     /// Return calls that started before this time (RFC 3339).
     #[serde(default)]
     to: Option<Rfc3339>,
-    /// Return calls whose calling number begins with this; the plus is optional, and 00 is accepted.
+    /// Return calls whose calling number begins with these digits.
     #[serde(default)]
-    calling: Option<Text<1, 128>>,
-    /// Return calls whose called number begins with this; the plus is optional, and 00 is accepted.
+    calling: Option<Digits>,
+    /// Return calls whose called number begins with these digits.
     #[serde(default)]
-    called: Option<Text<1, 128>>,
+    called: Option<Digits>,
 }
 
 impl AdminCdrFilters {
@@ -359,12 +365,17 @@ impl AdminCdrFilters {
             status: self.status,
             leg: self.leg,
             country: self.country,
-            calling: self.calling.map(|text| number_prefix(&text)),
-            called: self.called.map(|text| number_prefix(&text)),
+            calling: self.calling.map(stored_prefix),
+            called: self.called.map(stored_prefix),
             from,
             to,
         })
     }
+}
+
+/// The digits as numbers are stored.
+fn stored_prefix(digits: Digits) -> String {
+    format!("+{digits}")
 }
 
 fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> Result<(Time, Time), Problem> {

@@ -76,7 +76,7 @@ pub struct RateFilters {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumberQuery {
-    /// Number in international form, such as +31201234567; the plus is optional, and 00 is accepted.
+    /// Number to look up, country code first, such as +31201234567.
     pub number: Digits,
 }
 

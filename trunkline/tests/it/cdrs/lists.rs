@@ -60,7 +60,7 @@ both! {
             ("called=316&country=GB".into(), ""),
             ("called=442071234567".into(), "british"),
             ("called=0044207".into(), "british"),
-            ("calling=anon".into(), "busy"),
+            ("called=00-44%20207".into(), "british"),
             ("calling=49".into(), "mobile"),
             ("calling=31&called=44".into(), "british"),
         ] {

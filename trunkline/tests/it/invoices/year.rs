@@ -1,11 +1,10 @@
 //! A year with every VAT case: invoices and ledger agree exactly.
 
 use billing::invoices::Month;
-use billing::vat::{self, VatTreatment};
-use db::DbError;
+use billing::vat::{self, Ruling, VatTreatment};
 use db::params;
 use platform::ledger::{self, Book, Entry, Kind, Sum};
-use values::{AccountId, Currency, Money};
+use values::{AccountId, Change, Currency, Money};
 
 use crate::world::World;
 use crate::world::engines::{both, uuid};
@@ -54,8 +53,8 @@ async fn customer(world: &World, case: Case) -> AccountId {
                 params![*account, case.country, case.vat_id, case.status],
             )
             .await?;
-            vat::set_terms(conn, *account, case.treatment, case.is_reseller).await?;
-            Ok::<_, DbError>(())
+            let (treatment, is_reseller) = (Change::Set(case.treatment), Change::Set(case.is_reseller));
+            vat::rule(conn, *account, Ruling { status: Change::Absent, treatment, is_reseller }).await
         })
     });
     standing.await.unwrap();

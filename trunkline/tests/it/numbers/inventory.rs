@@ -37,6 +37,9 @@ both! {
         let free_of_charge = &inventory_groups(&customer, "?regulatory=docs_required").await[0];
         assert_eq!(free_of_charge["required_documents"], json!(["proof_of_address", "director_id"]));
         assert_eq!(free_of_charge["area_name"], json!(null));
+        for query in ["?prefix=3120", "?prefix=003120", "?prefix=%2B31%2020", "?prefix=+31-20"] {
+            assert_eq!(inventory_groups(&customer, query).await, amsterdam, "{query}");
+        }
         for query in ["?prefix=3130", "?capability=fax", "?country=DE", "?type=mobile"] {
             assert!(inventory_groups(&customer, query).await.is_empty(), "{query}");
         }

@@ -92,8 +92,9 @@ both! {
         ask("local", "20").await.problem(409, "state.conflict");
         let trunk = new_trunk_id(&customer).await;
         assert_eq!(ask("Geographic", "20").await.expect(201)["did"], "+31202000000");
-        assert_eq!(ask("national", "20").await.expect(201)["did"], "+31201000000");
+        assert_eq!(ask("national", "020").await.expect(201)["did"], "+31201000000");
         ask("local", "20").await.problem(409, "inventory.exhausted");
+        ask("local", "0").await.problem(409, "inventory.exhausted");
         ask("toll-free", "20").await.problem(409, "inventory.exhausted");
         assert_eq!(ask("premium", "20").await.invalid(), ["type"]);
         assert_eq!(ask("local", "+20").await.invalid(), ["area_code"]);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::probes::{caller, marks, world};
@@ -58,6 +58,35 @@ both! {
             send(&caller, media_type, body.clone()).await.problem(415, "request.unsupported_media_type");
         }
         send(&caller, "Application/JSON; charset=utf-8", body).await.expect(201);
+        world.end().await;
+    }
+
+    async fn a_second_content_type_is_refused_even_if_it_is_the_same(db) {
+        let world = world(db).await;
+        let caller = caller(&world).await;
+        for second in ["application/json", "text/plain"] {
+            let request = caller.with_key(key()).request(Method::POST, "/marks").body(r#"{"text": "x"}"#);
+            let twice = request.header("content-type", "application/json").header("content-type", second);
+            caller.send(twice).await.problem(400, "request.malformed");
+        }
+        assert_eq!(marks(db).await, 0);
+        world.end().await;
+    }
+
+    async fn a_missing_body_is_refused_by_naming_its_required_fields(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        let cora = world.customer("cora@customer.example").await;
+        let without_body = async |client: &Client, method, path: &str| client.call(method, path, None).await.invalid();
+        let impersonate = format!("/admin/customers/{}/impersonate", cora.account_id);
+        assert_eq!(without_body(&admin, Method::POST, &impersonate).await, ["reason"]);
+        assert_eq!(without_body(&world.anyone(), Method::POST, "/auth/sign-in").await, ["email", "password"]);
+        assert_eq!(without_body(&cora, Method::POST, "/me/kyb/documents").await, ["doc_kind", "file"]);
+        assert_eq!(without_body(&cora, Method::PATCH, "/account").await, ["body"]);
+        let typed = admin.request(Method::POST, &impersonate).header("content-type", "text/plain");
+        admin.send(typed).await.problem(415, "request.unsupported_media_type");
+        let untyped = admin.request(Method::POST, &impersonate).body("{}");
+        admin.send(untyped).await.problem(415, "request.unsupported_media_type");
         world.end().await;
     }
 
@@ -173,17 +202,33 @@ both! {
         let world = world(db).await;
         let long = format!("GET /v1/questions HTTP/1.1\r\nHost: x\r\nX-Long: {}\r\n\r\n", "x".repeat(200_000));
         let many = format!("GET /v1/questions HTTP/1.1\r\nHost: x\r\n{}\r\n", "X-Many: 1\r\n".repeat(200));
-        // These never become a request, so hyper itself answers them, without a body; what the client still had to say
-        // may cut the answer off.
         for request in [long, many] {
             let answer = raw(&world, request.as_bytes()).await;
-            assert!(answer.starts_with("HTTP/1.1 431 ") || answer.is_empty(), "{answer}");
+            assert!(answer.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{answer}");
+            assert_eq!(problem_in(&answer)["type"], "urn:service:voice:problem:request.headers_too_large");
         }
-        let answer = raw(&world, b"\x16\x03\x01 not http\r\n\r\n").await;
-        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        let twice = "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab";
+        let after_another = "GET /v1/questions?number=1 HTTP/1.1\r\nHost: x\r\n\r\nGET \u{7f} HTTP/1.1\r\n\r\n";
+        for request in ["\u{16}\u{3}\u{1} not http\r\n\r\n", &format!("POST /v1/marks HTTP/1.1\r\nHost: x\r\n{twice}"), after_another] {
+            let answers = raw(&world, request.as_bytes()).await;
+            let at = answers.rfind("HTTP/1.1 400 Bad Request\r\n").unwrap_or_else(|| panic!("{answers}"));
+            assert_eq!(problem_in(&answers[at..])["type"], "urn:service:voice:problem:request.malformed");
+        }
         assert_eq!(world.anyone().get("/questions?number=1").await.status, 200);
         world.end().await;
     }
+}
+
+/// The problem in a response, after checking its headers.
+fn problem_in(response: &str) -> Value {
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    let header = |name: &str| head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap();
+    let problem: Value = serde_json::from_str(body).unwrap();
+    assert_eq!((header("content-type"), header("connection")), ("application/problem+json", "close"));
+    assert_eq!(header("content-length"), body.len().to_string());
+    assert_eq!(header("x-request-id"), problem["request_id"]);
+    assert!(header("date").ends_with("GMT") && header("x-content-type-options") == "nosniff");
+    problem
 }
 
 async fn send(caller: &Client, media_type: &str, body: Vec<u8>) -> Answer {

@@ -96,12 +96,40 @@ both! {
         let ended = scene.send_events(json!([scene.event("ended", &one, 0, json!({}))])).await;
         assert_eq!(ended["hang_up"], json!([]));
         hang_up(&scene, &one).await.problem(409, "state.conflict");
+        // Its CDR says so, to the team only.
+        scene.send_events(json!([scene.event("ended", &other, 0, json!({}))])).await;
+        for (call, by) in [(&one, json!("team")), (&other, Value::Null)] {
+            let id = call.as_str().unwrap();
+            assert_eq!(scene.admin.get(&format!("/admin/cdrs/{id}")).await.ok()["hung_up_by"], by);
+            assert_eq!(scene.customer.get(&format!("/cdrs/{id}")).await.ok()["hung_up_by"], Value::Null);
+        }
+        let listed = scene.admin.get("/admin/cdrs").await.ok();
+        let marked = |cdr: &&Value| cdr["hung_up_by"] == "team";
+        let ids: Vec<_> = listed["data"].as_array().unwrap().iter().filter(marked).map(|cdr| &cdr["id"]).collect();
+        assert_eq!(ids, [&one]);
         hang_up(&scene, &json!(key().to_string())).await.problem(404, "not_found");
+        let third = scene.allowed(json!({})).await["call_token"].clone();
         let support = scene.world.minted(Role::Support).await;
         assert_eq!(support.get("/admin/calls").await.ok()["data"].as_array().unwrap().len(), 1);
-        let path = format!("/admin/calls/{}/hangup", other.as_str().unwrap());
+        let path = format!("/admin/calls/{}/hangup", third.as_str().unwrap());
         support.with_key(key()).call(Method::POST, &path, None).await.problem(403, "auth.forbidden");
         assert!(scene.count("SELECT COUNT(*) FROM audit_log WHERE action = 'call.hang_up'").await >= 2);
+        scene.end().await;
+    }
+
+    async fn a_call_hung_up_by_the_team_that_vanishes_keeps_the_mark(db) {
+        let scene = Scene::start(db, 10_000).await;
+        let call = scene.allowed(json!({})).await["call_token"].clone();
+        scene.send_events(json!([scene.event("answered", &call, 0, json!({}))])).await;
+        hang_up(&scene, &call).await.ok();
+        scene.world.advance(3600).await;
+        let admin = scene.world.minted(Role::Admin).await;
+        let path = format!("/admin/cdrs/{}", call.as_str().unwrap());
+        let closed = admin.get(&path).await.ok();
+        assert_eq!((&closed["hung_up_by"], &closed["review"]), (&json!("team"), &json!(true)));
+        scene.send_events(json!([scene.event("ended", &call, -3_500_000, json!({"status": "answered"}))])).await;
+        let amended = admin.get(&path).await.ok();
+        assert_eq!((&amended["hung_up_by"], &amended["review"]), (&json!("team"), &json!(false)), "{amended}");
         scene.end().await;
     }
 

@@ -43,6 +43,8 @@ pub struct AdminCall {
     pub call_id: String,
     /// Account of the call.
     pub account_id: Uuid,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Trunk of the call.
     pub trunk_id: TrunkId,
     /// Direction of the call: `termination` is outbound, `origination` is inbound.
@@ -81,6 +83,7 @@ impl AdminCall {
             edge_id: call.edge_id,
             call_id: call.call_id,
             account_id: call.account_id.uuid(),
+            customer_id: call.account_id.uuid(),
             trunk_id: call.trunk_id,
             leg: call.leg,
             zone: call.zone,

@@ -9,7 +9,7 @@ pub use store::{
     lock, lock_stale, update,
 };
 
-use crate::cdrs::{KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};
+use crate::cdrs::{HungUpBy, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS};
 use crate::concurrency::SECOND_MILLIS;
 use values::Time;
 
@@ -28,6 +28,11 @@ impl LiveCall {
             answered_at: self.state.answered_at,
             reserved_seconds: self.state.reserved_seconds,
         }
+    }
+
+    /// Who had the switch end it.
+    pub fn hung_up_by(&self) -> Option<HungUpBy> {
+        self.state.hang_up.then_some(HungUpBy::Team)
     }
 
     /// Time of the last event by the switch's clock. Before the first event there is only our clock, which may be

@@ -150,27 +150,11 @@ fn has_more_filters(filter: &CdrFilter, scan: Scan<'_>) -> bool {
         || filter.called.is_some()
 }
 
-/// A number prefix as stored: digits get a plus, also if they were sent with 00. In a query string a plus is a space.
-pub fn number_prefix(text: &str) -> String {
-    let text = text.trim();
-    let bare = text.strip_prefix("00").unwrap_or_else(|| text.trim_start_matches('+'));
-    let is_number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { format!("+{bare}") } else { text.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn a_number_prefix_is_accepted_with_plus_with_00_or_with_neither() {
-        for text in ["+3120", "3120", " 3120", "+3120 ", "003120", " 003120"] {
-            assert_eq!(number_prefix(text), "+3120", "{text:?}");
-        }
-        assert_eq!((number_prefix("anon"), number_prefix("+")), ("anon".to_owned(), "+".to_owned()));
-    }
 
     proptest! {
         #[test]

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use super::{CdrCursor, CdrFilter, Scan};
-use crate::cdrs::terms::{CallStatus, Leg};
+use crate::cdrs::terms::{CallStatus, HungUpBy, Leg};
 use db::{Conn, DbError, Param, Value, params, row, sql};
 use values::{AccountId, CallId, Country, Currency, Time, TrunkId, UpstreamId};
 
@@ -31,6 +31,7 @@ row! {
         pub currency: Currency,
         pub charge: i64,
         pub cost: i64,
+        pub hung_up_by: Option<HungUpBy>,
     }
 }
 

@@ -17,7 +17,7 @@ pub use end::{
     seconds_between, status_from_sip_code,
 };
 pub use known::{DifferingLine, SeenCalls};
-pub use store::{exists, find};
+pub use store::{exists, find, find_marked};
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,7 @@ use uuid::Uuid;
 
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
+use super::terms::HungUpBy;
 use crate::concurrency::{CallSpan, queue_recount};
 use db::{Conn, Entropy};
 use platform::ledger::LedgerError;
@@ -35,6 +36,7 @@ use values::{AccountId, Time};
 pub struct EndedCall {
     pub cdr: CdrRow,
     pub reserved: i64,
+    pub hung_up_by: Option<HungUpBy>,
 }
 
 /// A CDR before and after late events. Neither charge nor duration decreases.
@@ -81,6 +83,11 @@ pub async fn write_cdrs(
     let now = conn.now();
     let mut ledger_ids = assign_ledger_ids(ended.iter_mut().map(|call| &mut call.cdr), now);
     store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
+    for call in ended.iter() {
+        if let Some(by) = call.hung_up_by {
+            store::mark_hung_up(conn, &call.cdr, by).await?;
+        }
+    }
     conn.count(|metrics| metrics.calls.cdrs.of("switch"), ended.len() as u64);
     let mut batches = batch::by_account(ended.iter().map(|call| &call.cdr));
     for amendment in amendments {
@@ -95,7 +102,7 @@ pub async fn write_cdrs(
         }
         batches.entry(account).or_default().add_amendment(amendment, ledger_id);
     }
-    for EndedCall { cdr, reserved } in ended.iter() {
+    for EndedCall { cdr, reserved, .. } in ended.iter() {
         batches.entry(cdr.terms.account_id).or_default().release(cdr, *reserved);
     }
     batch::settle(conn, batches).await

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use uuid::Uuid;
 
 use crate::cdrs::rollups::ChargeDelta;
-use crate::cdrs::row::{CallResult, CdrRow};
-use crate::cdrs::terms::CallTerms;
+use crate::cdrs::row::{CallResult, CdrRow, MarkedCdr};
+use crate::cdrs::terms::{CallTerms, HungUpBy};
 use db::{Conn, DbError, Value, params, sql};
 use values::CallId;
 
@@ -37,6 +37,32 @@ pub async fn find(conn: &mut Conn, id: CallId) -> Result<Option<CdrRow>, DbError
         params![id, started_at],
     )
     .await
+}
+
+/// The CDR of a call and who hung it up.
+pub async fn find_marked(conn: &mut Conn, id: CallId) -> Result<Option<MarkedCdr>, DbError> {
+    let Some(started_at) = id.started_at() else { return Ok(None) };
+    conn.opt(
+        sql!(
+            "SELECT id, ",
+            CallTerms::COLS,
+            ", ",
+            CallResult::COLS,
+            ", hung_up_by FROM cdrs WHERE id = $1 AND started_at = $2"
+        ),
+        params![id, started_at],
+    )
+    .await
+}
+
+/// Marks a CDR with who hung up its call.
+pub async fn mark_hung_up(conn: &mut Conn, cdr: &CdrRow, by: HungUpBy) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE cdrs SET hung_up_by = $3 WHERE id = $1 AND started_at = $2"),
+        params![cdr.id, cdr.terms.started_at, by],
+    )
+    .await?;
+    Ok(())
 }
 
 /// Whether a call of our switches has a CDR.

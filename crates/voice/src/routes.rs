@@ -162,7 +162,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         delete("/admin/cdrs/suspense/{id}", cdrs::drop_suspended, "dropSuspendedCdr", "Drop suspended CDR")
             .about("Gives a suspended CDR up: the call will not be charged. The reason goes to the audit log. Admins \
                     only.")
-            .who(Admin).limit(Limit::Writes).audit("cdr.drop").idempotent().under(tags::ADMIN_CDRS),
+            .who(Admin).limit(Limit::Writes).audit("cdr.drop").under(tags::ADMIN_CDRS),
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")

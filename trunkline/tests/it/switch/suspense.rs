@@ -149,9 +149,9 @@ both! {
         assert_eq!(counts(&send_cdrs(&scene, &ndjson(&[line])).await.ok()), (0, 0, 1));
         let page = scene.admin.get("/admin/cdrs/suspense").await.ok();
         let path = format!("/admin/cdrs/suspense/{}", page["data"][0]["id"].as_str().unwrap());
-        scene.admin.with_key(key()).call(Method::DELETE, &path, Some(json!({}))).await.expect(422);
-        scene.admin.with_key(key()).call(Method::DELETE, &path, Some(json!({"reason": "Test call of the lab"}))).await.expect(204);
-        scene.admin.with_key(key()).call(Method::DELETE, &path, Some(json!({"reason": "Again"}))).await.expect(404);
+        scene.admin.call(Method::DELETE, &path, Some(json!({}))).await.expect(422);
+        scene.admin.call(Method::DELETE, &path, Some(json!({"reason": "Test call of the lab"}))).await.expect(204);
+        scene.admin.call(Method::DELETE, &path, Some(json!({"reason": "Again"}))).await.expect(404);
         assert_eq!(suspended(&scene, "").await, []);
         assert_eq!(scene.admin.get("/admin/cdrs/suspense/summary").await.ok()["total"], 0);
         let log = scene.admin.get("/admin/audit-log?action=cdr.drop").await.ok();

@@ -23,7 +23,7 @@ use db::{DbError, Entropy};
 use platform::app::App;
 use platform::ledger::LedgerError;
 use platform::routing::allow_lists::Addresses;
-use platform::routing::tariff::{self, Tariff};
+use platform::routing::tariff::{self, PastTime, Tariff};
 use platform::routing::upstreams::Gateways;
 use store::{NumberRental, TrunkRow};
 use values::{CallId, E164, Time, TrunkId, UpstreamId};
@@ -300,7 +300,7 @@ impl<'a> Importer<'a> {
         }
         let mut known: Vec<Arc<Tariff>> = self.past.iter().map(|(_, tariff)| Arc::clone(tariff)).collect();
         known.push(Arc::clone(&self.tariff));
-        let tariff = Arc::new(Tariff::at(&self.app.db, at, &known).await?);
+        let tariff = Arc::new(Tariff::at(&self.app.db, PastTime::new(at, self.now), &known).await?);
         self.past.push((began, Arc::clone(&tariff)));
         Ok(Some(tariff))
     }

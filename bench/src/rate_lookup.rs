@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use rating::{Country, Deck, Destination, Entry, Leaf, Offer, Prefix, Rate, encode_leaves};
+use rating::{Country, Deck, DeckTimes, Destination, Entry, Leaf, Offer, Prefix, Rate, encode_leaves};
 
 use crate::report::{Limit, Line, Spread};
 use crate::{Outcome, ROUNDS};
@@ -28,7 +28,7 @@ pub fn measure(_: &Path) -> Outcome<Vec<Line>> {
     let (mut ours, mut yardstick) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let started = Instant::now();
-        let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body))?;
+        let deck = Deck::from_leaves(stored.iter().map(|leaf| &leaf.body), DeckTimes { made_at: 0, in_force_at: 0 })?;
         built.push(started.elapsed().as_secs_f64());
         bytes.push(deck.bytes() as f64 / deck.len() as f64);
 
@@ -81,7 +81,7 @@ fn entries(digits: &mut Digits) -> Outcome<Vec<Entry>> {
         }
         let rate = Rate::new(i64::from(digits.next() % 300) * 100_000, 0, 1, 1)?;
         let offer = Some(Offer { rate, destination: Arc::clone(&destination) });
-        entries.push(Entry { prefix, effective_at: 0, offer });
+        entries.push(Entry::new(prefix, 0, offer));
     }
     Ok(entries)
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::leaf::{self, LeafError};
-use crate::{Destination, Entry, Listing, Offer, Prefix, UnixMillis};
+use crate::{DeckTimes, Destination, Entry, Listing, Offer, Prefix, UnixMillis};
 
 /// An immutable deck; the module describes its layout.
 #[derive(Default)]
@@ -81,10 +81,29 @@ impl Deck {
         Ok(builder.finish())
     }
 
-    /// Builds a deck from encoded leaves in prefix order.
-    pub fn from_leaves<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>) -> Result<Deck, DeckError> {
+    /// Builds a deck from its leaves in prefix order, for the time since it came into force.
+    pub fn from_leaves<B: AsRef<[u8]>>(
+        leaves: impl IntoIterator<Item = B>,
+        times: DeckTimes,
+    ) -> Result<Deck, DeckError> {
+        Deck::build(leaves, times, times.in_force_at)
+    }
+
+    /// Builds a deck from its leaves in prefix order, with what it says of the time before.
+    pub fn with_past<B: AsRef<[u8]>>(leaves: impl IntoIterator<Item = B>, times: DeckTimes) -> Result<Deck, DeckError> {
+        Deck::build(leaves, times, UnixMillis::MIN)
+    }
+
+    fn build<B: AsRef<[u8]>>(
+        leaves: impl IntoIterator<Item = B>,
+        times: DeckTimes,
+        begin: UnixMillis,
+    ) -> Result<Deck, DeckError> {
         let mut builder = DeckBuilder::default();
-        leaves.into_iter().try_for_each(|leaf| builder.push_leaf(leaf.as_ref()))?;
+        for leaf in leaves {
+            let entries = leaf::read_leaf(leaf.as_ref(), times)?;
+            without_past(entries, begin).try_for_each(|entry| builder.push(entry))?;
+        }
         Ok(builder.finish())
     }
 
@@ -150,17 +169,6 @@ impl Deck {
         })
     }
 
-    /// All entries in order, starting at `from`.
-    pub fn entries(&self, from: Prefix) -> impl Iterator<Item = Entry> {
-        let begin = self.index_from(from);
-        let prefixes = self.prefixes.iter().skip(begin);
-        prefixes.zip(self.terms.iter().skip(begin)).map(|(prefix, term)| Entry {
-            prefix: *prefix,
-            effective_at: term.effective_at,
-            offer: term.offer.clone(),
-        })
-    }
-
     /// The number of entries whose prefix does not sort after this one.
     fn count_up_to(&self, prefix: Prefix) -> usize {
         let (begin, bucket) = self.bucket(prefix);
@@ -216,9 +224,24 @@ impl fmt::Debug for Deck {
     }
 }
 
-/// Builds a deck from entries or leaves, pushed in order.
+/// Drops the entries that are over at a time.
+fn without_past(entries: impl Iterator<Item = Entry>, at: UnixMillis) -> impl Iterator<Item = Entry> {
+    let mut entries = entries.peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let entry = entries.next()?;
+            let has_begun = |entry: &Entry| entry.effective_at <= at;
+            let is_superseded = entries.peek().is_some_and(|next| next.prefix == entry.prefix && has_begun(next));
+            if !is_superseded && (entry.offer.is_some() || !has_begun(&entry)) {
+                return Some(entry);
+            }
+        }
+    })
+}
+
+/// Builds a deck from entries, pushed in order.
 #[derive(Default)]
-pub struct DeckBuilder {
+struct DeckBuilder {
     deck: Deck,
     /// Indices of the latest entries of the prefixes that may cover the next entry, longest last.
     open: Vec<u32>,
@@ -229,7 +252,7 @@ pub struct DeckBuilder {
 }
 
 impl DeckBuilder {
-    pub fn push(&mut self, entry: Entry) -> Result<(), DeckError> {
+    fn push(&mut self, entry: Entry) -> Result<(), DeckError> {
         if self.last.is_some_and(|last| last >= entry.sort_key()) {
             return Err(DeckError::OutOfOrder(entry.prefix));
         }
@@ -252,11 +275,7 @@ impl DeckBuilder {
         Ok(())
     }
 
-    pub fn push_leaf(&mut self, leaf: &[u8]) -> Result<(), DeckError> {
-        leaf::decode_leaf(leaf)?.into_iter().try_for_each(|entry| self.push(entry))
-    }
-
-    pub fn finish(self) -> Deck {
+    fn finish(self) -> Deck {
         let mut deck = self.deck;
         deck.prefixes.shrink_to_fit();
         deck.parents.shrink_to_fit();

@@ -51,9 +51,15 @@ pub struct Entry {
     pub prefix: Prefix,
     pub effective_at: UnixMillis,
     pub offer: Option<Offer>,
+    /// It begins before the import of its row. No earlier deck has it, so later decks keep it.
+    pub is_back_dated: bool,
 }
 
 impl Entry {
+    pub fn new(prefix: Prefix, effective_at: UnixMillis, offer: Option<Offer>) -> Entry {
+        Entry { prefix, effective_at, offer, is_back_dated: false }
+    }
+
     /// The order of entries in a deck. Keys are unique within a deck.
     pub fn sort_key(&self) -> (Prefix, UnixMillis) {
         (self.prefix, self.effective_at)

@@ -1,11 +1,18 @@
-//! Applies a file of rates to the deck in force. An import never changes past prices.
+//! Applies a file of rates to the deck in force. An import never changes a price that was in force.
 //!
-//! The result is a complete new deck: for each prefix the entry in force at the import and all later ones.
+//! The result is a complete new deck: for each prefix what was known of its past, its current rate and later ones.
 //!
-//! - A row with a future date leaves the old price in force until then. A row with a past date takes effect at the
-//!   import and keeps its date. From the date of its first row on, old entries of a prefix are dropped.
+//! - A row with a future date leaves the old price in force until then. From the date of its first row on, but not
+//!   before the import, old entries of a prefix are dropped.
+//! - A row with a past date replaces the old price at the import. Before that it counts from its date on where the
+//!   prefix had no price. `effective_at` is the time since when it counts without a break.
+//! - A row with the offer that is in force continues it.
 //! - [`Mode::Replace`]: a prefix that is not in the file ends at the earliest date in the file, but not before the
 //!   import. [`Mode::Merge`]: it stays as it is.
+//!
+//! The past of a prefix says when it had a price, and holds the offers of back-dated rows, because these are in no
+//! earlier deck. Other past offers are left out if an offer precedes them: the price of then is that of the deck in
+//! force then.
 //!
 //! [`Changes`] counts each prefix once: its price in the old and the new deck when every row of the file is in force.
 
@@ -13,6 +20,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::vec;
 
+use crate::timeline::Timeline;
 use crate::{Change, Entry, Offer, Prefix, UnixMillis};
 
 /// What happens to prefixes that are not in the file.
@@ -44,6 +52,7 @@ where
     NextDeck {
         absent_end: (mode == Mode::Replace).then_some(earliest),
         settled: latest,
+        counts_from: None,
         at,
         previous: previous.into_iter().peekable(),
         file: file.into_iter().peekable(),
@@ -59,6 +68,7 @@ pub struct NextDeck<P: Iterator<Item = Entry>> {
     settled: UnixMillis,
     /// When prefixes that are not in the file end.
     absent_end: Option<UnixMillis>,
+    counts_from: Option<UnixMillis>,
     previous: Peekable<P>,
     file: Peekable<vec::IntoIter<Entry>>,
     ready: VecDeque<Entry>,
@@ -71,11 +81,17 @@ impl<P: Iterator<Item = Entry>> NextDeck<P> {
         self.changes
     }
 
+    /// When the first back-dated row begins to count, if any counts before the import. Complete once the iterator is
+    /// exhausted.
+    pub fn counts_from(&self) -> Option<UnixMillis> {
+        self.counts_from
+    }
+
     fn import_prefix(&mut self, prefix: Prefix) {
         let old = take_prefix(&mut self.previous, prefix);
         let rows = take_prefix(&mut self.file, prefix);
         let before = offer_at(&old, self.settled).cloned();
-        let new = self.next_entries(prefix, old, rows);
+        let new = self.next_entries(prefix, &old, &rows);
         let after = offer_at(&new, self.settled);
         let counter = match (&before, after) {
             (None, None) => None,
@@ -93,26 +109,23 @@ impl<P: Iterator<Item = Entry>> NextDeck<P> {
         self.ready.extend(new);
     }
 
-    /// The new entries of one prefix: the one in force at the import and all later ones.
-    fn next_entries(&self, prefix: Prefix, old: Vec<Entry>, rows: Vec<Entry>) -> Vec<Entry> {
-        let until = rows.first().map(|row| row.effective_at.max(self.at)).or(self.absent_end);
-        let ends = rows.is_empty() && until.is_some();
-        let mut new = self.without_past(old);
-        if let Some(until) = until {
-            new.retain(|entry| entry.effective_at.max(self.at) < until);
-            if ends && !new.is_empty() {
-                new.push(Entry { prefix, effective_at: until, offer: None });
-            }
+    /// The new entries of one prefix.
+    fn next_entries(&mut self, prefix: Prefix, old: &[Entry], rows: &[Entry]) -> Vec<Entry> {
+        let at = self.at;
+        let (past, later) = old.split_at(old.partition_point(|entry| entry.effective_at < at));
+        let mut new = Timeline::past(prefix, past, rows, at);
+        let until = rows.first().map(|row| row.effective_at.max(at)).or(self.absent_end);
+        new.extend(later.iter().filter(|entry| until.is_none_or(|until| entry.effective_at < until)).cloned());
+        let (begun, future) = rows.split_at(rows.partition_point(|row| row.effective_at <= at));
+        if let Some(row) = begun.last() {
+            new.push_current(row, at);
         }
-        new.extend(self.without_past(rows));
-        without_redundant_ends(new)
-    }
-
-    /// Drops superseded entries: of those that have begun, only the last stays.
-    fn without_past(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
-        let begun = entries.partition_point(|entry| entry.effective_at <= self.at);
-        entries.drain(..begun.saturating_sub(1));
-        entries
+        new.extend(future.iter().cloned());
+        if let Some(until) = until.filter(|_| rows.is_empty()) {
+            new.end(until);
+        }
+        self.counts_from = [self.counts_from, new.counts_from].into_iter().flatten().min();
+        new.finish(at)
     }
 }
 
@@ -138,15 +151,4 @@ fn take_prefix<I: Iterator<Item = Entry>>(entries: &mut Peekable<I>, prefix: Pre
 
 fn offer_at(entries: &[Entry], at: UnixMillis) -> Option<&Offer> {
     entries.iter().rev().find(|entry| entry.effective_at <= at)?.offer.as_ref()
-}
-
-/// Drops ends that do not follow an offer.
-fn without_redundant_ends(mut entries: Vec<Entry>) -> Vec<Entry> {
-    let mut has_offer = false;
-    entries.retain(|entry| {
-        let keep = has_offer || entry.offer.is_some();
-        has_offer = entry.offer.is_some();
-        keep
-    });
-    entries
 }

@@ -1,14 +1,17 @@
 //! The storage format of a deck: leaves of up to 4096 prefixes with all their entries. A leaf is self-contained.
 //!
 //! ```text
-//!   version, 1
+//!   version, 2
 //!   destinations: count, then for each: country, length of the name, name
 //!   offers:       count, then for each: nanos per minute, connect fee, increment, minimum, destination index
 //!   prefixes:     count, then for each:
 //!                     trailing zero digits of the delta + 16 × (entries − 1), delta to the previous prefix
-//!                     for each entry: delta to the previous entry's time (zigzag), offer index + 1, or 0 for an end
+//!                     for each entry: delta to the previous entry's time (zigzag), and 0 for an end,
+//!                         2 × offer index + 1 for an offer, or 2 × offer index + 2 for a back-dated one
 //!   CRC-32 of all this, four bytes, little-endian
 //! ```
+//!
+//! In version 1, which is still read, an offer was its index + 1.
 //!
 //! Numbers are LEB128 (seven bits per byte, lowest first). Decoding checks everything: corrupt bytes are an error,
 //! never a different price.
@@ -20,9 +23,9 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::deck::DeckError;
-use crate::{Country, Destination, Entry, Offer, Prefix, Rate};
+use crate::{Country, Destination, Entry, Offer, Prefix, Rate, UnixMillis};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const CHECKSUM_BYTES: usize = 4;
 
 /// The bytes are not a valid leaf, and why.
@@ -85,7 +88,8 @@ fn encode(run: &[Entry], prefixes: u32) -> Result<Leaf, DeckError> {
         for entry in entries {
             let delta = entry.effective_at.wrapping_sub(previous_time);
             put(&mut body, (delta << 1 ^ delta >> 63) as u64);
-            put(&mut body, entry.offer.as_ref().map_or(0, |offer| dictionary.offer(offer) + 1));
+            let offer = entry.offer.as_ref().map(|offer| 2 * dictionary.offer(offer) + 1);
+            put(&mut body, offer.map_or(0, |offer| offer + u64::from(entry.is_back_dated)));
             previous_time = entry.effective_at;
         }
     }
@@ -160,6 +164,32 @@ impl<'e> Dictionary<'e> {
     }
 }
 
+/// When a file was applied to the deck before, and when the new deck came into force.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeckTimes {
+    pub made_at: UnixMillis,
+    pub in_force_at: UnixMillis,
+}
+
+/// The entries of a leaf of a deck in force. The deck before was in force until `in_force_at`, so what was to begin
+/// since `made_at` begins then.
+pub fn read_leaf(leaf: &[u8], times: DeckTimes) -> Result<impl Iterator<Item = Entry>, LeafError> {
+    let mut entries = decode_leaf(leaf)?.into_iter().peekable();
+    let is_between = move |entry: &Entry| (times.made_at..times.in_force_at).contains(&entry.effective_at);
+    Ok(std::iter::from_fn(move || {
+        let mut entry = entries.next()?;
+        if is_between(&entry) {
+            let prefix = entry.prefix;
+            let has_begun = |next: &Entry| next.prefix == prefix && next.effective_at <= times.in_force_at;
+            while let Some(next) = entries.next_if(has_begun) {
+                entry = next;
+            }
+            entry.effective_at = times.in_force_at;
+        }
+        Some(entry)
+    }))
+}
+
 /// Decodes the entries of a leaf, in order.
 pub fn decode_leaf(leaf: &[u8]) -> Result<Vec<Entry>, LeafError> {
     let (content, checksum) = leaf.split_last_chunk::<CHECKSUM_BYTES>().ok_or(LeafError("too short"))?;
@@ -167,12 +197,13 @@ pub fn decode_leaf(leaf: &[u8]) -> Result<Vec<Entry>, LeafError> {
         return Err(LeafError("wrong checksum"));
     }
     let mut reader = Reader(content);
-    if reader.take(1)? != [VERSION] {
-        return Err(LeafError("unknown version"));
-    }
+    let version = match reader.take(1)? {
+        [version @ 1..=VERSION] => *version,
+        _ => return Err(LeafError("unknown version")),
+    };
     let destinations = reader.list(Reader::destination)?;
     let offers = reader.list(|reader| reader.offer(&destinations))?;
-    let entries = reader.entries(&offers)?;
+    let entries = reader.entries(&offers, version)?;
     if reader.0.is_empty() { Ok(entries) } else { Err(LeafError("trailing bytes")) }
 }
 
@@ -231,7 +262,7 @@ impl<'b> Reader<'b> {
         Ok(Offer { rate, destination: Arc::clone(destination) })
     }
 
-    fn entries(&mut self, offers: &[Offer]) -> Result<Vec<Entry>, LeafError> {
+    fn entries(&mut self, offers: &[Offer], version: u8) -> Result<Vec<Entry>, LeafError> {
         let prefixes: u32 = self.small()?;
         if prefixes > Leaf::MAX_PREFIXES {
             return Err(LeafError("too many prefixes"));
@@ -250,11 +281,12 @@ impl<'b> Reader<'b> {
                 if nth > 0 && time <= previous {
                     return Err(LeafError("an effective time is out of order"));
                 }
-                let offer = match self.small::<usize>()?.checked_sub(1) {
-                    None => None,
-                    Some(index) => Some(offers.get(index).ok_or(LeafError("an offer is missing"))?.clone()),
+                let (index, is_back_dated) = match (self.small::<usize>()?.checked_sub(1), version) {
+                    (Some(offer), 2..) => (Some(offer / 2), offer % 2 == 1),
+                    (index, _) => (index, false),
                 };
-                entries.push(Entry { prefix, effective_at: time, offer });
+                let offer = index.map(|index| offers.get(index).cloned().ok_or(LeafError("an offer is missing")));
+                entries.push(Entry { prefix, effective_at: time, offer: offer.transpose()?, is_back_dated });
             }
         }
         Ok(entries)

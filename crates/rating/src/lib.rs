@@ -26,14 +26,15 @@ mod leaf;
 mod prefix;
 mod rate;
 mod tariff;
+mod timeline;
 
 pub use csv::{DeckCsv, DeckCsvError, DeckCsvOptions, DeckCsvWriter};
-pub use deck::{Deck, DeckBuilder, DeckError};
+pub use deck::{Deck, DeckError};
 pub use diff::{Change, Difference, diff, in_force};
 pub use entry::{Country, Destination, Entry, Listing, Offer, Priced, UnixMillis};
 pub use factor::Ratio;
 pub use import::{Changes, Mode, NextDeck, apply_import};
-pub use leaf::{Leaf, LeafError, decode_leaf, encode_leaves};
+pub use leaf::{DeckTimes, Leaf, LeafError, decode_leaf, encode_leaves, read_leaf};
 pub use prefix::{Prefix, PrefixError};
 pub use rate::{Rate, RateError, TooLarge};
 pub use sheet::{Fault, Faults};

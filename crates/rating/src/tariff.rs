@@ -5,6 +5,9 @@
 //! `31201` too. Equal costs: the lower sell rate wins, then the lower key. Whether an upstream is up or down does not
 //! change sell rates, or prices would flicker with the network.
 //!
+//! At a past time an upstream has the deck of then and its latest one. What the latest deck says of that time counts for
+//! the prefixes that the deck of then did not have: those are its back-dated rates.
+//!
 //! A number is sold at the longest prefix that is sold: the longest of the active upstreams' own matches.
 //!
 //! Routes are all upstreams from cheap to expensive, each with the reason if it gets no calls. The margin guard
@@ -23,6 +26,8 @@ pub struct Upstream<K> {
     cost_factor: Factor,
     sell_factor: Factor,
     deck: Arc<Deck>,
+    /// The latest deck, for a past time.
+    latest: Option<Arc<Deck>>,
 }
 
 /// Whether the upstream sells and takes calls, and its markup.
@@ -44,7 +49,22 @@ impl<K> Upstream<K> {
         for factor in [cost_factor, sell_factor] {
             factor.apply_to_nanos(deck.max_nanos())?;
         }
-        Ok(Upstream { key, state, cost_factor, sell_factor, deck })
+        Ok(Upstream { key, state, cost_factor, sell_factor, deck, latest: None })
+    }
+
+    /// Adds the back-dated rates of the latest deck, for prices of a time before it was imported.
+    pub fn with_back_dated(self, latest: Arc<Deck>) -> Upstream<K> {
+        Upstream { latest: Some(latest), ..self }
+    }
+
+    fn decks(&self) -> impl Iterator<Item = &Deck> {
+        std::iter::once(&self.deck).chain(&self.latest).map(|deck| &**deck)
+    }
+
+    /// The longest match of a number. Of two equal ones that of the first deck counts.
+    fn find(&self, number: Prefix, at: UnixMillis) -> Option<Listing<&Offer>> {
+        let longer = |found: Listing<_>, other: Listing<_>| if other.prefix > found.prefix { other } else { found };
+        self.decks().filter_map(|deck| deck.find(number, at)).reduce(longer)
     }
 }
 
@@ -86,7 +106,7 @@ impl<K: Ord + Copy> Tariff<K> {
     pub fn sell_rate(&self, number: Prefix, at: UnixMillis) -> Option<SellRate<'_, K>> {
         let (mut longest, mut cheapest) = (None, None::<((i64, i64), SellRate<'_, K>)>);
         for upstream in self.active() {
-            let Some(source) = upstream.deck.find(number, at) else { continue };
+            let Some(source) = upstream.find(number, at) else { continue };
             longest = longest.max(Some(source.prefix));
             let deck_rate = &source.offer.rate;
             let (Ok(cost), Ok(rate)) = (upstream.cost_factor.apply(deck_rate), upstream.sell_factor.apply(deck_rate))
@@ -114,7 +134,8 @@ impl<K: Ord + Copy> Tariff<K> {
     /// The decks may be partial: for the sell rates from `from` up to another prefix they only need the entries of that
     /// range and of the [`Prefix::ancestors`] of `from`.
     pub fn sell_rates(&self, from: Prefix, at: UnixMillis) -> impl Iterator<Item = SellRate<'_, K>> {
-        let mut lists: Vec<_> = self.active().map(|upstream| upstream.deck.listings(from, at).peekable()).collect();
+        let decks = self.active().flat_map(Upstream::decks);
+        let mut lists: Vec<_> = decks.map(|deck| deck.listings(from, at).peekable()).collect();
         std::iter::from_fn(move || {
             loop {
                 let prefix = lists.iter_mut().filter_map(|list| Some(list.peek()?.prefix)).min()?;
@@ -183,7 +204,7 @@ impl<K: Ord + Copy> Tariff<K> {
 
 impl<K: Copy> Upstream<K> {
     fn candidate(&self, number: Prefix, at: UnixMillis, price: Option<&SellRate<'_, K>>) -> Candidate<'_, K> {
-        let source = self.deck.find(number, at);
+        let source = self.find(number, at);
         let cost = source.and_then(|source| Some((source, self.cost_factor.apply(&source.offer.rate).ok()?)));
         let drop_reason = match (cost, price) {
             _ if !self.state.is_active => Some(DropReason::Disabled),

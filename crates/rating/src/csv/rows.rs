@@ -43,7 +43,7 @@ impl<'a> Rows<'a> {
         let offer = offer();
         // A row with a fault in other cells still counts for the search for duplicates.
         if let (Some(prefix), Some(effective_at)) = (prefix, effective_at) {
-            self.entries.push((Entry { prefix, effective_at, offer }, row.line()));
+            self.entries.push((Entry::new(prefix, effective_at, offer), row.line()));
         }
     }
 

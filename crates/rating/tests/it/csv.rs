@@ -45,7 +45,7 @@ fn with(column: &str, cell: &str) -> String {
 
 fn row(prefix_: &str, name: &str, rate: Rate, effective_at: i64) -> Entry {
     let offer = Offer { rate, destination: destination(name, "NL") };
-    Entry { prefix: prefix(prefix_), effective_at, offer: Some(offer) }
+    Entry::new(prefix(prefix_), effective_at, Some(offer))
 }
 
 fn rate(nanos: i64, increment: u16, minimum: u16) -> Rate {
@@ -239,7 +239,7 @@ proptest! {
         let offer = Offer { rate, destination: destination(&name, "IE") };
         let mut writer = DeckCsvWriter::new(Vec::new()).unwrap();
         writer.row(prefix("31"), at, &offer).unwrap();
-        let expected = Entry { prefix: prefix("31"), effective_at: at, offer: Some(offer) };
+        let expected = Entry::new(prefix("31"), at, Some(offer));
         prop_assert_eq!(read(writer.finish()).unwrap(), [expected]);
     }
 

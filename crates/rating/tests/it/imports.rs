@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use rating::{Changes, Entry, Mode, Offer, Prefix, UnixMillis, apply_import};
 
-use crate::samples::{end, entries, entry, naive_in_force, prefix, rows};
+use crate::samples::{back_dated, end, entries, entry, naive_in_force, prefix, rows};
 
 fn imported(old: Vec<Entry>, file: Vec<Entry>, mode: Mode, at: UnixMillis) -> (Vec<Entry>, Changes) {
     let mut next_deck = apply_import(old, file, mode, at);
@@ -22,15 +22,46 @@ fn a_future_row_keeps_the_old_price_until_then() {
 }
 
 #[test]
-fn a_past_row_takes_effect_at_the_import_and_keeps_its_date() {
+fn a_past_row_counts_where_the_prefix_had_no_price_and_from_the_import_on() {
     let new = replaced(vec![entry("31", 4, 10)], vec![entry("31", 2, 20)], 5);
-    assert_eq!(new, [entry("31", 2, 20)]);
+    assert_eq!(new, [back_dated("31", 2, 20), entry("31", 5, 20)]);
+    let old = vec![entry("31", 1, 10), end("31", 3)];
+    let new = replaced(old, vec![entry("31", 0, 20)], 5);
+    assert_eq!(new, [back_dated("31", 0, 20), back_dated("31", 3, 20)]);
 }
 
 #[test]
-fn the_last_of_several_past_rows_takes_effect() {
+fn all_past_rows_count_if_the_prefix_had_no_price() {
     let file = vec![entry("31", 1, 10), entry("31", 3, 30), entry("31", 8, 80)];
-    assert_eq!(replaced(Vec::new(), file, 5), [entry("31", 3, 30), entry("31", 8, 80)]);
+    assert_eq!(replaced(Vec::new(), file, 5), [back_dated("31", 1, 10), back_dated("31", 3, 30), entry("31", 8, 80)]);
+}
+
+#[test]
+fn a_row_with_the_price_in_force_continues_it() {
+    assert_eq!(replaced(vec![entry("31", 2, 10)], vec![entry("31", 4, 10)], 5), [entry("31", 2, 10)]);
+    assert_eq!(replaced(vec![entry("31", 2, 10)], vec![entry("31", 1, 10)], 5), [back_dated("31", 1, 10)]);
+}
+
+#[test]
+fn past_prices_that_an_earlier_deck_has_are_left_out() {
+    let old = vec![back_dated("31", 1, 10), entry("31", 3, 20), entry("31", 5, 30)];
+    assert_eq!(replaced(old, vec![entry("31", 7, 40)], 7), [back_dated("31", 1, 10), entry("31", 7, 40)]);
+    let old = vec![entry("31", 1, 10), entry("31", 3, 20), end("31", 5), entry("31", 6, 30)];
+    let new = [entry("31", 1, 10), end("31", 5), entry("31", 6, 30), entry("31", 7, 40)];
+    assert_eq!(replaced(old, vec![entry("31", 7, 40)], 7), new);
+}
+
+#[test]
+fn an_import_counts_from_its_first_back_dated_price() {
+    let counts_from = |old, file| {
+        let mut next_deck = apply_import(old, file, Mode::Merge, 5);
+        next_deck.by_ref().for_each(drop);
+        next_deck.counts_from()
+    };
+    assert_eq!(counts_from(Vec::new(), vec![entry("31", 5, 10)]), None);
+    assert_eq!(counts_from(vec![entry("31", 1, 10)], vec![entry("31", 3, 20)]), None);
+    assert_eq!(counts_from(vec![entry("31", 1, 10)], vec![entry("31", 3, 20), entry("32", 2, 20)]), Some(2));
+    assert_eq!(counts_from(vec![entry("31", 1, 10), end("31", 4)], vec![entry("31", 3, 20)]), Some(4));
 }
 
 #[test]
@@ -56,15 +87,11 @@ fn an_absent_prefix_ends_at_the_earliest_date_or_stays_on_merge() {
 }
 
 #[test]
-fn a_prefix_that_ends_at_the_import_is_removed() {
-    assert_eq!(replaced(vec![entry("32", 1, 10)], vec![entry("31", 2, 20)], 5), [entry("31", 2, 20)]);
-}
-
-#[test]
-fn entries_that_ended_before_the_import_are_dropped() {
+fn a_deck_keeps_when_a_prefix_had_a_price() {
+    let new = replaced(vec![entry("32", 1, 10)], vec![entry("31", 2, 20)], 5);
+    assert_eq!(new, [back_dated("31", 2, 20), entry("32", 1, 10), end("32", 5)]);
     let old = vec![entry("31", 1, 10), end("31", 3), entry("32", 1, 10), end("32", 3), entry("32", 9, 10)];
-    let new = imported(old, Vec::new(), Mode::Merge, 5).0;
-    assert_eq!(new, [entry("32", 9, 10)]);
+    assert_eq!(imported(old.clone(), Vec::new(), Mode::Merge, 5).0, old);
 }
 
 #[test]
@@ -82,15 +109,15 @@ fn expected(
     mode: Mode,
     import: UnixMillis,
     at: UnixMillis,
-) -> Option<(UnixMillis, Offer)> {
+) -> Option<Offer> {
     let mut rows = file.iter().filter(|row| row.prefix == prefix).peekable();
     let is_in_file = rows.peek().is_some();
     if let Some(row) = rows.rfind(|row| row.effective_at <= at) {
-        return row.offer.clone().map(|offer| (row.effective_at, offer));
+        return row.offer.clone();
     }
     let earliest = file.iter().map(|row| row.effective_at).min().unwrap_or(import);
     let ended = mode == Mode::Replace && !is_in_file && at >= earliest.max(import);
-    if ended { None } else { naive_in_force(old, at).remove(&prefix) }
+    if ended { None } else { naive_in_force(old, at).remove(&prefix).map(|(_, offer)| offer) }
 }
 
 proptest! {
@@ -106,7 +133,8 @@ proptest! {
         for at in import..12 {
             let mut in_force = naive_in_force(&new, at);
             for &prefix in &prefixes {
-                prop_assert_eq!(in_force.remove(&prefix), expected(prefix, &old, &file, mode, import, at));
+                let offer = in_force.remove(&prefix).map(|(_, offer)| offer);
+                prop_assert_eq!(offer, expected(prefix, &old, &file, mode, import, at));
             }
             prop_assert!(in_force.is_empty());
         }
@@ -133,8 +161,10 @@ proptest! {
         let new = replaced(old, file, import);
         for entries in new.chunk_by(|one, next| one.prefix == next.prefix) {
             prop_assert!(entries[0].offer.is_some());
-            prop_assert!(entries[1..].iter().all(|entry| entry.effective_at > import));
             prop_assert!(entries.windows(2).all(|pair| pair[0].offer.is_some() || pair[1].offer.is_some()));
+            let current = entries.iter().rposition(|entry| entry.effective_at <= import).unwrap_or(0);
+            let past = entries[..current].windows(2).filter(|pair| pair.iter().all(|entry| entry.offer.is_some()));
+            prop_assert!(past.map(|pair| &pair[1]).all(|entry| entry.is_back_dated));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests the public API against naive models that are obviously correct.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod back_dated;
 mod csv;
 mod decks;
 mod diffs;

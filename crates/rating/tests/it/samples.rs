@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rating::{Country, Deck, Destination, Entry, Offer, Prefix, Rate, UnixMillis};
+use rating::{Country, Deck, DeckTimes, Destination, Entry, Offer, Prefix, Rate, UnixMillis};
 
 pub fn prefix(digits: &str) -> Prefix {
     digits.parse().unwrap()
@@ -20,11 +20,20 @@ pub fn offer(nanos: i64) -> Offer {
 }
 
 pub fn entry(digits: &str, effective_at: UnixMillis, nanos: i64) -> Entry {
-    Entry { prefix: prefix(digits), effective_at, offer: Some(offer(nanos)) }
+    Entry::new(prefix(digits), effective_at, Some(offer(nanos)))
+}
+
+/// An entry from before the import of its row.
+pub fn back_dated(digits: &str, effective_at: UnixMillis, nanos: i64) -> Entry {
+    Entry { is_back_dated: true, ..entry(digits, effective_at, nanos) }
 }
 
 pub fn end(digits: &str, effective_at: UnixMillis) -> Entry {
-    Entry { prefix: prefix(digits), effective_at, offer: None }
+    Entry::new(prefix(digits), effective_at, None)
+}
+
+pub fn times(made_at: UnixMillis, in_force_at: UnixMillis) -> DeckTimes {
+    DeckTimes { made_at, in_force_at }
 }
 
 pub fn deck(entries: Vec<Entry>) -> Deck {
@@ -60,7 +69,7 @@ pub fn rows() -> impl Strategy<Value = Vec<Entry>> {
 
 fn entries_of(offers: BoxedStrategy<Option<Offer>>) -> impl Strategy<Value = Vec<Entry>> {
     prop::collection::btree_map((prefixes(4), 0_i64..10), offers, 0..40).prop_map(|entries| {
-        let entry = |((prefix, effective_at), offer)| Entry { prefix, effective_at, offer };
+        let entry = |((prefix, effective_at), offer)| Entry::new(prefix, effective_at, offer);
         entries.into_iter().map(entry).collect()
     })
 }

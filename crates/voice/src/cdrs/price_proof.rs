@@ -1,10 +1,11 @@
 //! Shows how the charge of a call is computed: its sell rate, and the deck rate that the sell rate follows from.
 //!
 //! The CDR has the sell rate. The deck rate behind it is found again in the tariff of the time when the call began,
-//! which can be rebuilt exactly from the history of decks, markups and exchange rates. It is returned only if it leads
-//! to the very sell rate of the CDR.
+//! which can be rebuilt exactly from the history of decks, markups and exchange rates. Back-dated rates that came after
+//! the call was priced are left out: a live call is priced when it begins, an imported one when it is imported. The
+//! deck rate is returned only if it leads to the very sell rate of the CDR.
 
-use rating::{Prefix, Rate};
+use rating::{Listing, Offer, Prefix, Rate};
 
 use super::row::CdrRow;
 use super::types::{CallPrice, ExchangeRate, PriceSource, Rounding, money};
@@ -13,8 +14,8 @@ use api::problem::Problem;
 use db::DbError;
 use platform::app::App;
 use platform::ledger::TransactionId;
-use platform::routing::tariff::{self, Fx, PastTariff, Terms};
-use values::{Currency, Rfc3339, Stored, Time, UpstreamId};
+use platform::routing::tariff::{PastSource, PastTariff, PastTime};
+use values::{Currency, Rfc3339, Stored, Time};
 
 pub fn price(cdr: &CdrRow, source: Option<&PriceSource>) -> CallPrice {
     let (terms, result, currency) = (&cdr.terms, &cdr.result, cdr.terms.currency);
@@ -38,15 +39,12 @@ pub async fn source(app: &App, cdr: &CdrRow) -> Result<Option<PriceSource>, Prob
         return Ok(None);
     };
     let at = cdr.terms.started_at;
+    let moment = PastTime::new(at, if cdr.result.imported { cdr.result.recorded_at } else { at });
     let in_force = app.tariff.current(&app.db).await?;
-    let histories = app.db.report((in_force, at, number), |conn, (in_force, at, number)| {
-        Box::pin(async move {
-            let stretch = PastTariff::at(conn, *at, in_force).await?.read_range(conn, *number).await?;
-            Ok::<_, DbError>((stretch, tariff::terms_at(conn, *at).await?, tariff::fx_at(conn, *at).await?))
-        })
+    let stretch = app.db.report((in_force, moment, number), |conn, (in_force, moment, number)| {
+        Box::pin(async move { PastTariff::at(conn, *moment, in_force).await?.read_range(conn, *number).await })
     });
-    let (stretch, terms, fx) = histories.await?;
-    let Some(terms) = terms.into_iter().find(|terms| terms.upstream_id == upstream) else { return Ok(None) };
+    let stretch = stretch.await?;
     let (sold, currency) = (cdr.terms.clone(), cdr.terms.currency);
     let is_sold = move |rate: &Rate| {
         (rate.nanos_per_minute(), rate.connect_fee_nanos()) == (sold.rate_per_minute, sold.connect_fee)
@@ -56,35 +54,27 @@ pub async fn source(app: &App, cdr: &CdrRow) -> Result<Option<PriceSource>, Prob
     let work = move || {
         let prices = stretch.prices(currency)?;
         let sell = prices.tariff.sell_rate(number, at.millis());
-        let sell = sell.filter(|sell| sell.upstream == upstream && is_sold(&sell.rate));
-        let source = sell.map(|sell| {
-            let asked = (sell.source.prefix, sell.source.offer.rate, Time::from_millis(sell.source.effective_at));
-            price_source(upstream, &terms, asked, fx.as_ref(), currency)
-        });
-        Ok::<_, DbError>(source)
+        let Some(sell) = sell.filter(|sell| sell.upstream == upstream && is_sold(&sell.rate)) else { return Ok(None) };
+        let source = stretch.source(upstream, sell.source.prefix)?;
+        Ok::<_, DbError>(source.map(|source| price_source(&source, &sell.source, currency)))
     };
     // Rebuilding a past tariff takes long, so it runs on a blocking thread.
     Ok(tokio::task::spawn_blocking(work).await.map_err(Problem::internal)??)
 }
 
-fn price_source(
-    upstream_id: UpstreamId,
-    terms: &Terms,
-    (prefix, rate, effective_at): (Prefix, Rate, Time),
-    fx: Option<&Fx>,
-    currency: Currency,
-) -> PriceSource {
+fn price_source(source: &PastSource<'_>, listing: &Listing<&Offer>, currency: Currency) -> PriceSource {
+    let PastSource { terms, fx, deck_id } = source;
     let exchange_rate = fx.filter(|_| terms.currency != currency).and_then(|fx| {
         let rate = fx::Rate::from_raw(*fx.rates.get(&terms.currency)?).ok()?;
         Some(ExchangeRate { currency: terms.currency, date: fx.date, rate })
     });
     PriceSource {
-        upstream_id,
-        deck_id: terms.deck_id,
-        prefix: prefix.to_string(),
-        rate_per_minute: money(rate.nanos_per_minute(), terms.currency),
-        connect_fee: money(rate.connect_fee_nanos(), terms.currency),
-        effective_at: Rfc3339(effective_at),
+        upstream_id: terms.upstream_id,
+        deck_id: *deck_id,
+        prefix: listing.prefix.to_string(),
+        rate_per_minute: money(listing.offer.rate.nanos_per_minute(), terms.currency),
+        connect_fee: money(listing.offer.rate.connect_fee_nanos(), terms.currency),
+        effective_at: Rfc3339(Time::from_millis(listing.effective_at)),
         markup_percent: terms.markup,
         exchange_rate,
     }

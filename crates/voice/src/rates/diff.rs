@@ -10,7 +10,7 @@ use api::problem::Problem;
 use db::DbError;
 use identity::balance::CURRENCY;
 use platform::app::App;
-use platform::routing::tariff::{PastTariff, PrefixRange};
+use platform::routing::tariff::{PastTariff, PastTime, PrefixRange};
 use values::{Time, UpstreamId};
 
 pub async fn diff(
@@ -38,7 +38,8 @@ async fn page(
     let in_force = app.tariff.current(&app.db).await?;
     let pasts = app.db.snapshot((in_force, moments), |conn, (in_force, (from, to))| {
         Box::pin(async move {
-            Ok::<_, DbError>((PastTariff::at(conn, *from, in_force).await?, PastTariff::at(conn, *to, in_force).await?))
+            let (from, to) = (PastTime::known_now(*from), PastTime::known_now(*to));
+            Ok::<_, DbError>((PastTariff::at(conn, from, in_force).await?, PastTariff::at(conn, to, in_force).await?))
         })
     });
     let (old, new) = pasts.await?;

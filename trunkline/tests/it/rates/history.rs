@@ -1,7 +1,7 @@
 //! Past and future rates.
 
 use identity::balance::CURRENCY;
-use platform::routing::tariff::PastTariff;
+use platform::routing::tariff::{PastTariff, PastTime};
 use serde_json::{Value, json};
 use values::{Rfc3339, Role, Time};
 
@@ -29,7 +29,8 @@ async fn price_at(world: &World, number: &str, at: Time) -> Option<i64> {
     let input = (in_force, number, at);
     let priced = app.db.report(input, |conn, (in_force, number, at)| {
         Box::pin(async move {
-            let stretch = PastTariff::at(conn, *at, in_force).await?.read_range(conn, *number).await?;
+            let past = PastTariff::at(conn, PastTime::known_now(*at), in_force).await?;
+            let stretch = past.read_range(conn, *number).await?;
             let prices = stretch.prices(CURRENCY)?;
             let sell = prices.tariff.sell_rate(*number, at.millis());
             Ok::<_, db::DbError>(sell.map(|sell| sell.rate.nanos_per_minute()))

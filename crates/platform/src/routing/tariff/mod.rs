@@ -4,33 +4,36 @@
 //! (its deck, status and markup) and the exchange rates in force. So the tariff of any past time can be rebuilt, and a
 //! call priced again exactly.
 //!
+//! A later deck adds its back-dated rates to the tariff of a past time, for prefixes that had no rate then. A
+//! [`PastTime`] therefore also says when it is looked at: a CDR keeps the price that was known when it was written.
+//!
 //! Every node has the [`Tariff`] in force in a [`Cached`](crate::routing::cache::Cached); a past one is read from the
 //! database in ranges of prefixes, as a [`PastTariff`]. The `rating` crate computes the prices.
 
 mod past;
 mod store;
 
-pub use past::{PastTariff, PrefixRange};
+pub use past::{PastSource, PastTariff, PrefixRange};
 pub use store::{
-    Fx, NewLeaf, Terms, activate_deck, changes_after, delete_terms, delete_unfinished_deck, fx_at, insert_deck,
-    insert_leaves, lock, record_fx, record_terms, terms_at,
+    Fx, NewLeaf, PastTime, Terms, activate_deck, changes_after, delete_terms, delete_unfinished_deck, insert_deck,
+    insert_leaves, lock, record_fx, record_terms,
 };
 
 use std::sync::Arc;
 
-use rating::{Deck, Ratio, UpstreamState};
+use rating::{Deck, DeckTimes, Ratio, UpstreamState};
 use uuid::Uuid;
 
 use crate::routing::cache::{self, Versioned};
 use db::{Db, DbError};
-use values::{Currency, Time, UpstreamId, text_enum};
+use store::FxHistory;
+use values::{Currency, UpstreamId, text_enum};
 
 /// The row in `versions`.
 const NAME: &str = "tariff";
 /// Exchange rates are for one euro, in billionths.
 const BASE: Currency = Currency::EUR;
 const BASE_RATE: i64 = 1_000_000_000;
-const LATEST: Time = Time::from_millis(i64::MAX);
 
 text_enum! {
     /// Whether an upstream takes calls and its rates make the tariff (`active`), or neither (`disabled`).
@@ -43,7 +46,7 @@ text_enum! {
 /// The tariff in force.
 pub struct Tariff {
     version: i64,
-    fx: Option<Fx>,
+    fx: FxHistory,
     upstreams: Vec<TariffUpstream>,
 }
 
@@ -52,6 +55,8 @@ pub struct TariffUpstream {
     pub terms: Terms,
     /// Absent until the first import.
     pub deck: Option<Arc<Deck>>,
+    /// In a past tariff the latest deck, unless it is the one of then.
+    latest: Option<(Uuid, Arc<Deck>)>,
 }
 
 /// The prices in one currency, and the upstreams without any.
@@ -79,7 +84,9 @@ impl Versioned for Tariff {
             .snapshot((), |conn, ()| {
                 Box::pin(async move {
                     let version = cache::version(conn, NAME).await?;
-                    Ok::<_, DbError>((version, terms_at(conn, LATEST).await?, fx_at(conn, LATEST).await?))
+                    let latest = PastTime::latest();
+                    let terms = store::terms_and_latest_decks(conn, latest).await?;
+                    Ok::<_, DbError>((version, terms, store::fx_at(conn, latest).await?))
                 })
             })
             .await?;
@@ -89,32 +96,56 @@ impl Versioned for Tariff {
 }
 
 /// The upstreams of these terms with their decks, which are taken from `known` tariffs if they have them.
-async fn load_upstreams(db: &Db, terms: Vec<Terms>, known: &[Arc<Tariff>]) -> Result<Vec<TariffUpstream>, DbError> {
+async fn load_upstreams(
+    db: &Db,
+    terms: Vec<(Terms, Option<Uuid>)>,
+    known: &[Arc<Tariff>],
+) -> Result<Vec<TariffUpstream>, DbError> {
     let mut upstreams = Vec::with_capacity(terms.len());
-    for terms in terms {
-        let found = terms.deck_id.and_then(|id| known.iter().find_map(|tariff| tariff.deck(id)));
-        let deck = match (terms.deck_id, found) {
-            (None, _) => None,
-            (Some(_), Some(found)) => Some(found),
-            (Some(id), None) => Some(Arc::new(load_deck(db, id).await?)),
+    for (terms, latest) in terms {
+        let deck = match terms.deck_id {
+            None => None,
+            Some(id) => Some(match known.iter().find_map(|tariff| tariff.deck(id)) {
+                Some(known) => known,
+                None => load_deck(db, id, false).await?,
+            }),
         };
-        upstreams.push(TariffUpstream { terms, deck });
+        let latest = match latest {
+            None => None,
+            Some(id) => Some(match known.iter().find_map(|tariff| tariff.latest_deck(id)) {
+                Some(known) => (id, known),
+                None => (id, load_deck(db, id, true).await?),
+            }),
+        };
+        upstreams.push(TariffUpstream { terms, deck, latest });
     }
     Ok(upstreams)
 }
 
-async fn load_deck(db: &Db, id: Uuid) -> Result<Deck, DbError> {
-    let leaves = db.report(id, |conn, id| Box::pin(store::leaves(conn, *id))).await?;
-    let made = tokio::task::spawn_blocking(move || Deck::from_leaves(leaves.into_iter().map(|(body,)| body)));
-    made.await.map_err(DbError::other)?.map_err(DbError::other)
+/// Loads a deck for the time since it came into force, or with its past.
+async fn load_deck(db: &Db, id: Uuid, with_past: bool) -> Result<Arc<Deck>, DbError> {
+    let (times, leaves) = stored_deck(db, id).await?;
+    let make = if with_past { Deck::with_past } else { Deck::from_leaves };
+    let made = tokio::task::spawn_blocking(move || make(leaves, times));
+    Ok(Arc::new(made.await.map_err(DbError::other)?.map_err(DbError::other)?))
+}
+
+/// When a deck was made and came into force, and its leaves.
+pub async fn stored_deck(db: &Db, id: Uuid) -> Result<(DeckTimes, Vec<Vec<u8>>), DbError> {
+    let stored = db.report(id, |conn, id| {
+        Box::pin(
+            async move { Ok::<_, DbError>((store::deck_times(conn, *id).await?, store::leaves(conn, *id).await?)) },
+        )
+    });
+    stored.await
 }
 
 impl Tariff {
     /// The whole tariff of a past time, to price many calls. A [`PastTariff`] reads only a range of prefixes.
-    pub async fn at(db: &Db, moment: Time, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
+    pub async fn at(db: &Db, moment: PastTime, known: &[Arc<Tariff>]) -> Result<Tariff, DbError> {
         let (terms, fx) = {
             let mut conn = db.read().await?;
-            (terms_at(&mut conn, moment).await?, fx_at(&mut conn, moment).await?)
+            (store::terms_and_latest_decks(&mut conn, moment).await?, store::fx_at(&mut conn, moment).await?)
         };
         Ok(Tariff { version: 0, fx, upstreams: load_upstreams(db, terms, known).await? })
     }
@@ -123,41 +154,46 @@ impl Tariff {
         &self.upstreams
     }
 
-    pub fn upstream(&self, id: UpstreamId) -> Option<&TariffUpstream> {
-        self.upstreams.iter().find(|upstream| upstream.terms.upstream_id == id)
-    }
-
     /// A deck in force, by its id.
     pub fn deck(&self, id: Uuid) -> Option<Arc<Deck>> {
         self.upstreams.iter().find(|upstream| upstream.terms.deck_id == Some(id))?.deck.clone()
     }
 
+    fn latest_deck(&self, id: Uuid) -> Option<Arc<Deck>> {
+        let mut latest = self.upstreams.iter().filter_map(|upstream| upstream.latest.as_ref());
+        latest.find(|(latest, _)| *latest == id).map(|(_, deck)| Arc::clone(deck))
+    }
+
     /// The prices in a currency. An upstream that is down has prices too, but gets no calls.
     pub fn prices(&self, currency: Currency, is_down: impl Fn(UpstreamId) -> bool) -> Prices {
-        let upstreams = self.upstreams.iter().filter_map(|upstream| Some((&upstream.terms, upstream.deck.clone()?)));
-        prices(self.fx.as_ref(), upstreams, currency, is_down)
+        prices(&self.fx, &self.upstreams, currency, is_down)
     }
 }
 
-fn prices<'t>(
-    fx: Option<&Fx>,
-    upstreams: impl Iterator<Item = (&'t Terms, Arc<Deck>)>,
+fn prices(
+    fx: &FxHistory,
+    upstreams: &[TariffUpstream],
     currency: Currency,
     is_down: impl Fn(UpstreamId) -> bool,
 ) -> Prices {
     let (mut priced, mut unpriced) = (Vec::new(), Vec::new());
-    for (terms, deck) in upstreams {
+    for TariffUpstream { terms, deck, latest } in upstreams {
+        let latest = latest.as_ref().map(|(_, deck)| deck);
+        let Some(deck) = deck.as_ref().or(latest) else { continue };
         let state = UpstreamState {
             is_active: terms.status == UpstreamStatus::Active,
             is_down: is_down(terms.upstream_id),
             markup_ppm: u32::try_from(terms.markup.ppm()).unwrap_or_default(),
         };
-        let Some(ratio) = ratio(fx, terms.currency, currency) else {
+        let Some(ratio) = ratio(fx.of(terms), terms.currency, currency) else {
             unpriced.push((terms.upstream_id, Unpriced::NoExchangeRate));
             continue;
         };
-        match rating::Upstream::new(terms.upstream_id, state, ratio, deck) {
-            Ok(upstream) => priced.push(upstream),
+        match rating::Upstream::new(terms.upstream_id, state, ratio, Arc::clone(deck)) {
+            Ok(upstream) => priced.push(match latest {
+                Some(latest) => upstream.with_back_dated(Arc::clone(latest)),
+                None => upstream,
+            }),
             Err(_) => unpriced.push((terms.upstream_id, Unpriced::TooLarge)),
         }
     }

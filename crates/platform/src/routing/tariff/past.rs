@@ -2,18 +2,18 @@
 //!
 //! Decks that are still in force are in memory anyway. Of other decks a few leaves are read at a time, with the entries
 //! that cover their first prefix. That is enough to price the range, so two tariffs of a million prefixes each can be
-//! compared in little memory.
+//! compared in little memory. The back-dated rates of later decks are read from the latest one, which keeps them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rating::{Deck, Prefix, UnixMillis};
+use rating::{Deck, DeckTimes, Prefix, UnixMillis};
 use uuid::Uuid;
 
-use super::store::{self, Fx, Terms};
-use super::{Prices, Tariff, UpstreamStatus, prices};
+use super::store::{self, Fx, FxHistory, PastTime, Terms};
+use super::{Prices, Tariff, TariffUpstream, UpstreamStatus, prices};
 use db::{Conn, DbError};
-use values::{Currency, Time};
+use values::{Currency, UpstreamId};
 
 /// Leaves of a deck in one range.
 const LEAVES_PER_READ: i64 = 8;
@@ -22,14 +22,17 @@ const LEAVES_PER_READ: i64 = 8;
 #[derive(Clone)]
 pub struct PastTariff {
     pub at: UnixMillis,
-    fx: Option<Fx>,
-    upstreams: Vec<(Terms, Source)>,
+    fx: FxHistory,
+    upstreams: Vec<PastUpstream>,
 }
 
 #[derive(Clone)]
-enum Source {
-    InMemory(Arc<Deck>),
-    Stored(Uuid),
+struct PastUpstream {
+    terms: Terms,
+    /// The deck of then, if it is in memory.
+    in_memory: Option<Arc<Deck>>,
+    /// The latest deck, unless it is the one of then.
+    latest: Option<Uuid>,
 }
 
 /// A range of prefixes of each deck.
@@ -37,13 +40,27 @@ pub struct PrefixRange {
     /// The first prefix after the range; `None` if it reaches the last prefix.
     pub end: Option<Prefix>,
     from: Prefix,
-    fx: Option<Fx>,
-    upstreams: Vec<(Terms, Part)>,
+    at: UnixMillis,
+    fx: FxHistory,
+    upstreams: Vec<RangeUpstream>,
+}
+
+struct RangeUpstream {
+    terms: Terms,
+    deck: Option<Part>,
+    latest: Option<(Uuid, Part)>,
 }
 
 enum Part {
     Whole(Arc<Deck>),
-    Leaves(Vec<StoredLeaf>),
+    Leaves(DeckTimes, Vec<StoredLeaf>),
+}
+
+/// What a past rate of an upstream follows from.
+pub struct PastSource<'r> {
+    pub terms: &'r Terms,
+    pub fx: Option<&'r Fx>,
+    pub deck_id: Option<Uuid>,
 }
 
 struct StoredLeaf {
@@ -54,36 +71,39 @@ struct StoredLeaf {
 
 impl PastTariff {
     /// The tariff at a time. Decks that are still in force are taken from memory.
-    pub async fn at(conn: &mut Conn, moment: Time, in_force: &Tariff) -> Result<PastTariff, DbError> {
+    pub async fn at(conn: &mut Conn, moment: PastTime, in_force: &Tariff) -> Result<PastTariff, DbError> {
         let mut upstreams = Vec::new();
-        for terms in store::terms_at(conn, moment).await? {
-            let Some(deck) = terms.deck_id.filter(|_| terms.status == UpstreamStatus::Active) else { continue };
-            let source = in_force.deck(deck).map_or(Source::Stored(deck), Source::InMemory);
-            upstreams.push((terms, source));
+        for (terms, latest) in store::terms_and_latest_decks(conn, moment).await? {
+            if terms.status == UpstreamStatus::Active {
+                let in_memory = terms.deck_id.and_then(|deck| in_force.deck(deck));
+                upstreams.push(PastUpstream { terms, in_memory, latest });
+            }
         }
-        Ok(PastTariff { at: moment.millis(), fx: store::fx_at(conn, moment).await?, upstreams })
+        Ok(PastTariff { at: moment.at().millis(), fx: store::fx_at(conn, moment).await?, upstreams })
     }
 
     /// Reads what is needed to price the prefixes from `from` on, up to the `end` of the range.
     pub async fn read_range(&self, conn: &mut Conn, from: Prefix) -> Result<PrefixRange, DbError> {
         let mut end: Option<Prefix> = None;
         let mut upstreams = Vec::with_capacity(self.upstreams.len());
-        for (terms, source) in &self.upstreams {
-            let part = match source {
-                Source::InMemory(deck) => Part::Whole(deck.clone()),
-                Source::Stored(deck) => {
-                    let (leaves, its_end) = read_leaves(conn, *deck, from).await?;
-                    end = [end, its_end].into_iter().flatten().min();
-                    Part::Leaves(leaves)
-                }
+        for PastUpstream { terms, in_memory, latest } in &self.upstreams {
+            let deck = match (terms.deck_id, in_memory) {
+                (None, _) => None,
+                (Some(_), Some(deck)) => Some(Part::Whole(Arc::clone(deck))),
+                (Some(id), None) => Some(read_leaves(conn, id, from, &mut end).await?),
             };
-            upstreams.push((terms.clone(), part));
+            let latest = match latest {
+                None => None,
+                Some(id) => Some((*id, read_leaves(conn, *id, from, &mut end).await?)),
+            };
+            upstreams.push(RangeUpstream { terms: terms.clone(), deck, latest });
         }
-        Ok(PrefixRange { end, from, fx: self.fx.clone(), upstreams })
+        Ok(PrefixRange { end, from, at: self.at, fx: self.fx.clone(), upstreams })
     }
 }
 
-async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix) -> Result<(Vec<StoredLeaf>, Option<Prefix>), DbError> {
+/// Reads some leaves of a deck, and lowers `end` to the first prefix after them.
+async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix, end: &mut Option<Prefix>) -> Result<Part, DbError> {
     let mut leaves = store::leaves_from(conn, deck, from, LEAVES_PER_READ + 1).await?;
     let beyond = if leaves.len() as i64 > LEAVES_PER_READ { leaves.pop() } else { None };
     let first = leaves.first().map(|(first, _)| *first);
@@ -95,30 +115,45 @@ async fn read_leaves(conn: &mut Conn, deck: Uuid, from: Prefix) -> Result<(Vec<S
         }
     }
     all.extend(leaves.into_iter().map(|(code, body)| (code, StoredLeaf { body, is_before: false })));
-    let end = beyond.and_then(|(code, _)| Prefix::from_code(code.unsigned_abs()));
-    Ok((all.into_values().collect(), end))
+    let beyond = beyond.and_then(|(code, _)| Prefix::from_code(code.unsigned_abs()));
+    *end = [*end, beyond].into_iter().flatten().min();
+    Ok(Part::Leaves(store::deck_times(conn, deck).await?, all.into_values().collect()))
 }
 
 impl PrefixRange {
     /// The prices of the range in a currency. It takes long: run it on a blocking thread.
     pub fn prices(&self, currency: Currency) -> Result<Prices, DbError> {
         let mut upstreams = Vec::with_capacity(self.upstreams.len());
-        for (terms, part) in &self.upstreams {
-            let deck = match part {
-                Part::Whole(deck) => deck.clone(),
-                Part::Leaves(leaves) => Arc::new(self.deck(leaves)?),
-            };
-            upstreams.push((terms, deck));
+        for RangeUpstream { terms, deck, latest } in &self.upstreams {
+            let deck = deck.as_ref().map(|part| self.deck(part)).transpose()?;
+            let latest = latest.as_ref().map(|(id, part)| Ok::<_, DbError>((*id, self.deck(part)?))).transpose()?;
+            upstreams.push(TariffUpstream { terms: terms.clone(), deck, latest });
         }
-        Ok(prices(self.fx.as_ref(), upstreams.into_iter(), currency, |_| false))
+        Ok(prices(&self.fx, &upstreams, currency, |_| false))
     }
 
-    fn deck(&self, leaves: &[StoredLeaf]) -> Result<Deck, DbError> {
+    /// The terms of an upstream and its exchange rates, and the deck that has its rate of a prefix in the range.
+    pub fn source(&self, upstream: UpstreamId, prefix: Prefix) -> Result<Option<PastSource<'_>>, DbError> {
+        let found = self.upstreams.iter().find(|one| one.terms.upstream_id == upstream);
+        let Some(RangeUpstream { terms, deck, latest }) = found else { return Ok(None) };
+        let in_force = deck.as_ref().map(|part| self.deck(part)).transpose()?;
+        let deck_id = match in_force.and_then(|deck| deck.get(prefix, self.at).map(drop)) {
+            Some(()) => terms.deck_id,
+            None => latest.as_ref().map(|(id, _)| *id),
+        };
+        Ok(Some(PastSource { terms, fx: self.fx.of(terms), deck_id }))
+    }
+
+    fn deck(&self, part: &Part) -> Result<Arc<Deck>, DbError> {
+        let (times, leaves) = match part {
+            Part::Whole(deck) => return Ok(Arc::clone(deck)),
+            Part::Leaves(times, leaves) => (*times, leaves),
+        };
         let mut entries = Vec::new();
         for leaf in leaves {
-            let decoded = rating::decode_leaf(&leaf.body).map_err(DbError::other)?;
-            entries.extend(decoded.into_iter().filter(|entry| !leaf.is_before || entry.prefix.covers(self.from)));
+            let decoded = rating::read_leaf(&leaf.body, times).map_err(DbError::other)?;
+            entries.extend(decoded.filter(|entry| !leaf.is_before || entry.prefix.covers(self.from)));
         }
-        Deck::new(entries).map_err(DbError::other)
+        Ok(Arc::new(Deck::new(entries).map_err(DbError::other)?))
     }
 }

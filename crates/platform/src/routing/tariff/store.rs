@@ -1,8 +1,8 @@
 //! Statements for terms, exchange rates and decks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use rating::{Leaf, Prefix};
+use rating::{DeckTimes, Leaf, Prefix};
 use uuid::Uuid;
 
 use super::{NAME, UpstreamStatus};
@@ -56,19 +56,65 @@ pub async fn delete_terms(conn: &mut Conn, upstream: UpstreamId) -> Result<(), D
     Ok(())
 }
 
-/// The terms of every upstream at a time.
-pub async fn terms_at(conn: &mut Conn, moment: Time) -> Result<Vec<Terms>, DbError> {
+/// A past time, seen from a later one: what was recorded by `known_at` counts.
+#[derive(Clone, Copy, Debug)]
+pub struct PastTime {
+    at: Time,
+    known_at: Time,
+}
+
+impl PastTime {
+    pub fn new(at: Time, known_at: Time) -> PastTime {
+        PastTime { at, known_at: known_at.max(at) }
+    }
+
+    /// A time, with all that is recorded by now.
+    pub fn known_now(at: Time) -> PastTime {
+        PastTime::new(at, Time::from_millis(i64::MAX))
+    }
+
+    /// The latest time.
+    pub fn latest() -> PastTime {
+        PastTime::known_now(Time::from_millis(i64::MAX))
+    }
+
+    pub fn at(self) -> Time {
+        self.at
+    }
+
+    /// The time that it is seen from.
+    pub fn viewpoint(self) -> PastTime {
+        PastTime { at: self.known_at, ..self }
+    }
+}
+
+/// The terms of every upstream at a time. Before its first terms an upstream has those, for back-dated rates.
+pub async fn terms_at(conn: &mut Conn, moment: PastTime) -> Result<Vec<Terms>, DbError> {
     conn.all(
         sql!(
             "SELECT ",
             Terms::COLS,
-            " FROM tariff_terms WHERE since <= $1 AND since = (SELECT MAX(since) FROM tariff_terms AS later
-                  WHERE later.upstream_id = tariff_terms.upstream_id AND later.since <= $1)
-             ORDER BY upstream_id LIMIT $2"
+            " FROM tariff_terms WHERE since = COALESCE(
+                  (SELECT MAX(since) FROM tariff_terms AS other
+                   WHERE other.upstream_id = tariff_terms.upstream_id AND other.since <= $1),
+                  (SELECT MIN(since) FROM tariff_terms AS other
+                   WHERE other.upstream_id = tariff_terms.upstream_id AND other.since <= $2))
+             ORDER BY upstream_id LIMIT $3"
         ),
-        params![moment, MAX_UPSTREAMS],
+        params![moment.at, moment.known_at, MAX_UPSTREAMS],
     )
     .await
+}
+
+/// The terms of every upstream at a time, and its latest deck unless it is the one of then.
+pub async fn terms_and_latest_decks(conn: &mut Conn, moment: PastTime) -> Result<Vec<(Terms, Option<Uuid>)>, DbError> {
+    let latest = terms_at(conn, moment.viewpoint()).await?.into_iter();
+    let latest: HashMap<UpstreamId, Option<Uuid>> = latest.map(|terms| (terms.upstream_id, terms.deck_id)).collect();
+    let with_deck = |terms: Terms| {
+        let deck = latest.get(&terms.upstream_id).copied().flatten().filter(|deck| terms.deck_id != Some(*deck));
+        (terms, deck)
+    };
+    Ok(terms_at(conn, moment).await?.into_iter().map(with_deck).collect())
 }
 
 /// At most `limit` times at which the tariff changed after a time, in order.
@@ -90,6 +136,21 @@ pub struct Fx {
     pub rates: BTreeMap<Currency, i64>,
 }
 
+/// The exchange rates of a time.
+#[derive(Clone, Default)]
+pub struct FxHistory {
+    fx: Option<Fx>,
+    /// They were recorded later, as the first ones.
+    is_later: bool,
+}
+
+impl FxHistory {
+    /// The exchange rates of an upstream. The first ones that were recorded later do not change what it sold then.
+    pub fn of(&self, upstream: &Terms) -> Option<&Fx> {
+        self.fx.as_ref().filter(|_| !self.is_later || upstream.deck_id.is_none())
+    }
+}
+
 /// Locks the tariff against other changes until the commit.
 pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
     cache::lock(conn, NAME).await
@@ -97,8 +158,7 @@ pub async fn lock(conn: &mut Conn) -> Result<(), DbError> {
 
 /// Records exchange rates from now on, unless they are in force already. The caller [`lock`]s the tariff first.
 pub async fn record_fx(conn: &mut Conn, fx: &Fx) -> Result<(), DbError> {
-    let latest = Time::from_millis(i64::MAX);
-    if fx_at(conn, latest).await?.as_ref() == Some(fx) {
+    if fx_at(conn, PastTime::latest()).await?.fx.as_ref() == Some(fx) {
         return Ok(());
     }
     let change = cache::bump_version(conn, NAME).await?;
@@ -112,25 +172,28 @@ pub async fn record_fx(conn: &mut Conn, fx: &Fx) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The exchange rates in force at a time.
-pub async fn fx_at(conn: &mut Conn, moment: Time) -> Result<Option<Fx>, DbError> {
-    let rows: Vec<(Date, Currency, i64)> = conn
+/// The exchange rates in force at a time; before the first ones were recorded, those.
+pub async fn fx_at(conn: &mut Conn, moment: PastTime) -> Result<FxHistory, DbError> {
+    let rows: Vec<(Time, Date, Currency, i64)> = conn
         .all(
             sql!(
-                "SELECT date, currency, rate FROM tariff_fx
-                 WHERE since = (SELECT MAX(since) FROM tariff_fx WHERE since <= $1) LIMIT $2"
+                "SELECT since, date, currency, rate FROM tariff_fx
+                 WHERE since = COALESCE((SELECT MAX(since) FROM tariff_fx WHERE since <= $1),
+                                        (SELECT MIN(since) FROM tariff_fx WHERE since <= $2)) LIMIT $3"
             ),
-            params![moment, MAX_CURRENCIES],
+            params![moment.at, moment.known_at, MAX_CURRENCIES],
         )
         .await?;
-    let date = rows.first().map(|(date, ..)| *date);
-    Ok(date.map(|date| Fx { date, rates: rows.into_iter().map(|(_, currency, rate)| (currency, rate)).collect() }))
+    let Some((since, date, ..)) = rows.first().copied() else { return Ok(FxHistory::default()) };
+    let rates = rows.into_iter().map(|(_, _, currency, rate)| (currency, rate)).collect();
+    Ok(FxHistory { fx: Some(Fx { date, rates }), is_later: since > moment.at })
 }
 
-pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId) -> Result<(), DbError> {
+/// Inserts a deck that is not in force yet, made from a file at a time.
+pub async fn insert_deck(conn: &mut Conn, id: Uuid, upstream: UpstreamId, made_at: Time) -> Result<(), DbError> {
     conn.exec(
         sql!("INSERT INTO decks (id, upstream_id, in_force_at, prefixes, created_at) VALUES ($1, $2, NULL, 0, $3)"),
-        params![id, upstream, conn.now()],
+        params![id, upstream, made_at],
     )
     .await?;
     Ok(())
@@ -181,16 +244,26 @@ pub async fn delete_unfinished_deck(conn: &mut Conn, id: Uuid) -> Result<(), DbE
     Ok(())
 }
 
+/// When a deck was made, and when it came into force.
+pub async fn deck_times(conn: &mut Conn, deck: Uuid) -> Result<DeckTimes, DbError> {
+    let (made_at, in_force_at): (Time, Option<Time>) =
+        conn.one(sql!("SELECT created_at, in_force_at FROM decks WHERE id = $1"), params![deck]).await?;
+    let in_force_at = in_force_at.ok_or_else(|| DbError::other("the deck is not in force"))?;
+    Ok(DeckTimes { made_at: made_at.millis(), in_force_at: in_force_at.millis() })
+}
+
 /// More than the largest deck has.
 const MAX_LEAVES: i64 = 100_000;
 
 /// All leaves of a deck, in order.
-pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<(Vec<u8>,)>, DbError> {
-    conn.all(
-        sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
-        params![deck, MAX_LEAVES],
-    )
-    .await
+pub async fn leaves(conn: &mut Conn, deck: Uuid) -> Result<Vec<Vec<u8>>, DbError> {
+    let leaves: Vec<(Vec<u8>,)> = conn
+        .all(
+            sql!("SELECT body FROM deck_leaves WHERE deck_id = $1 ORDER BY first_prefix LIMIT $2"),
+            params![deck, MAX_LEAVES],
+        )
+        .await?;
+    Ok(leaves.into_iter().map(|(body,)| body).collect())
 }
 
 /// At most `limit` leaves of a deck, from the one that a prefix belongs to.

@@ -14,7 +14,7 @@ use crate::cdrs::terms::{CallStatus, CallTerms, Leg, Parties, Price};
 use crate::cdrs::write::{MAX_CLOCK_SKEW_MILLIS, seconds_between};
 use db::{DbError, Entropy};
 use platform::app::App;
-use platform::routing::tariff::{self, Tariff};
+use platform::routing::tariff::{self, PastTime, Tariff};
 use platform::routing::upstreams::Gateways;
 use values::{CallId, E164, Time, TrunkId, UpstreamId};
 
@@ -239,7 +239,7 @@ impl<'a> Importer<'a> {
         }
         let mut known: Vec<Arc<Tariff>> = self.past.iter().map(|(_, tariff)| Arc::clone(tariff)).collect();
         known.push(Arc::clone(&self.tariff));
-        let tariff = Arc::new(Tariff::at(&self.app.db, at, &known).await?);
+        let tariff = Arc::new(Tariff::at(&self.app.db, PastTime::new(at, self.now), &known).await?);
         self.past.push((began, Arc::clone(&tariff)));
         Ok(Some(tariff))
     }

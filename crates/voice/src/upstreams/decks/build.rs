@@ -2,12 +2,14 @@
 //!
 //! The file is read and the leaves are sent as streams. Only the rows are all in memory, because they must be sorted.
 
+use std::cell::OnceCell;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use rating::{
-    Changes, Deck, DeckCsv, DeckCsvError, DeckCsvOptions, Leaf, Mode, Prefix, UnixMillis, apply_import, encode_leaves,
+    Changes, DeckCsv, DeckCsvError, DeckCsvOptions, DeckTimes, Leaf, Mode, UnixMillis, apply_import, encode_leaves,
+    read_leaf,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -24,7 +26,7 @@ const MAX_WAITING_LEAVES: usize = 16;
 /// Input of a build.
 pub struct Plan {
     /// The deck in force.
-    pub before: Option<Arc<Deck>>,
+    pub before: Option<(DeckTimes, Vec<Vec<u8>>)>,
     pub mode: ImportMode,
     pub at: UnixMillis,
     /// Rows read so far, to show progress.
@@ -40,6 +42,8 @@ pub struct Building {
 pub struct BuiltDeck {
     pub outcome: Outcome,
     pub prefixes: i64,
+    /// When the first back-dated rate begins to count.
+    pub counts_from: Option<UnixMillis>,
     /// When the last rate of the file comes into force.
     pub settled: UnixMillis,
 }
@@ -71,8 +75,10 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) 
         ImportMode::Replace => Mode::Replace,
         ImportMode::Merge => Mode::Merge,
     };
-    let before = plan.before.as_deref().into_iter().flat_map(|deck| deck.entries(Prefix::FIRST));
-    let mut entries = apply_import(before, csv.entries, mode, plan.at);
+    let corrupt = OnceCell::new();
+    let leaves = plan.before.iter().flat_map(|(times, leaves)| leaves.iter().map(|leaf| (*times, leaf)));
+    let before = leaves.map_while(|(times, leaf)| read_leaf(leaf, times).map_err(|error| corrupt.set(error)).ok());
+    let mut entries = apply_import(before.flatten(), csv.entries, mode, plan.at);
     let mut prefixes = 0;
     match sink {
         None => entries.by_ref().for_each(drop),
@@ -84,7 +90,11 @@ fn build_deck(plan: &Plan, source: impl Read, sink: Option<mpsc::Sender<Leaf>>) 
             }
         }
     }
-    Ok(BuiltDeck { outcome: outcome_of(entries.changes(), plan), prefixes, settled })
+    if let Some(error) = corrupt.get() {
+        return Err(BuildError::Failed(format!("the deck in force: {error}")));
+    }
+    let (changes, counts_from) = (entries.changes(), entries.counts_from());
+    Ok(BuiltDeck { outcome: outcome_of(changes, plan), prefixes, counts_from, settled })
 }
 
 fn outcome_of(changes: Changes, plan: &Plan) -> Outcome {

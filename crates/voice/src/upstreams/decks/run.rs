@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use rating::{Deck, Leaf};
+use rating::{Leaf, UnixMillis};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -96,7 +96,8 @@ struct End {
 struct NewDeck {
     id: Uuid,
     prefixes: i64,
-    settled: Time,
+    counts_from: Option<UnixMillis>,
+    settled: UnixMillis,
 }
 
 impl End {
@@ -123,26 +124,22 @@ async fn run(context: &JobContext<App>, import: &ImportRow) -> Result<End, Strin
     };
     let content = app.files.open_read(&hash).await.map_err(|error| error.to_string())?;
     let (_, content) = content.ok_or("the file is missing")?;
-    let before = deck_in_force(app, import.upstream_id, upstream.deck_id).await?;
+    let before = match upstream.deck_id {
+        Some(deck) => Some(tariff::stored_deck(&app.db, deck).await.map_err(failed)?),
+        None => None,
+    };
     let rows = Arc::new(AtomicI64::new(0));
-    let plan = Plan { before, mode: import.mode, at: context.clock.now().millis(), rows: rows.clone() };
+    let now = context.clock.now();
+    let plan = Plan { before, mode: import.mode, at: now.millis(), rows: rows.clone() };
     let building = build(plan, content, !import.dry_run);
-    match store_deck(context, import, building, &rows).await? {
+    match store_deck(context, import, building, now, &rows).await? {
         Ok((built, deck)) => {
-            let settled = Time::from_millis(built.settled);
-            let deck = deck.map(|id| NewDeck { id, prefixes: built.prefixes, settled });
-            Ok(End { deck, pulled, ..End::completed(built.outcome) })
+            let BuiltDeck { outcome, prefixes, counts_from, settled } = built;
+            let deck = deck.map(|id| NewDeck { id, prefixes, counts_from, settled });
+            Ok(End { deck, pulled, ..End::completed(outcome) })
         }
         Err(outcome) => Ok(End::failed(outcome)),
     }
-}
-
-async fn deck_in_force(app: &App, upstream: UpstreamId, deck: Option<Uuid>) -> Result<Option<Arc<Deck>>, String> {
-    let Some(id) = deck else { return Ok(None) };
-    let tariff = app.tariff.current(&app.db).await.map_err(|error| error.to_string())?;
-    let seller = tariff.upstream(upstream).filter(|seller| seller.terms.deck_id == Some(id));
-    let deck = seller.and_then(|seller| seller.deck.clone());
-    deck.map(Some).ok_or_else(|| "the deck in force has changed".to_owned())
 }
 
 /// Stores the leaves as they arrive, and the progress. There is no deck id after a dry run; the inner error is the
@@ -151,6 +148,7 @@ async fn store_deck(
     context: &JobContext<App>,
     import: &ImportRow,
     mut building: Building,
+    made_at: Time,
     rows: &AtomicI64,
 ) -> Result<Result<(BuiltDeck, Option<Uuid>), Outcome>, String> {
     let failed = |error: DbError| error.to_string();
@@ -168,7 +166,7 @@ async fn store_deck(
                 }
                 let id = match deck {
                     Some(id) => id,
-                    None => *deck.insert(begin_deck(context, import).await.map_err(failed)?),
+                    None => *deck.insert(begin_deck(context, import, made_at).await.map_err(failed)?),
                 };
                 store_leaves(context, id, std::mem::take(&mut batch)).await.map_err(failed)?;
             }
@@ -187,15 +185,15 @@ async fn next_leaves(leaves: &mut mpsc::Receiver<Leaf>, batch: &mut Vec<Leaf>) -
     leaves.recv_many(batch, BATCH).await > 0
 }
 
-async fn begin_deck(context: &JobContext<App>, import: &ImportRow) -> Result<Uuid, DbError> {
-    let now = context.clock.now();
-    let id = Entropy.uuid(now);
-    let begun = context.db.tx((id, import.id, import.upstream_id), |conn, (deck, import, upstream)| {
-        Box::pin(async move {
-            tariff::insert_deck(conn, *deck, *upstream).await?;
-            store::set_deck(conn, *import, *deck).await
-        })
-    });
+async fn begin_deck(context: &JobContext<App>, import: &ImportRow, made_at: Time) -> Result<Uuid, DbError> {
+    let id = Entropy.uuid(made_at);
+    let begun =
+        context.db.tx((id, import.id, import.upstream_id, made_at), |conn, (deck, import, upstream, made_at)| {
+            Box::pin(async move {
+                tariff::insert_deck(conn, *deck, *upstream, *made_at).await?;
+                store::set_deck(conn, *import, *deck).await
+            })
+        });
     begun.await.map(|()| id)
 }
 
@@ -227,7 +225,8 @@ async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, 
             tariff::activate_deck(conn, deck.id, deck.prefixes, change.at).await?;
             cdrs::enqueue_rerate(conn).await?;
             if end.outcome.changes_prices() && upstream.status == UpstreamStatus::Active {
-                let (from, to) = (change.at.millis() - 1, deck.settled.millis().max(change.at.millis()));
+                let change = change.at.millis();
+                let (from, to) = (deck.counts_from.unwrap_or(change) - 1, deck.settled.max(change));
                 Announcement { from, to, after: None }.enqueue(conn).await?;
             }
         }

@@ -1,25 +1,28 @@
-//! The compiled JSON schema of a request type, which finds every invalid field.
+//! Reads requests into their types, or names every field that fails.
 //!
-//! A request is deserialized and validated against the type's schema. If either fails, the schema lists all errors; serde
-//! would stop at the first.
+//! Three layers find faults: the JSON schema of the type, the type itself, which may be stricter than its schema, and its
+//! rules (`checks`). All of them look at every request, so that one response names all faults.
+
+mod explain;
+mod types;
 
 use std::any::TypeId;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, RwLock};
 
-use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::paths::{Location, LocationSegment};
-use jsonschema::{JsonType, ValidationError, Validator};
+use jsonschema::Validator;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::problem::{InvalidParam, Problem};
-
-/// A list can have many invalid items; the rest is not reported.
-const MAX_ERRORS: usize = 200;
-const WRONG_FORMAT: &str = "has characters that are not allowed, or the wrong format";
+use crate::checks::{Given, Request};
+use crate::faults::{Faults, MAX_FAULTS};
+use crate::problem::Problem;
+use explain::explain;
+use platform::config::Settings;
+use values::Time;
 
 pub struct Compiled {
     schema: Value,
@@ -49,44 +52,48 @@ pub fn compiled<T: JsonSchema + 'static>() -> Result<Arc<Compiled>, Problem> {
     Ok(compiled)
 }
 
-/// Deserializes a request, or names every invalid field.
-pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Result<T, Problem> {
-    whole_numbers(&mut value);
-    let error = match serde_path_to_error::deserialize::<_, T>(&value) {
-        // The schema may be stricter than the type: ranges, lengths, objects that are not arrays.
-        Ok(read) if compiled::<T>()?.validator.is_valid(&value) => return Ok(read),
-        read => read.err(),
-    };
-    let mut failing = Vec::new();
-    for fault in compiled::<T>()?.validator.iter_errors(&value).take(MAX_ERRORS) {
-        explain(&fault, &mut failing);
+/// Reads a request that has these faults so far.
+pub fn read_request<R: Request>(
+    mut request: Value,
+    mut faults: Faults,
+    settings: &Settings,
+    now: Time,
+) -> Result<R, Problem> {
+    whole_numbers(&mut request);
+    let compiled = compiled::<R::Schema>()?;
+    let read = compiled.read(&request, &mut faults);
+    let faults = RefCell::new(faults);
+    if request.is_object() {
+        R::check(&Given::new(&request, &compiled.schema, &faults, settings, now));
     }
-    if let Some(error) = error.filter(|_| failing.is_empty()) {
-        let name = error.path().to_string();
-        let name = if name == "." { "body".to_owned() } else { name.replace('[', ".").replace(']', "") };
-        failing.push(InvalidParam { name, reason: error.inner().to_string() });
+    match read {
+        Some(read) if faults.borrow().is_empty() => Ok(R::new(read)),
+        _ => Err(faults.into_inner().into()),
     }
-    Err(Problem::validation(one_reason_each(failing)))
 }
 
-/// Keeps one reason per field; a wrong format gives way to any other reason.
-fn one_reason_each(failing: Vec<InvalidParam>) -> Vec<InvalidParam> {
-    let mut kept: Vec<InvalidParam> = Vec::new();
-    let mut indexes: HashMap<String, usize> = HashMap::new();
-    for param in failing {
-        match indexes.get(&param.name).and_then(|index| kept.get_mut(*index)) {
-            Some(known) if known.reason == WRONG_FORMAT => *known = param,
-            Some(_) => {}
-            None => {
-                indexes.insert(param.name.clone(), kept.len());
-                kept.push(param);
-            }
-        }
-    }
-    kept
+/// Reads a value without rules that is a part of a request, such as a line of a file.
+pub fn read<T: DeserializeOwned + JsonSchema + 'static>(mut value: Value) -> Result<T, Problem> {
+    whole_numbers(&mut value);
+    let mut faults = Faults::default();
+    compiled::<T>()?.read(&value, &mut faults).ok_or_else(|| faults.into())
 }
 
 impl Compiled {
+    /// The value as its type, or all faults of its schema and its type.
+    fn read<T: DeserializeOwned>(&self, value: &Value, faults: &mut Faults) -> Option<T> {
+        match T::deserialize(value) {
+            // The schema may be stricter than the type: ranges, lengths, objects that are not arrays.
+            Ok(read) if self.validator.is_valid(value) => return Some(read),
+            _ => {}
+        }
+        for fault in self.validator.iter_errors(value).take(MAX_FAULTS) {
+            explain(&fault, faults);
+        }
+        types::find_faults::<T>(value, faults);
+        None
+    }
+
     /// Converts a query value to the type of its schema; text that does not fit stays text and fails validation.
     pub fn coerce(&self, name: &str, text: String) -> Value {
         let property = &self.schema["properties"][name];
@@ -124,98 +131,6 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// Converts a schema error to field names and reasons.
-fn explain(fault: &ValidationError<'_>, failing: &mut Vec<InvalidParam>) {
-    let at = dotted(fault.instance_path());
-    let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
-    let mut push = |name: String, reason: String| failing.push(InvalidParam { name, reason });
-    let here = if at.is_empty() { "body".to_owned() } else { at.clone() };
-    match fault.kind() {
-        ValidationErrorKind::Required { property } => {
-            push(below(property.as_str().unwrap_or_default()), "is required".into());
-        }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            for name in unexpected {
-                push(below(name), "is not a known field".into());
-            }
-        }
-        ValidationErrorKind::PropertyNames { error } => {
-            push(below(error.instance().as_str().unwrap_or_default()), reason(error.kind()));
-        }
-        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            explain_alternatives(context, &here, failing);
-        }
-        kind => push(here, reason(kind)),
-    }
-}
-
-/// A nullable field fails as "neither null nor …": only the second half helps.
-fn explain_alternatives(context: &[Vec<ValidationError<'static>>], here: &str, failing: &mut Vec<InvalidParam>) {
-    let is_null_branch = |faults: &[ValidationError<'static>]| {
-        matches!(faults, [only] if matches!(only.kind(),
-            ValidationErrorKind::Type { kind: TypeKind::Single(JsonType::Null) }))
-    };
-    let mut branches = context.iter().filter(|faults| !is_null_branch(faults));
-    match (branches.next(), branches.next()) {
-        (Some(only), None) => only.iter().for_each(|fault| explain(fault, failing)),
-        _ => failing.push(InvalidParam { name: here.to_owned(), reason: "matches none of the allowed schemas".into() }),
-    }
-}
-
-fn reason(kind: &ValidationErrorKind) -> String {
-    match kind {
-        ValidationErrorKind::Type { kind: TypeKind::Single(expected) } => format!("must be {}", article(*expected)),
-        ValidationErrorKind::Type { kind: TypeKind::Multiple(_) } => "has the wrong type".into(),
-        ValidationErrorKind::Format { format } => values::reason(format).into(),
-        ValidationErrorKind::Enum { options } => format!("must be one of {}", list(options)),
-        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".into(),
-        ValidationErrorKind::MinLength { limit } => format!("must have at least {limit} characters"),
-        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
-        ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
-        ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
-        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} items"),
-        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} items"),
-        ValidationErrorKind::UniqueItems => "must not repeat an item".into(),
-        ValidationErrorKind::Pattern { .. } => WRONG_FORMAT.into(),
-        _ => "is not valid".into(),
-    }
-}
-
-fn article(expected: JsonType) -> &'static str {
-    match expected {
-        JsonType::Array => "an array",
-        JsonType::Boolean => "true or false",
-        JsonType::Integer => "an integer",
-        JsonType::Null => "null",
-        JsonType::Number => "a number",
-        JsonType::Object => "an object",
-        JsonType::String => "a string",
-    }
-}
-
-fn list(options: &Value) -> String {
-    let texts = options.as_array().into_iter().flatten().map(|option| match option {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    });
-    texts.collect::<Vec<_>>().join(", ")
-}
-
-fn dotted(location: &Location) -> String {
-    let mut name = String::new();
-    for segment in location {
-        if !name.is_empty() {
-            name.push('.');
-        }
-        match segment {
-            LocationSegment::Property(property) => name.push_str(&property),
-            LocationSegment::Index(index) => name.push_str(&index.to_string()),
-        }
-    }
-    name
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
@@ -236,7 +151,7 @@ mod tests {
         let Err(problem) = read::<Many>(json!({"numbers": vec!["x"; 30_000]})) else {
             panic!("the input was accepted")
         };
-        assert_eq!(problem.invalid_params().len(), MAX_ERRORS);
+        assert_eq!(problem.invalid_params().len(), MAX_FAULTS);
         let Err(problem) = read::<Many>(json!({"numbers": [1, "x", 3, "y"]})) else { panic!("the input was accepted") };
         let names: Vec<&str> = problem.invalid_params().iter().map(|param| param.name.as_str()).collect();
         assert_eq!(names, ["numbers.1", "numbers.3"]);

@@ -10,6 +10,7 @@ mod cdrs;
 mod conditions;
 mod document;
 pub mod examples;
+mod faults;
 mod money;
 mod numbers;
 mod onboarding;

@@ -48,6 +48,7 @@ pub struct Operations {
 #[serde(deny_unknown_fields)]
 struct ClockAdvance {
     /// Seconds to move the test clock forward.
+    #[schemars(range(max = MAX_ADVANCE_SECONDS))]
     advance_seconds: u64,
 }
 
@@ -179,10 +180,7 @@ impl Operations {
 
     /// Advances the test clock and responds when all jobs that became due have run; 404 with the system's clock.
     async fn advance_clock(&self, body: Bytes) -> Result<Response, Problem> {
-        let ClockAdvance { advance_seconds } = parse_json(&body)?;
-        if advance_seconds > MAX_ADVANCE_SECONDS {
-            return Err(Problem::invalid("advance_seconds", format!("must be at most {MAX_ADVANCE_SECONDS}")));
-        }
+        let ClockAdvance { advance_seconds } = parse_json(&body, &self.app.settings, self.app.clock.now())?;
         // A schedule counts from the tick that first sees it, which must happen before the clock moves.
         self.runner.tick().await?;
         if !self.app.clock.advance(Duration::from_secs(advance_seconds)) {

@@ -11,13 +11,16 @@ use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
+use super::checks::Request;
 use super::context::RequestCtx;
+use super::faults::Faults;
 use super::incoming_body::IncomingBody;
-use super::problem::{Code, InvalidParam, Problem};
+use super::problem::{Code, Problem};
 use super::schema;
+use platform::config::Settings;
+use values::Time;
 
 /// The largest JSON body; uploads and tables have their own limits.
 pub const MAX_JSON_BYTES: usize = 64 * 1024;
@@ -39,6 +42,8 @@ pub struct Description {
     pub parameters: Vec<Value>,
     pub request_body: Option<Value>,
     pub problems: Vec<Code>,
+    /// Whether an input has rules behind its schema.
+    pub is_checked: bool,
 }
 
 /// An argument of a handler.
@@ -50,18 +55,20 @@ pub trait Input: Sized + Send + 'static {
 /// The JSON body.
 pub struct Body<T>(pub T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
-    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+impl<T: Request> Input for Body<T> {
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
         if request.has_no_body() {
             // Names the missing fields; a body without required fields must be sent as `{}`.
-            return Err(parse_json::<T>(b"{}").err().unwrap_or_else(|| Problem::invalid("body", "is required")));
+            let mut faults = Faults::default();
+            faults.add("body", "is required");
+            return Err(parse_json::<T>(b"{}", &ctx.app.settings, ctx.now).err().unwrap_or_else(|| faults.into()));
         }
         if media_type(&request.head.headers).as_deref() != Some("application/json") {
             return Err(Problem::unsupported_media_type("application/json"));
         }
         let bytes = request.take_body(MAX_JSON_BYTES).await?;
         request.body_digest = Some(sha256(&bytes));
-        parse_json(&bytes).map(Body)
+        parse_json(&bytes, &ctx.app.settings, ctx.now).map(Body)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -72,14 +79,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Body<T> {
 /// An optional JSON body; without one, the default.
 pub struct OptionalBody<T>(pub T);
 
-impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for OptionalBody<T> {
-    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+impl<T: Request + Default> Input for OptionalBody<T> {
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
         let is_json = media_type(&request.head.headers).as_deref() == Some("application/json");
         let bytes = request.take_body(MAX_JSON_BYTES).await?;
         request.body_digest = Some(sha256(&bytes));
         match bytes.is_empty() {
             true => Ok(OptionalBody(T::default())),
-            false if is_json => parse_json(&bytes).map(OptionalBody),
+            false if is_json => parse_json(&bytes, &ctx.app.settings, ctx.now).map(OptionalBody),
             false => Err(Problem::unsupported_media_type("application/json")),
         }
     }
@@ -90,14 +97,15 @@ impl<T: DeserializeOwned + Default + JsonSchema + Send + 'static> Input for Opti
 }
 
 /// Parses a JSON body into its type, or names every field that fails.
-pub fn parse_json<T: DeserializeOwned + JsonSchema + 'static>(bytes: &[u8]) -> Result<T, Problem> {
+pub fn parse_json<T: Request>(bytes: &[u8], settings: &Settings, now: Time) -> Result<T, Problem> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
-    schema::read(value)
+    schema::read_request(value, Faults::default(), settings, now)
 }
 
-fn describe_json<T: JsonSchema>(required: bool, schemas: &mut SchemaGenerator, description: &mut Description) {
-    let schema = schemas.subschema_for::<T>();
+fn describe_json<T: Request>(required: bool, schemas: &mut SchemaGenerator, description: &mut Description) {
+    let schema = schemas.subschema_for::<T::Schema>();
+    description.is_checked |= T::IS_CHECKED;
     description.request_body = Some(json!({"required": required, "content": {"application/json": {"schema": schema}}}));
     description.problems.extend(NO_BODY_PROBLEMS);
 }
@@ -239,9 +247,11 @@ fn parameter(name: &str, place: &str, required: bool, mut schema: Value, schemas
 /// The query string as a type.
 pub struct Query<T>(pub T);
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
-    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
-        read_query(query_pairs(request)?).map(Query)
+impl<T: Request> Input for Query<T> {
+    async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let mut faults = Faults::default();
+        let pairs = query_pairs(request, &mut faults)?;
+        read_query(pairs, faults, ctx).map(Query)
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
@@ -249,8 +259,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Input for Query<T> {
     }
 }
 
-/// The decoded pairs of the query string; an error if a name is repeated.
-pub fn query_pairs(request: &IncomingRequest) -> Result<Vec<(String, String)>, Problem> {
+/// The decoded pairs of the query string; of a name that is repeated, the first.
+pub fn query_pairs(request: &IncomingRequest, faults: &mut Faults) -> Result<Vec<(String, String)>, Problem> {
     let query = request.head.uri.query().unwrap_or_default();
     if percent_encoding::percent_decode_str(query).decode_utf8().is_err() {
         return Err(Problem::malformed("The query string is not UTF-8."));
@@ -258,28 +268,33 @@ pub fn query_pairs(request: &IncomingRequest) -> Result<Vec<(String, String)>, P
     let mut pairs: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         if pairs.iter().any(|(known, _)| *known == name) {
-            return Err(Problem::invalid(name, "is given twice"));
+            faults.add(name, "is given twice");
+        } else {
+            pairs.push((name.into_owned(), value.into_owned()));
         }
-        pairs.push((name.into_owned(), value.into_owned()));
     }
     Ok(pairs)
 }
 
-pub fn read_query<T: DeserializeOwned + JsonSchema + 'static>(pairs: Vec<(String, String)>) -> Result<T, Problem> {
-    let compiled = schema::compiled::<T>()?;
+/// Reads pairs of names and texts that have these faults so far.
+pub fn read_query<T: Request>(
+    pairs: Vec<(String, String)>,
+    mut faults: Faults,
+    ctx: &RequestCtx,
+) -> Result<T, Problem> {
+    let compiled = schema::compiled::<T::Schema>()?;
     let mut fields = Map::new();
     for (name, text) in pairs {
-        if text.contains('\0') {
-            return Err(Problem::validation(vec![InvalidParam { name, reason: "must not contain NUL".into() }]));
-        }
+        faults.unless(!text.contains('\0'), name.as_str(), "must not contain NUL");
         let value = compiled.coerce(&name, text);
         fields.insert(name, value);
     }
-    schema::read(Value::Object(fields))
+    schema::read_request(Value::Object(fields), faults, &ctx.app.settings, ctx.now)
 }
 
-pub fn describe_query<T: JsonSchema>(schemas: &mut SchemaGenerator, description: &mut Description) {
-    let object = T::json_schema(schemas).to_value();
+pub fn describe_query<T: Request>(schemas: &mut SchemaGenerator, description: &mut Description) {
+    description.is_checked |= T::IS_CHECKED;
+    let object = T::Schema::json_schema(schemas).to_value();
     let required: Vec<&str> = object["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     for (name, schema) in object["properties"].as_object().into_iter().flatten() {
         let required = required.contains(&name.as_str());

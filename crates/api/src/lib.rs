@@ -1,7 +1,8 @@
 //! HTTP: endpoints as data, the pipeline of every request, and the documentation generated from them.
 //!
 //! - [`endpoint`]: a row of the table and its typed builder; [`handler`]: the functions behind the rows
-//! - [`input`], [`upload`], [`csv`], [`schema`], [`page`]: what a handler reads, validated once; [`answer`]: what it returns
+//! - [`input`], [`upload`], [`csv`], [`page`]: what a handler reads, validated once by [`schema`] and [`checks`], which
+//!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
 //! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
@@ -12,11 +13,13 @@
 pub mod answer;
 pub mod auth;
 mod bare_answer;
+pub mod checks;
 mod concurrency;
 pub mod conditional;
 pub mod context;
 pub mod csv;
 pub mod endpoint;
+pub mod faults;
 pub mod handler;
 pub mod headers;
 pub mod html;

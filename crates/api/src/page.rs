@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::checks::Request;
 use super::context::RequestCtx;
+use super::faults::Faults;
 use super::input::{Description, IncomingRequest, Input, describe_query, query_pairs, read_query};
 use super::problem::Problem;
 use platform::crypto::keys::{Keys, Purpose};
@@ -201,31 +203,23 @@ fn open_cursor<K: DeserializeOwned>(keys: &Keys, scope: &str, cursor: &str) -> O
 
 impl<F, K, const MAX: u32> Input for Listing<F, K, MAX>
 where
-    F: DeserializeOwned + JsonSchema + Send + 'static,
+    F: Request,
     K: DeserializeOwned + Send + 'static,
 {
     async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
-        let mut pairs: BTreeMap<String, String> = query_pairs(request)?.into_iter().collect();
+        let mut faults = Faults::default();
+        let mut pairs: BTreeMap<String, String> = query_pairs(request, &mut faults)?.into_iter().collect();
         let cursor = pairs.remove("cursor");
-        let limit = match pairs.remove("limit") {
-            None => LIMIT_DEFAULT,
-            Some(text) => match text.parse() {
-                Ok(limit) if (1..=MAX).contains(&limit) => limit,
-                _ => return Err(Problem::invalid("limit", format!("must be an integer from 1 to {MAX}"))),
-            },
-        };
+        let limit = pairs.remove("limit").map_or(Ok(LIMIT_DEFAULT), |text| text.parse()).unwrap_or_default();
+        faults.unless((1..=MAX).contains(&limit), "limit", format!("must be an integer from 1 to {MAX}"));
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
         let path = request.head.uri.path();
         let scope = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
         let keys = ctx.app.keys.clone();
-        let after = match cursor {
-            None => None,
-            Some(cursor) => match open_cursor(&keys, &scope, &cursor) {
-                None => return Err(Problem::invalid("cursor", "is not a cursor of this list and these filters")),
-                found => found,
-            },
-        };
-        let filters = read_query(pairs.into_iter().collect())?;
+        let after = cursor.as_ref().and_then(|cursor| open_cursor(&keys, &scope, cursor));
+        let is_open = cursor.is_none() || after.is_some();
+        faults.unless(is_open, "cursor", "is not a cursor of this list and these filters");
+        let filters = read_query(pairs.into_iter().collect(), faults, ctx)?;
         Ok(Listing { filters, limit, after, keys, scope })
     }
 

@@ -265,16 +265,8 @@ impl Problem {
         Problem::with_detail(Code::UnsupportedMediaType, format!("Send the body as {expected}."))
     }
 
-    /// Adds another invalid field.
-    pub fn also_invalid(self, name: impl Into<String>, reason: impl Into<String>) -> Problem {
-        let mut invalid_params = self.0.invalid_params;
-        invalid_params.push(InvalidParam { name: name.into(), reason: reason.into() });
-        Problem::validation(invalid_params)
-    }
-
-    pub fn validation(mut invalid_params: Vec<InvalidParam>) -> Problem {
-        invalid_params.sort();
-        invalid_params.dedup();
+    /// See `Faults`.
+    pub(super) fn validation(invalid_params: Vec<InvalidParam>) -> Problem {
         let mut problem = Problem::with_detail(
             Code::ValidationFailed,
             match invalid_params.len() {
@@ -284,11 +276,6 @@ impl Problem {
         );
         problem.0.invalid_params = invalid_params;
         problem
-    }
-
-    /// A validation failure of a single field.
-    pub fn invalid(name: impl Into<String>, reason: impl Into<String>) -> Problem {
-        Problem::validation(vec![InvalidParam { name: name.into(), reason: reason.into() }])
     }
 
     pub fn rate_limited(retry_after: u64) -> Problem {

@@ -1,7 +1,7 @@
 //! Uploads: a form with one file (`multipart/form-data`), streamed to the file store.
 //!
-//! The part `file` is written to a temporary file of the store; the handler checks and keeps it, or drops it and it is
-//! deleted. The other parts are short texts: the fields of the form's type.
+//! The part `file` is written to a temporary file of the store and must be of a type that is accepted; the handler keeps
+//! it, or drops it and it is deleted. The other parts are short texts: the fields of the form's type.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -18,14 +18,16 @@ use hyper::body::Body as _;
 use hyper::header::CONTENT_TYPE;
 use multer::{Field, Multipart};
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::checks::Request;
 use super::context::RequestCtx;
+use super::faults::Faults;
 use super::incoming_body::IncomingBody;
 use super::input::{Description, IncomingRequest, Input, read_query};
 use super::problem::{Code, Problem};
 use platform::outside::files::{Files, Received};
+use platform::outside::sniff::{FileType, sniff};
 
 /// The largest file.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -46,12 +48,13 @@ pub struct Upload<F> {
     /// The name that the client gave it; only for display.
     pub file_name: String,
     pub file: Received,
+    pub file_type: FileType,
 }
 
-impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
+impl<F: Request> Input for Upload<F> {
     async fn read(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
         if request.has_no_body() {
-            return Parts::default().complete();
+            return Parts::default().complete(ctx).await;
         }
         let content_type = request.head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let boundary = multer::parse_boundary(content_type.unwrap_or_default()).map_err(|error| match error {
@@ -68,11 +71,12 @@ impl<F: DeserializeOwned + JsonSchema + Send + 'static> Input for Upload<F> {
         let late = |_| Problem::malformed("The body did not arrive in time.");
         let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(late)??;
         request.body_digest = Some(parts.digest());
-        parts.complete()
+        parts.complete(ctx).await
     }
 
     fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
-        let mut schema = F::json_schema(schemas).to_value();
+        description.is_checked = true;
+        let mut schema = F::Schema::json_schema(schemas).to_value();
         schema["properties"][FILE] = json!({
             "type": "string", "contentMediaType": "application/octet-stream",
             "description": format!("The file, {} MiB at most.", MAX_FILE_BYTES / 1024 / 1024),
@@ -101,16 +105,18 @@ fn too_large() -> Problem {
 struct Parts {
     texts: Vec<(String, String)>,
     file: Option<(String, Received)>,
+    faults: Faults,
 }
 
 impl Parts {
     async fn read(files: &Files, body: &mut Paced, boundary: String) -> Result<Parts, Problem> {
         let processed = body.processed.clone();
         let mut form = Multipart::new(body, boundary);
-        let mut parts = Parts::default();
+        let (mut parts, mut count) = (Parts::default(), 0);
         while let Some(part) = form.next_field().await.map_err(malformed)? {
             let name: String = part.name().unwrap_or_default().chars().take(100).collect();
-            if parts.texts.len() >= MAX_PARTS {
+            count += 1;
+            if count > MAX_PARTS {
                 return Err(Problem::malformed(format!("The form must not have more than {MAX_PARTS} parts.")));
             }
             if name == FILE {
@@ -124,7 +130,8 @@ impl Parts {
 
     async fn read_file(&mut self, files: &Files, part: Field<'_>, processed: &AtomicU64) -> Result<(), Problem> {
         if self.file.is_some() {
-            return Err(Problem::invalid(FILE, "is given twice"));
+            self.faults.add(FILE, "is given twice");
+            return self.skip(part, processed).await;
         }
         let name = part.file_name().unwrap_or_default().to_owned();
         let content = part.inspect_ok(|piece| add_processed(processed, piece));
@@ -135,21 +142,37 @@ impl Parts {
 
     async fn read_text(&mut self, name: String, mut part: Field<'_>, processed: &AtomicU64) -> Result<(), Problem> {
         if self.texts.iter().any(|(known, _)| *known == name) {
-            return Err(Problem::invalid(name, "is given twice"));
+            self.faults.add(name, "is given twice");
+            return self.skip(part, processed).await;
         }
-        if part.file_name().is_some() {
-            return Err(Problem::invalid(name, format!("must not be a file; send the file as {FILE}")));
-        }
+        let is_file = part.file_name().is_some();
+        self.faults.unless(!is_file, name.as_str(), format!("must not be a file; send the file as {FILE}"));
         let mut text = Vec::new();
         while let Some(piece) = part.chunk().await.map_err(malformed)? {
             add_processed(processed, &piece);
             text.extend_from_slice(&piece);
             if text.len() > MAX_TEXT_BYTES {
-                return Err(Problem::invalid(name, format!("must have at most {MAX_TEXT_BYTES} bytes")));
+                self.faults.add(name.as_str(), format!("must have at most {MAX_TEXT_BYTES} bytes"));
+                text.clear();
+                self.skip(part, processed).await?;
+                break;
             }
         }
-        let text = String::from_utf8(text).map_err(|_| Problem::invalid(name.as_str(), "must be text in UTF-8"))?;
-        self.texts.push((name, text));
+        let text = String::from_utf8(text).map_err(|_| self.faults.add(name.as_str(), "must be text in UTF-8"));
+        self.texts.push((name, text.unwrap_or_default()));
+        Ok(())
+    }
+
+    /// Reads past a part that is refused, to find the faults of those after it; a long one ends the request.
+    async fn skip(&mut self, mut part: Field<'_>, processed: &AtomicU64) -> Result<(), Problem> {
+        let mut skipped = 0;
+        while let Some(piece) = part.chunk().await.map_err(malformed)? {
+            add_processed(processed, &piece);
+            skipped += piece.len() as u64;
+            if skipped > MAX_OTHER_PARTS_BYTES {
+                return std::mem::take(&mut self.faults).into_result();
+            }
+        }
         Ok(())
     }
 
@@ -175,14 +198,18 @@ impl Parts {
         digest
     }
 
-    fn complete<F: DeserializeOwned + JsonSchema + 'static>(self) -> Result<Upload<F>, Problem> {
-        let fields = read_query(self.texts);
-        match (fields, self.file) {
-            (Ok(fields), Some((file_name, file))) => Ok(Upload { fields, file_name, file }),
-            (Ok(_), None) => Err(Problem::invalid(FILE, "is required")),
-            (Err(problem), Some(_)) => Err(problem),
-            (Err(problem), None) => Err(problem.also_invalid(FILE, "is required")),
+    async fn complete<F: Request>(mut self, ctx: &RequestCtx) -> Result<Upload<F>, Problem> {
+        let mut received = None;
+        match self.file {
+            None => self.faults.add(FILE, "is required"),
+            Some((file_name, file)) => match sniff(file.content().await?).await.map_err(Problem::internal)? {
+                Ok(file_type) => received = Some((file_name, file, file_type)),
+                Err(refusal) => self.faults.add(FILE, refusal.to_string()),
+            },
         }
+        let fields = read_query(self.texts, self.faults, ctx)?;
+        let (file_name, file, file_type) = received.ok_or_else(|| Problem::internal("an upload without a file"))?;
+        Ok(Upload { fields, file_name, file, file_type })
     }
 }
 
@@ -231,7 +258,7 @@ mod tests {
 
     fn digest(texts: &[(&str, &str)]) -> [u8; 32] {
         let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        Parts { texts, file: None }.digest()
+        Parts { texts, ..Parts::default() }.digest()
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl Money {
         Money::from_nanos(up, self.currency)
     }
 
+    /// Whether the amount has no fraction of a minor unit, such as a tenth of a cent.
+    pub fn is_in_minor_units(self) -> bool {
+        self.nanos % nanos_per_minor(self.currency) == 0
+    }
+
     pub const fn is_zero(self) -> bool {
         self.nanos == 0
     }
@@ -222,6 +227,8 @@ pub(super) mod tests {
             let (money, unit) = (Money::from_nanos(nanos, currency), nanos_per_minor(currency));
             let up = money.rounded_up();
             prop_assert_eq!(Money::from_minor(up.minor(), currency), Ok(up));
+            prop_assert!(up.is_in_minor_units());
+            prop_assert_eq!(money.is_in_minor_units(), money == up);
             prop_assert!((0..unit).contains(&(up.nanos() - nanos)));
         }
 

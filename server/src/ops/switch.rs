@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::endpoint::{Access, OpsEndpoint, Queue};
 use api::answer::Rendered;
+use api::checks::Checked;
 use api::input::parse_json;
 use api::problem::Problem;
 use api::response::Response;
@@ -36,7 +37,7 @@ pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
     vec![
         endpoint(Method::GET, "/switch/config", 0, |ops, _| Box::pin(config(&ops.app))),
         endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, body| {
-            Box::pin(authorize(&ops.decisions, body))
+            Box::pin(authorize(&ops.app, &ops.decisions, body))
         }),
         endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
         OpsEndpoint {
@@ -69,12 +70,13 @@ async fn config(app: &App) -> Result<Response, Problem> {
     json(&config)
 }
 
-async fn authorize(decisions: &calls::Authorizer, body: Bytes) -> Result<Response, Problem> {
-    json(&decisions.authorize(parse_json(&body)?).await?)
+async fn authorize(app: &App, decisions: &calls::Authorizer, body: Bytes) -> Result<Response, Problem> {
+    let Checked(request) = parse_json(&body, &app.settings, app.clock.now())?;
+    json(&decisions.authorize(request).await?)
 }
 
 async fn events(app: &App, body: Bytes) -> Result<Response, Problem> {
-    json(&calls::ingest_events(app, parse_json(&body)?).await?)
+    json(&calls::ingest_events(app, parse_json(&body, &app.settings, app.clock.now())?).await?)
 }
 
 /// Imports CDRs, one JSON object per line.

@@ -49,6 +49,11 @@ both! {
         let admin = world.admin().await;
         let refused = put(&admin, json!({"base": "USD", "date": "2999-01-01", "rates": {"EUR": "1", "ABC": "1"}})).await;
         assert_eq!(refused.invalid(), ["base", "date", "rates.ABC", "rates.EUR"]);
+        let rates = json!({"EUR": "1", "ABC": "1", "usd": "1", "GBP": "0", "JPY": "0.0", "CHF": 1});
+        let refused = put(&admin, json!({"base": "USD", "date": "2999-01-01", "rates": rates, "note": ""})).await;
+        let every_fault =
+            ["base", "date", "note", "rates.ABC", "rates.CHF", "rates.EUR", "rates.GBP", "rates.JPY", "rates.usd"];
+        assert_eq!(refused.invalid(), every_fault);
         for rate in [json!("0"), json!("-1"), json!("1e3"), json!("1.0000000001"), json!(1.5)] {
             let refused = put(&admin, json!({"base": "EUR", "date": "2024-01-04", "rates": {"USD": rate}})).await;
             assert_eq!(refused.invalid(), ["rates.USD"], "{rate}");

@@ -139,6 +139,8 @@ both! {
         let refused = post_trunk(&cora, nothing_right).await.invalid();
         assert_eq!(refused, ["channel_cap", "cps_limit", "inbound_uri", "name", "zone"]);
         assert_eq!(post_trunk(&cora, json!({})).await.invalid(), ["channel_cap", "name", "zone"]);
+        let nameless = json!({"name": "", "zone": "atlantis", "channel_cap": 1});
+        assert_eq!(post_trunk(&cora, nameless).await.invalid(), ["name", "zone"]);
         let mut elsewhere = trunk_body("First");
         elsewhere["zone"] = json!("mars");
         let refused = post_trunk(&cora, elsewhere).await.problem(422, "validation.failed");
@@ -148,6 +150,8 @@ both! {
         for change in [json!({"zone": "mars"}), json!({"zone": null})] {
             assert_eq!(patch(&cora, &path, change).await.invalid(), ["zone"]);
         }
+        let change = json!({"name": "", "zone": "mars", "colour": "blue"});
+        assert_eq!(patch(&cora, &path, change).await.invalid(), ["colour", "name", "zone"]);
         world.end().await;
     }
 

@@ -17,7 +17,7 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let scan = pdf("");
         Form::default().file("file", "a.pdf", &scan).text("doc_kind", "other").post(&cora, UPLOAD).await.expect(201);
-        let faults: [(Form, &[&str]); 8] = [
+        let faults: [(Form, &[&str]); 9] = [
             (Form::default(), &["doc_kind", "file"]),
             (Form::default().text("doc_kind", "other"), &["file"]),
             (Form::default().file("file", "a.pdf", &scan), &["doc_kind"]),
@@ -26,6 +26,10 @@ both! {
             (Form::document("other", "a.pdf", &scan).text("colour", "blue"), &["colour"]),
             (Form::document("other", "a.pdf", &scan).file("file", "b.pdf", &scan), &["file"]),
             (Form::document("other", "a.pdf", &scan).file("second", "b.pdf", &scan), &["second"]),
+            (
+                Form::document("No Kind", "a.pdf", b"text").text("colour", "blue").text("colour", &"a".repeat(2_000)),
+                &["colour", "doc_kind", "file"],
+            ),
         ];
         for (form, names) in faults {
             assert_eq!(form.post(&cora, UPLOAD).await.invalid(), names);

@@ -17,7 +17,9 @@ use uuid::Uuid;
 
 use crate::account_managers::{self, AccountManagerId};
 use api::answer::Json;
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -102,11 +104,8 @@ async fn with_spend(conn: &mut Conn, row: CustomerRow) -> Result<AdminCustomer, 
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
-    Body(request): Body<AdminCustomerUpdate>,
+    Body(Checked(request)): Body<Checked<AdminCustomerUpdate>>,
 ) -> Result<Committed<Json<AdminCustomer>>, Problem> {
-    if request.reason.is_some() && request.onboarding_status != Change::Set(OnboardingStatus::Suspended) {
-        return Err(Problem::invalid("reason", "is only allowed together with the onboarding_status suspended"));
-    }
     ctx.audit_account(id);
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
 }
@@ -131,10 +130,11 @@ async fn apply(tx: &mut Tx<'_>, id: AccountId, request: &AdminCustomerUpdate) ->
 }
 
 async fn assign_manager(tx: &mut Tx<'_>, id: AccountId, manager: Option<AccountManagerId>) -> Result<(), Problem> {
-    if let Some(manager) = manager
-        && !account_managers::is_active(tx, manager).await?
-    {
-        return Err(Problem::invalid("account_manager_id", "must be an active account manager"));
+    if let Some(manager) = manager {
+        let mut faults = Faults::default();
+        let is_active = account_managers::is_active(tx, manager).await?;
+        faults.unless(is_active, "account_manager_id", "must be an active account manager");
+        faults.into_result()?;
     }
     Ok(accounts::assign_manager(tx, id, manager.map(AccountManagerId::uuid)).await?)
 }

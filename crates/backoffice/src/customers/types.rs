@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::store::CustomerRow;
 use crate::account_managers::AccountManagerId;
+use api::checks::{Checks, Given, must};
 use billing::vat::{Ruling, VatTreatment};
 use identity::accounts::{OnboardingStatus, VatStatus};
 use identity::balance::CURRENCY;
@@ -87,6 +88,16 @@ pub struct AdminCustomerUpdate {
     /// Whether the customer resells telecommunication services.
     #[serde(default)]
     pub telecom_reseller: Change<bool>,
+}
+
+impl Checks for AdminCustomerUpdate {
+    fn check(given: &Given<'_>) {
+        type Status = Option<OnboardingStatus>;
+        given.check_with("reason", "onboarding_status", |_: Text<1, 500>, status: Status| {
+            let is_suspended = status == Some(OnboardingStatus::Suspended);
+            must(is_suspended, "is only allowed together with the onboarding_status suspended")
+        });
+    }
 }
 
 impl AdminCustomerUpdate {

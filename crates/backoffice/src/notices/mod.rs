@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use api::answer::{Created, Json, NoContent};
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
@@ -77,12 +79,22 @@ pub struct AdminNoticeUpdate {
     ends_at: Change<Option<Rfc3339>>,
 }
 
-/// The notice must end after it starts.
-fn check_period(notice: &NoticeRow) -> Result<(), Problem> {
-    match notice.ends_at {
-        Some(ends_at) if ends_at <= notice.starts_at => Err(Problem::invalid("ends_at", "must be after starts_at")),
-        _ => Ok(()),
+const ENDS_TOO_EARLY: &str = "must be after starts_at";
+
+impl Checks for AdminNoticeCreate {
+    fn check(given: &Given<'_>) {
+        check_period(given);
     }
+}
+
+impl Checks for AdminNoticeUpdate {
+    fn check(given: &Given<'_>) {
+        check_period(given);
+    }
+}
+
+fn check_period(given: &Given<'_>) {
+    given.check_with("ends_at", "starts_at", |end: Rfc3339, start: Rfc3339| must(end.0 > start.0, ENDS_TOO_EARLY));
 }
 
 /// Notices that are shown now.
@@ -104,13 +116,12 @@ pub async fn list_all(
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(request): Body<AdminNoticeCreate>,
+    Body(Checked(request)): Body<Checked<AdminNoticeCreate>>,
 ) -> Result<Committed<Created<Notice>>, Problem> {
     let AdminNoticeCreate { severity, title, body, starts_at, ends_at } = request;
     let id = ctx.new_id();
     let ends_at = ends_at.map(|Rfc3339(at)| at);
     let new = NoticeRow { id, severity, title, body, starts_at: starts_at.0, ends_at };
-    check_period(&new)?;
     ctx.audit_note("notice", id.to_string());
     ctx.commit(new, |tx, new| {
         Box::pin(async move {
@@ -124,7 +135,7 @@ pub async fn create(
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<NoticeId>,
-    Body(request): Body<AdminNoticeUpdate>,
+    Body(Checked(request)): Body<Checked<AdminNoticeUpdate>>,
 ) -> Result<Committed<Json<Notice>>, Problem> {
     ctx.audit_note("notice", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| {
@@ -141,7 +152,9 @@ pub async fn update(
             if let Change::Set(at) = ends_at {
                 notice.ends_at = at.map(|Rfc3339(at)| at);
             }
-            check_period(&notice)?;
+            let mut faults = Faults::default();
+            faults.unless(notice.ends_at.is_none_or(|end| end > notice.starts_at), "ends_at", ENDS_TOO_EARLY);
+            faults.into_result()?;
             store::update(tx, &notice).await?;
             Ok(Json(notice.into()))
         })

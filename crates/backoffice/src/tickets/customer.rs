@@ -9,9 +9,10 @@ use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
 use super::types::{Ticket, TicketCreate, TicketMessageCreate};
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
-use api::problem::{InvalidParam, Problem};
+use api::problem::Problem;
 use db::Conn;
 use identity::accounts;
 use values::{AccountId, CallId, List};
@@ -90,14 +91,12 @@ async fn open(tx: &mut Tx<'_>, request: &TicketCreate) -> Result<Created<Ticket>
 
 /// Refuses ids that are not CDRs of this account, each by its index.
 async fn check_cdrs(conn: &mut Conn, account: AccountId, cdrs: &[CallId]) -> Result<(), Problem> {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     for (index, cdr) in cdrs.iter().enumerate() {
-        if !store::has_cdr(conn, account, *cdr).await? {
-            let reason = "is not a CDR of this account".to_owned();
-            faults.push(InvalidParam { name: format!("cdr_ids.{index}"), reason });
-        }
+        let is_own = store::has_cdr(conn, account, *cdr).await?;
+        faults.unless(is_own, format!("cdr_ids.{index}"), "is not a CDR of this account");
     }
-    if faults.is_empty() { Ok(()) } else { Err(Problem::validation(faults)) }
+    faults.into_result()
 }
 
 pub async fn reply(

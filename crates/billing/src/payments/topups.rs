@@ -24,8 +24,7 @@ pub async fn create(
     ctx: RequestCtx,
     Body(request): Body<TopupLiveRequest>,
 ) -> Result<Committed<Created<TopupLiveResponse>>, Problem> {
-    let amount = Money::from_minor(request.amount_minor, Currency::EUR)
-        .map_err(|error| Problem::invalid("amount_minor", error.to_string()))?;
+    let amount = Money::from_minor(request.amount_minor, Currency::EUR).map_err(Problem::internal)?;
     let return_url = format!("{}/", ctx.app.public_url);
     let new = new_payment(&ctx, Purpose::Topup, Some(amount))?;
     let opened = open_checkout(&ctx, new, return_url, |conn, account| {

@@ -12,7 +12,6 @@ use db::Conn;
 use identity::accounts;
 use platform::jobs;
 use platform::outside::download::plain_name;
-use platform::outside::sniff::sniff;
 use values::{AccountId, Rfc3339};
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<VatStanding>, Problem> {
@@ -60,7 +59,7 @@ pub async fn upload_evidence(
     ctx: RequestCtx,
     upload: Upload<EvidenceForm>,
 ) -> Result<Committed<Created<VatStanding>>, Problem> {
-    let document = inspect(&ctx, &upload).await?;
+    let document = evidence_row(&ctx, &upload)?;
     // Checked before the file is stored, so that a refused upload leaves no file; checked again in the transaction.
     check_evidence_limit(&mut *ctx.app.db.read().await?, document.account_id).await?;
     upload.file.store().await?;
@@ -81,16 +80,13 @@ pub async fn upload_evidence(
     .await
 }
 
-async fn inspect(ctx: &RequestCtx, upload: &Upload<EvidenceForm>) -> Result<EvidenceRow, Problem> {
-    let content = upload.file.content().await?;
-    let file_type = sniff(content).await.map_err(Problem::internal)?;
-    let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
+fn evidence_row(ctx: &RequestCtx, upload: &Upload<EvidenceForm>) -> Result<EvidenceRow, Problem> {
     let stored = upload.file.stored_as();
     Ok(EvidenceRow {
         id: ctx.new_id(),
         account_id: ctx.principal()?.account_id,
         file_name: plain_name(&upload.file_name),
-        content_type: file_type.content_type().to_owned(),
+        content_type: upload.file_type.content_type().to_owned(),
         size_bytes: i64::try_from(stored.size_bytes).map_err(Problem::internal)?,
         content_hash: stored.hash,
         uploaded_at: ctx.now,

@@ -8,7 +8,9 @@ mod store;
 mod types;
 
 use api::answer::{Created, Json};
+use api::checks::{Checked, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
@@ -16,7 +18,7 @@ use db::Conn;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use types::{AdminCreditCreate, Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
 use uuid::Uuid;
-use values::{AccountId, Currency, Money, Rfc3339};
+use values::{AccountId, Currency, Invalid, Money, Rfc3339};
 
 /// Currency of customers' balances and payments.
 pub const CURRENCY: Currency = Currency::EUR;
@@ -24,8 +26,12 @@ pub const CURRENCY: Currency = Currency::EUR;
 /// 20 EUR, unless the team set another threshold.
 const SOFT_WARN_THRESHOLD: Money = Money::from_nanos(20_000_000_000, CURRENCY);
 
-/// One million EUR; limits lie between minus and plus this.
-const MAX_LIMIT_NANOS: i64 = 1_000_000_000_000_000;
+/// Checks an amount in the currency of balances by this rule.
+pub fn check_amount(given: &Given<'_>, name: &str, rule: impl FnOnce(Money) -> Result<(), Invalid>) {
+    let currency = format!("{name}.currency");
+    given.check(&currency, |currency: Currency| must(currency == CURRENCY, format!("must be {CURRENCY}")));
+    given.check(name, rule);
+}
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Balance>, Problem> {
     let account = ctx.principal()?.account_id;
@@ -51,14 +57,8 @@ pub async fn list_ledger(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) ->
 
 pub async fn credit(
     ctx: RequestCtx,
-    Body(request): Body<AdminCreditCreate>,
+    Body(Checked(request)): Body<Checked<AdminCreditCreate>>,
 ) -> Result<Committed<Created<LedgerLine>>, Problem> {
-    if request.amount.currency() != CURRENCY {
-        return Err(Problem::invalid("amount.currency", format!("must be {CURRENCY}")));
-    }
-    if request.amount.is_zero() {
-        return Err(Problem::invalid("amount", "must not be zero"));
-    }
     ctx.audit_account(request.customer_id);
     ctx.audit_note("amount", request.amount.to_string());
     ctx.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
@@ -66,9 +66,9 @@ pub async fn credit(
 
 async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Created<LedgerLine>, Problem> {
     let AdminCreditCreate { customer_id, amount, reason } = request;
-    if !store::is_customer(tx, *customer_id).await? {
-        return Err(Problem::invalid("customer_id", "is not the id of a customer"));
-    }
+    let mut faults = Faults::default();
+    faults.unless(store::is_customer(tx, *customer_id).await?, "customer_id", "is not the id of a customer");
+    faults.into_result()?;
     let actor = tx.ctx.principal()?.user_id;
     let reference = tx.new_id::<Uuid>().to_string();
     let kind = if amount.is_negative() {
@@ -112,16 +112,8 @@ async fn load_limits(conn: &mut Conn, account: AccountId) -> Result<BalanceLimit
 pub async fn update_limits(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
-    Body(limits): Body<BalanceLimitsUpdate>,
+    Body(Checked(limits)): Body<Checked<BalanceLimitsUpdate>>,
 ) -> Result<Committed<Json<BalanceLimits>>, Problem> {
-    for (name, limit) in [("minimum", limits.minimum), ("soft_warn_threshold", limits.soft_warn_threshold)] {
-        if limit.currency() != CURRENCY {
-            return Err(Problem::invalid(format!("{name}.currency"), format!("must be {CURRENCY}")));
-        }
-        if !(-MAX_LIMIT_NANOS..=MAX_LIMIT_NANOS).contains(&limit.nanos()) {
-            return Err(Problem::invalid(name, "must be between -1,000,000 and 1,000,000"));
-        }
-    }
     ctx.audit_account(id);
     ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {

@@ -3,6 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::check_amount;
+use api::checks::{Checks, Given, must};
 use platform::ledger::{Kind, Line, TransactionId};
 use values::{AccountId, ExactMoney, Money, Rfc3339, Text};
 
@@ -36,6 +38,20 @@ pub struct BalanceLimitsUpdate {
     pub minimum: Money,
     /// Balance below which a client should warn its users.
     pub soft_warn_threshold: Money,
+}
+
+/// One million EUR; limits lie between minus and plus this.
+const MAX_LIMIT_NANOS: i64 = 1_000_000_000_000_000;
+
+impl Checks for BalanceLimitsUpdate {
+    fn check(given: &Given<'_>) {
+        for limit in ["minimum", "soft_warn_threshold"] {
+            check_amount(given, limit, |amount| {
+                let is_within = (-MAX_LIMIT_NANOS..=MAX_LIMIT_NANOS).contains(&amount.nanos());
+                must(is_within, "must be between -1,000,000 and 1,000,000")
+            });
+        }
+    }
 }
 
 /// Ledger transaction of an account, seen from its balance.
@@ -81,4 +97,10 @@ pub struct AdminCreditCreate {
     pub amount: Money,
     /// Why the balance changes; the customer sees this text beside the amount.
     pub reason: Text<1, 300>,
+}
+
+impl Checks for AdminCreditCreate {
+    fn check(given: &Given<'_>) {
+        check_amount(given, "amount", |amount| must(!amount.is_zero(), "must not be zero"));
+    }
 }

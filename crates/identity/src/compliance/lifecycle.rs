@@ -14,13 +14,13 @@ use crate::downloads;
 use crate::onboarding::{self, Event, apply_event};
 use api::answer::Created;
 use api::context::{Committed, RequestCtx, Tx};
-use api::problem::{InvalidParam, Problem};
+use api::faults::Faults;
+use api::problem::Problem;
 use api::upload::Upload;
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use platform::jobs::{self, Kind};
 use platform::outside::download::plain_name;
-use platform::outside::sniff::sniff;
 use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 
 /// Opens the intake of a number order that needs documents.
@@ -94,7 +94,7 @@ pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     show: fn(DocumentRow) -> T,
 ) -> Result<Committed<Created<T>>, Problem> {
     let account = ctx.principal()?.account_id;
-    let document = document_row(&ctx, intake, &upload).await?;
+    let document = document_row(&ctx, intake, &upload)?;
     // Checked before the file is stored, so that a refused upload leaves no file; checked again in the transaction.
     let mut reader = ctx.app.db.read().await?;
     let row = store::find(&mut reader, intake).await?;
@@ -115,22 +115,14 @@ pub async fn upload_document<T: Serialize + JsonSchema + Send + 'static>(
     .await
 }
 
-/// The row of an upload; refuses file types that are not accepted.
-async fn document_row(
-    ctx: &RequestCtx,
-    intake_id: IntakeId,
-    upload: &Upload<DocumentForm>,
-) -> Result<DocumentRow, Problem> {
-    let content = upload.file.content().await?;
-    let file_type = sniff(content).await.map_err(Problem::internal)?;
-    let file_type = file_type.map_err(|refusal| Problem::invalid("file", refusal.to_string()))?;
+fn document_row(ctx: &RequestCtx, intake_id: IntakeId, upload: &Upload<DocumentForm>) -> Result<DocumentRow, Problem> {
     let stored = upload.file.stored_as();
     Ok(DocumentRow {
         id: ctx.new_id(),
         intake_id,
         kind: upload.fields.doc_kind.clone(),
         file_name: plain_name(&upload.file_name),
-        content_type: file_type.content_type().to_owned(),
+        content_type: upload.file_type.content_type().to_owned(),
         size_bytes: i64::try_from(stored.size_bytes).map_err(Problem::internal)?,
         content_hash: stored.hash,
         status: DocumentStatus::Pending,
@@ -149,9 +141,10 @@ async fn check_upload(
     let intake = own_intake(intake, account)?;
     onboarding::require_active(conn, account).await?;
     rules::check_editable(intake.status).map_err(conflict)?;
-    if !rules::accepts_kind(intake.purpose, &intake.required_docs.0, &document.kind) {
-        return Err(Problem::invalid("doc_kind", "is not a kind of document that this intake accepts"));
-    }
+    let mut faults = Faults::default();
+    let is_accepted = rules::accepts_kind(intake.purpose, &intake.required_docs.0, &document.kind);
+    faults.unless(is_accepted, "doc_kind", "is not a kind of document that this intake accepts");
+    faults.into_result()?;
     if store::documents(conn, intake.id).await?.len() >= MAX_DOCUMENTS {
         let full = format!("The intake has {MAX_DOCUMENTS} documents already. Delete one first.");
         return Err(Problem::state_conflict(full));
@@ -176,12 +169,11 @@ pub async fn submit_intake(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId
     let mut intake = own_intake(store::find_for_update(tx, intake).await?, account)?;
     onboarding::require_active(tx, account).await?;
     let status = rules::next_status(intake.status, Action::Submit).map_err(conflict)?;
-    let missing = missing_kinds(tx, &intake).await?.into_iter();
-    let missing: Vec<InvalidParam> =
-        missing.map(|kind| InvalidParam { name: kind.to_string(), reason: "has no document yet".to_owned() }).collect();
-    if !missing.is_empty() {
-        return Err(Problem::validation(missing));
+    let mut faults = Faults::default();
+    for kind in missing_kinds(tx, &intake).await? {
+        faults.add(kind.to_string(), "has no document yet");
     }
+    faults.into_result()?;
     intake.status = status;
     intake.submitted_at = Some(now);
     intake.updated_at = now;

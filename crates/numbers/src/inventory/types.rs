@@ -1,6 +1,7 @@
 //! Inventory groups and DIDs as the API shows them.
 
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use super::store::{GroupRow, StockRow};
@@ -34,6 +35,10 @@ impl NumberType {
             "toll_free" | "toll-free" | "freephone" => Ok(NumberType::Tollfree),
             plain => plain.parse(),
         }
+    }
+
+    pub fn deserialize_alias<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NumberType, D::Error> {
+        NumberType::from_alias(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -19,7 +19,6 @@ mod types;
 pub use documents::{EXPIRE, decided_job, expire_job};
 pub use provision::{PROVISION, provision_job};
 
-use crate::inventory::NumberType;
 use api::answer::{Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
@@ -43,9 +42,7 @@ pub async fn create_in_area(
     ctx: RequestCtx,
     Body(selection): Body<AreaOrder>,
 ) -> Result<Committed<Created<NumberOrder>>, Problem> {
-    let kind =
-        NumberType::from_alias(&selection.kind).map_err(|invalid| Problem::invalid("type", invalid.to_string()))?;
-    place_order(ctx, Selection::Area(selection, kind)).await
+    place_order(ctx, Selection::Area(selection)).await
 }
 
 async fn place_order(ctx: RequestCtx, selection: Selection) -> Result<Committed<Created<NumberOrder>>, Problem> {

@@ -3,11 +3,12 @@
 use super::rules::{OrderStatus, next_try_at};
 use super::store::{self, OrderRow, OrderSource};
 use super::types::{AreaOrder, NumberOrderCreate, OrderId};
-use crate::inventory::{self, GroupRow, NumberType, Regulatory};
+use crate::inventory::{self, GroupRow, Regulatory};
 use crate::rented;
+use api::faults::Faults;
 use api::idempotency::RequestFingerprint;
 use api::problem::Problem;
-use db::Conn;
+use db::{Conn, DbError};
 use identity::balance::CURRENCY;
 use identity::{compliance, onboarding};
 use platform::ledger::{self, Book, Entry};
@@ -20,7 +21,7 @@ const MAX_AREA_GROUPS: i64 = 20;
 #[derive(Clone)]
 pub enum Selection {
     Group(NumberOrderCreate),
-    Area(AreaOrder, NumberType),
+    Area(AreaOrder),
 }
 
 /// An order request with its account and idempotency key.
@@ -35,7 +36,7 @@ impl OrderRequest {
     fn source(&self) -> OrderSource {
         match self.selection {
             Selection::Group(_) => OrderSource::Group,
-            Selection::Area(..) => OrderSource::Area,
+            Selection::Area(_) => OrderSource::Area,
         }
     }
 }
@@ -49,8 +50,8 @@ pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, 
     }
     onboarding::require_approved(conn, *account).await?;
     rented::lock_trunks_shared(conn, *account).await?;
-    let trunk = trunk(conn, request).await?;
-    for group in groups(conn, request).await? {
+    let (trunk, groups) = trunk_and_groups(conn, request).await?;
+    for group in groups {
         if let Some(order) = order_from(conn, request, trunk, &group).await? {
             return Ok(order);
         }
@@ -61,41 +62,39 @@ pub async fn place(conn: &mut Conn, request: &OrderRequest) -> Result<OrderRow, 
 fn exhausted(selection: &Selection) -> Problem {
     Problem::inventory_exhausted(match selection {
         Selection::Group(_) => "No number of this inventory group is free. Order from another group.",
-        Selection::Area(..) => "No number of this area is free. See /numbers/inventory for free numbers.",
+        Selection::Area(_) => "No number of this area is free. See /numbers/inventory for free numbers.",
     })
 }
 
-async fn trunk(conn: &mut Conn, request: &OrderRequest) -> Result<TrunkId, Problem> {
+/// The trunk of the number, and the groups to take it from.
+async fn trunk_and_groups(conn: &mut Conn, request: &OrderRequest) -> Result<(TrunkId, Vec<GroupRow>), Problem> {
     match &request.selection {
-        Selection::Group(selection) => match rented::owns_trunk(conn, request.account, selection.trunk_id).await? {
-            true => Ok(selection.trunk_id),
-            false => Err(Problem::invalid("trunk_id", "does not name a trunk of this account")),
-        },
-        Selection::Area(..) => rented::default_trunk(conn, request.account)
-            .await?
-            .ok_or_else(|| Problem::state_conflict("The account has no default trunk. Create a trunk first.")),
+        Selection::Group(NumberOrderCreate { inventory_id, trunk_id }) => {
+            let mut faults = Faults::default();
+            rented::check_trunk(conn, request.account, *trunk_id, &mut faults).await?;
+            let group = inventory::find_group(conn, *inventory_id).await?;
+            faults.unless(group.is_some(), "inventory_id", "does not name an inventory group");
+            faults.into_result()?;
+            Ok((*trunk_id, group.into_iter().collect()))
+        }
+        Selection::Area(area) => {
+            let none = || Problem::state_conflict("The account has no default trunk. Create a trunk first.");
+            let trunk = rented::default_trunk(conn, request.account).await?.ok_or_else(none)?;
+            Ok((trunk, groups_of_area(conn, area).await?))
+        }
     }
 }
 
-async fn groups(conn: &mut Conn, request: &OrderRequest) -> Result<Vec<GroupRow>, Problem> {
-    match &request.selection {
-        Selection::Group(selection) => {
-            let group = inventory::find_group(conn, selection.inventory_id).await?;
-            let unknown = || Problem::invalid("inventory_id", "does not name an inventory group");
-            group.map(|group| vec![group]).ok_or_else(unknown)
-        }
-        Selection::Area(area, kind) => {
-            // As given first: in a few countries, such as Italy, the zero belongs to the number.
-            let without_zero = area.area_code.strip_prefix('0').filter(|rest| !rest.is_empty());
-            for area_code in [Some(area.area_code.as_str()), without_zero].into_iter().flatten() {
-                let groups = inventory::groups_of_area(conn, area.country, *kind, area_code, MAX_AREA_GROUPS).await?;
-                if !groups.is_empty() {
-                    return Ok(groups);
-                }
-            }
-            Ok(Vec::new())
+async fn groups_of_area(conn: &mut Conn, area: &AreaOrder) -> Result<Vec<GroupRow>, DbError> {
+    // As given first: in a few countries, such as Italy, the zero belongs to the number.
+    let without_zero = area.area_code.strip_prefix('0').filter(|rest| !rest.is_empty());
+    for area_code in [Some(area.area_code.as_str()), without_zero].into_iter().flatten() {
+        let groups = inventory::groups_of_area(conn, area.country, area.kind, area_code, MAX_AREA_GROUPS).await?;
+        if !groups.is_empty() {
+            return Ok(groups);
         }
     }
+    Ok(Vec::new())
 }
 
 /// Orders a number of this group, if one is free.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::OrderStatus;
 use super::store::{OrderRow, Step};
-use crate::inventory::InventoryId;
+use crate::inventory::{InventoryId, NumberType};
 use values::{Country, E164, IntakeId, Rfc3339, TrunkId, id};
 
 id! {
@@ -87,9 +87,9 @@ pub struct AreaOrder {
     /// Country of the number (ISO 3166-1 alpha-2).
     pub country: Country,
     /// `local`, `tollfree` or `mobile`; also `geographic`, `national`, `toll_free`, `toll-free` and `freephone`.
-    #[serde(rename = "type")]
-    #[schemars(length(min = 1, max = 20))]
-    pub kind: String,
+    #[serde(rename = "type", deserialize_with = "NumberType::deserialize_alias")]
+    #[schemars(with = "String", length(min = 1, max = 20))]
+    pub kind: NumberType,
     /// National area code, with or without its leading zero, such as 20 or 020 for Amsterdam.
     #[schemars(regex(pattern = "^[0-9]{1,12}$"))]
     pub area_code: String,

@@ -12,13 +12,14 @@ mod types;
 
 pub use renew::{RENEW, RENEWAL_REMINDER, renew_job, renewal_reminder_job};
 pub use return_to_supplier::{RETURN_TO_SUPPLIER, return_to_supplier, return_to_supplier_job};
-pub use store::{default_trunk, is_on_trunk, lock_trunks_shared, owns_trunk};
+pub use store::{default_trunk, is_on_trunk, lock_trunks_shared};
 
 use uuid::Uuid;
 
 use crate::inventory::{NumberCapability, NumberType, Regulatory, StockId};
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
@@ -85,7 +86,7 @@ pub async fn list_of_trunk(
     listing: Listing<Unfiltered, NewestFirst<NumberId>>,
 ) -> Result<Page<Did>, Problem> {
     let account = ctx.principal()?.account_id;
-    if !owns_trunk(&mut ctx, account, trunk).await? {
+    if !store::owns_trunk(&mut ctx, account, trunk).await? {
         return Err(Problem::not_found());
     }
     let rows = store::list_of_trunk(&mut ctx, trunk, listing.before(), listing.fetch()).await?;
@@ -96,6 +97,18 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<NumberId>) -> Result<Json<Did
     let account = ctx.principal()?.account_id;
     let number = store::find(&mut ctx, account, id).await?.ok_or_else(Problem::not_found)?;
     Ok(Json(number.into()))
+}
+
+/// Checks that a request names a trunk of this account.
+pub async fn check_trunk(
+    conn: &mut Conn,
+    account: AccountId,
+    trunk: TrunkId,
+    faults: &mut Faults,
+) -> Result<(), DbError> {
+    let is_own = store::owns_trunk(conn, account, trunk).await?;
+    faults.unless(is_own, "trunk_id", "does not name a trunk of this account");
+    Ok(())
 }
 
 /// Moves a number to another trunk.
@@ -114,9 +127,9 @@ async fn apply_update(tx: &mut Tx<'_>, id: NumberId, update: &DidUpdate) -> Resu
     lock_trunks_shared(tx, account).await?;
     let mut number = lock_own(tx, id).await?;
     tx.expect_version(&Did::from(number.clone()))?;
-    if !owns_trunk(tx, account, update.trunk_id).await? {
-        return Err(Problem::invalid("trunk_id", "does not name a trunk of this account"));
-    }
+    let mut faults = Faults::default();
+    check_trunk(tx, account, update.trunk_id, &mut faults).await?;
+    faults.into_result()?;
     number.trunk_id = update.trunk_id;
     store::move_to_trunk(tx, id, number.trunk_id).await?;
     Ok(Json(number.into()))

@@ -14,17 +14,17 @@ pub use allow_list::{create as create_entry, delete as delete_entry, list as lis
 
 use crate::rented;
 use api::answer::{Created, Json, NoContent};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::{accounts, onboarding};
-use platform::config::Settings;
 use platform::routing::allow_lists;
 use store::TrunkRow;
 use types::{Trunk, TrunkCreate, TrunkUpdate};
-use values::{AccountId, Change, TrunkId};
+use values::{AccountId, TrunkId};
 use voice::concurrency;
 
 /// Maximum number of trunks of an account.
@@ -46,8 +46,10 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<Trun
     Ok(Json(Trunk::new(trunk, &ctx.request.app.settings)))
 }
 
-pub async fn create(ctx: RequestCtx, Body(request): Body<TrunkCreate>) -> Result<Committed<Created<Trunk>>, Problem> {
-    check_zone(&ctx.app.settings, &request.zone)?;
+pub async fn create(
+    ctx: RequestCtx,
+    Body(Checked(request)): Body<Checked<TrunkCreate>>,
+) -> Result<Committed<Created<Trunk>>, Problem> {
     let id = ctx.new_id();
     let new = request.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.audit_note("trunk_id", new.id.to_string());
@@ -71,11 +73,8 @@ async fn insert(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Probl
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<TrunkId>,
-    Body(changes): Body<TrunkUpdate>,
+    Body(Checked(changes)): Body<Checked<TrunkUpdate>>,
 ) -> Result<Committed<Json<Trunk>>, Problem> {
-    if let Change::Set(zone) = &changes.zone {
-        check_zone(&ctx.app.settings, zone)?;
-    }
     ctx.audit_note("trunk_id", id.to_string());
     ctx.commit((id, changes), |tx, (id, changes)| Box::pin(apply(tx, *id, changes))).await
 }
@@ -127,14 +126,6 @@ async fn in_use(conn: &mut Conn, trunk: &TrunkRow) -> Result<Option<&'static str
         return Ok(Some("The trunk has live calls. Wait until they end."));
     }
     Ok(None)
-}
-
-fn check_zone(settings: &Settings, name: &str) -> Result<(), Problem> {
-    if settings.zone(name).is_some() {
-        return Ok(());
-    }
-    let known: Vec<&str> = settings.zones.iter().map(|zone| zone.name.as_str()).collect();
-    Err(Problem::invalid("zone", format!("must be one of {}", known.join(", "))))
 }
 
 /// Locks the account for a change of its trunks; only an approved account may change any.

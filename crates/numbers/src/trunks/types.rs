@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::TrunkRow;
+use api::checks::{Checks, Given, must};
 use platform::config::Settings;
 use values::{AccountId, Change, Rfc3339, SipUri, Text, Time, TrunkId};
 
@@ -73,6 +74,12 @@ pub struct TrunkCreate {
     pub inbound_uri: Option<SipUri>,
 }
 
+impl Checks for TrunkCreate {
+    fn check(given: &Given<'_>) {
+        check_zone(given);
+    }
+}
+
 impl TrunkCreate {
     pub fn into_row(self, id: TrunkId, account_id: AccountId, now: Time) -> TrunkRow {
         TrunkRow {
@@ -99,7 +106,7 @@ pub struct TrunkUpdate {
     name: Change<Text<1, 200>>,
     /// Zone of the trunk: the name of one of the operator's zones.
     #[serde(default)]
-    pub zone: Change<Text<1, 64>>,
+    zone: Change<Text<1, 64>>,
     /// Maximum number of concurrent calls on the trunk.
     #[serde(default)]
     #[schemars(range(min = 1, max = 2_147_483_647))]
@@ -114,6 +121,20 @@ pub struct TrunkUpdate {
     /// SIP URI that receives the calls to the numbers of the trunk; null removes it.
     #[serde(default)]
     inbound_uri: Change<Option<SipUri>>,
+}
+
+impl Checks for TrunkUpdate {
+    fn check(given: &Given<'_>) {
+        check_zone(given);
+    }
+}
+
+fn check_zone(given: &Given<'_>) {
+    let settings = given.settings;
+    given.check("zone", |zone: Text<1, 64>| {
+        let known: Vec<&str> = settings.zones.iter().map(|zone| zone.name.as_str()).collect();
+        must(settings.zone(&zone).is_some(), format!("must be one of {}", known.join(", ")))
+    });
 }
 
 impl TrunkUpdate {

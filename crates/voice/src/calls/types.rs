@@ -1,10 +1,14 @@
 //! What switches send and receive.
 
+use std::net::IpAddr;
+
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cdrs::{CallStatus, Leg, Route, SwitchTime};
+use api::checks::{Checks, Given, must};
 use values::{AccountId, CallId, SipUri, Text, TrunkId, UpstreamId, text_enum};
 
 text_enum! {
@@ -29,7 +33,9 @@ pub struct AuthorizeRequest {
     #[serde(default)]
     pub from_tag: Option<Text<1, 255>>,
     /// IP address that the call comes from.
-    pub source_ip: Text<1, 64>,
+    #[serde(deserialize_with = "deserialize_ip")]
+    #[schemars(with = "Text<1, 64>")]
+    pub source_ip: IpAddr,
     /// Port that the call comes from.
     #[serde(default)]
     #[schemars(range(min = 0, max = 65535))]
@@ -45,6 +51,19 @@ pub struct AuthorizeRequest {
     /// Direction of the call; must match the address if sent.
     #[serde(default)]
     pub direction: Option<Direction>,
+}
+
+fn deserialize_ip<'de, D: Deserializer<'de>>(deserializer: D) -> Result<IpAddr, D::Error> {
+    let text = Text::<1, 64>::deserialize(deserializer)?;
+    text.parse().map_err(|_| D::Error::custom("must be an IP address"))
+}
+
+impl Checks for AuthorizeRequest {
+    fn check(given: &Given<'_>) {
+        given.check("zone", |zone: Text<1, 64>| {
+            must(given.settings.zone(&zone).is_some(), format!("{zone} is not a zone"))
+        });
+    }
 }
 
 /// Authorization decision.

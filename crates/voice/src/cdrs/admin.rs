@@ -6,6 +6,7 @@ use super::search;
 use super::types::{AdminCdr, AdminCdrDetail, AdminCdrFilters, country_of};
 use super::write;
 use api::answer::Json;
+use api::checks::Checked;
 use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
@@ -14,9 +15,9 @@ use values::CallId;
 
 pub async fn list_all(
     mut ctx: ReadCtx,
-    listing: Listing<AdminCdrFilters, PageCursor, MAX_PAGE_SIZE>,
+    listing: Listing<Checked<AdminCdrFilters>, PageCursor, MAX_PAGE_SIZE>,
 ) -> Result<Page<AdminCdr>, Problem> {
-    let filter = listing.filters.clone().filter()?;
+    let filter = listing.filters.0.clone().filter();
     let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
     listing.page_with_next(page.rows, page.next.map(to_page_cursor), AdminCdr::from)
 }

@@ -5,6 +5,7 @@ use super::search::{self, CdrCursor};
 use super::types::{Cdr, CdrDetail, CdrFilters};
 use super::write;
 use api::answer::Json;
+use api::checks::Checked;
 use api::context::ReadCtx;
 use api::input::Path;
 use api::page::{Listing, Page};
@@ -27,9 +28,9 @@ pub fn to_page_cursor((at, id): CdrCursor) -> PageCursor {
 
 pub async fn list(
     mut ctx: ReadCtx,
-    listing: Listing<CdrFilters, PageCursor, MAX_PAGE_SIZE>,
+    listing: Listing<Checked<CdrFilters>, PageCursor, MAX_PAGE_SIZE>,
 ) -> Result<Page<Cdr>, Problem> {
-    let filter = listing.filters.clone().filter(ctx.principal()?.account_id)?;
+    let filter = listing.filters.0.clone().filter(ctx.principal()?.account_id);
     let page = search::page(&mut ctx, &filter, listing.after.map(from_page_cursor), listing.limit as usize).await?;
     listing.page_with_next(page.rows, page.next.map(to_page_cursor), Cdr::from)
 }

@@ -8,7 +8,7 @@ use super::row::{CdrRow, MarkedCdr};
 use super::search::{CdrFilter, CdrListRow, END_OF_TIME};
 use super::terms::{CallStatus, HungUpBy, Leg};
 use crate::fx;
-use api::problem::Problem;
+use api::checks::{Checks, Given, must};
 use platform::ledger::TransactionId;
 use values::{
     AccountId, CallId, Country, Currency, Date, Digits, ExactMoney, Markup, Money, Rfc3339, Time, TrunkId, UpstreamId,
@@ -301,10 +301,16 @@ pub struct CdrFilters {
     called: Option<Digits>,
 }
 
+impl Checks for CdrFilters {
+    fn check(given: &Given<'_>) {
+        check_range(given);
+    }
+}
+
 impl CdrFilters {
-    pub fn filter(self, account: AccountId) -> Result<CdrFilter, Problem> {
-        let (from, to) = range(self.from, self.to)?;
-        Ok(CdrFilter {
+    pub fn filter(self, account: AccountId) -> CdrFilter {
+        let (from, to) = range(self.from, self.to);
+        CdrFilter {
             account: Some(account),
             trunk: self.trunk_id,
             upstream: None,
@@ -315,7 +321,7 @@ impl CdrFilters {
             called: self.called.map(stored_prefix),
             from,
             to,
-        })
+        }
     }
 }
 
@@ -355,10 +361,16 @@ pub struct AdminCdrFilters {
     called: Option<Digits>,
 }
 
+impl Checks for AdminCdrFilters {
+    fn check(given: &Given<'_>) {
+        check_range(given);
+    }
+}
+
 impl AdminCdrFilters {
-    pub fn filter(self) -> Result<CdrFilter, Problem> {
-        let (from, to) = range(self.from, self.to)?;
-        Ok(CdrFilter {
+    pub fn filter(self) -> CdrFilter {
+        let (from, to) = range(self.from, self.to);
+        CdrFilter {
             account: self.account_id,
             trunk: self.trunk_id,
             upstream: self.upstream_id,
@@ -369,7 +381,7 @@ impl AdminCdrFilters {
             called: self.called.map(stored_prefix),
             from,
             to,
-        })
+        }
     }
 }
 
@@ -378,8 +390,10 @@ fn stored_prefix(digits: Digits) -> String {
     format!("+{digits}")
 }
 
-fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> Result<(Time, Time), Problem> {
-    let from = from.map_or(Time::EPOCH, |from| from.0);
-    let to = to.map_or(END_OF_TIME, |to| to.0);
-    if to < from { Err(Problem::invalid("to", "must not be before from")) } else { Ok((from, to)) }
+fn check_range(given: &Given<'_>) {
+    given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 >= from.0, "must not be before from"));
+}
+
+fn range(from: Option<Rfc3339>, to: Option<Rfc3339>) -> (Time, Time) {
+    (from.map_or(Time::EPOCH, |from| from.0), to.map_or(END_OF_TIME, |to| to.0))
 }

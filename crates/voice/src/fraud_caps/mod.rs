@@ -11,11 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use api::answer::Json;
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::Body;
-use api::problem::{InvalidParam, Problem};
+use api::problem::Problem;
 use db::{Conn, DbError};
-use identity::balance::CURRENCY;
+use identity::balance::{CURRENCY, check_amount};
 use identity::{accounts, onboarding};
 use platform::mail::{self, FraudCapsRaised, Recipient};
 use values::{AccountId, ExactMoney, Money};
@@ -45,25 +46,16 @@ pub const DEFAULT: FraudCaps = FraudCaps {
     max_rate_per_minute: ExactMoney(Money::from_nanos(500_000_000, CURRENCY)),
 };
 
-impl FraudCapsUpdate {
-    /// All validation errors.
-    fn faults(&self) -> Vec<InvalidParam> {
-        let mut faults = Vec::new();
-        let mut wrong = |name: String, reason: String| faults.push(InvalidParam { name, reason });
-        let FraudCapsUpdate { max_spend_per_day: spend, max_rate_per_minute: rate } = *self;
-        for (name, amount) in [("max_spend_per_day", spend), ("max_rate_per_minute", rate)] {
-            if amount.currency() != CURRENCY {
-                wrong(format!("{name}.currency"), format!("must be {CURRENCY}"));
-            } else if amount.nanos() <= 0 {
-                wrong(name.into(), "must be more than zero".into());
-            }
+impl Checks for FraudCapsUpdate {
+    fn check(given: &Given<'_>) {
+        for cap in ["max_spend_per_day", "max_rate_per_minute"] {
+            check_amount(given, cap, |amount| must(amount.is_positive(), "must be more than zero"));
         }
-        if spend.currency() == CURRENCY && Money::from_minor(spend.minor(), CURRENCY) != Ok(spend) {
-            wrong("max_spend_per_day".into(), "must be whole cents".into());
-        }
-        faults
+        given.check("max_spend_per_day", |spend: Money| must(spend.is_in_minor_units(), "must be whole cents"));
     }
+}
 
+impl FraudCapsUpdate {
     /// Whether either cap is higher than before.
     fn raises(&self, before: &FraudCaps) -> bool {
         self.max_spend_per_day.nanos() > before.max_spend_per_day.nanos()
@@ -86,12 +78,8 @@ async fn caps(conn: &mut Conn, account: AccountId) -> Result<FraudCaps, DbError>
 
 pub async fn update(
     ctx: RequestCtx,
-    Body(update): Body<FraudCapsUpdate>,
+    Body(Checked(update)): Body<Checked<FraudCapsUpdate>>,
 ) -> Result<Committed<Json<FraudCaps>>, Problem> {
-    let faults = update.faults();
-    if !faults.is_empty() {
-        return Err(Problem::validation(faults));
-    }
     ctx.commit(update, |tx, update| Box::pin(apply_update(tx, update))).await
 }
 

@@ -12,19 +12,20 @@ pub use store::rates_on;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use api::answer::Json;
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Query};
-use api::problem::{InvalidParam, Problem};
+use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::fx::Sheet;
-use values::{Currency, Date, Time};
+use values::{Currency, Date};
 
 pub const FETCH: Kind = Kind::new("fx.fetch");
 
@@ -52,37 +53,28 @@ impl From<Option<Rates>> for FxRates {
 #[serde(deny_unknown_fields)]
 pub struct FxRatesUpdate {
     /// Base currency; must be EUR.
-    base: Currency,
+    #[serde(rename = "base")]
+    _base: Currency,
     /// Day of the rates; today or earlier.
     date: Date,
     /// Value of one unit of the base currency, by currency code.
-    #[schemars(extend("minProperties" = 1, "propertyNames" = { "pattern": "^[A-Z]{3}$" }))]
-    rates: BTreeMap<String, Rate>,
+    #[schemars(schema_with = "rates_schema")]
+    rates: BTreeMap<Currency, Rate>,
 }
 
-impl FxRatesUpdate {
-    fn checked(&self, now: Time) -> Result<Rates, Problem> {
-        let (mut faults, mut rates) = (Vec::new(), BTreeMap::new());
-        let mut wrong = |name: String, reason: String| faults.push(InvalidParam { name, reason });
-        if self.base != BASE {
-            wrong("base".into(), format!("must be {BASE}"));
-        }
-        if self.date > Date::from(now) {
-            wrong("date".into(), "must not be in the future".into());
-        }
-        if self.rates.is_empty() {
-            wrong("rates".into(), "must not be empty".into());
-        }
-        for (code, rate) in &self.rates {
-            match code.parse::<Currency>() {
-                Ok(currency) if currency != BASE => {
-                    rates.insert(currency, *rate);
-                }
-                Ok(_) => wrong(format!("rates.{code}"), "must not be the base currency".into()),
-                Err(reason) => wrong(format!("rates.{code}"), reason.to_string()),
-            }
-        }
-        if faults.is_empty() { Ok(Rates { date: self.date, rates }) } else { Err(Problem::validation(faults)) }
+fn rates_schema(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object", "minProperties": 1,
+        "propertyNames": generator.subschema_for::<Currency>(),
+        "additionalProperties": generator.subschema_for::<Rate>(),
+    })
+}
+
+impl Checks for FxRatesUpdate {
+    fn check(given: &Given<'_>) {
+        given.check("base", |base: Currency| must(base == BASE, format!("must be {BASE}")));
+        given.check("date", |date: Date| must(date <= given.now.into(), "must not be in the future"));
+        given.check(&format!("rates.{BASE}"), |_: Rate| must(false, "must not be the base currency"));
     }
 }
 
@@ -100,8 +92,11 @@ pub async fn show(mut ctx: ReadCtx, Query(as_of): Query<AsOf>) -> Result<Json<Fx
     Ok(Json(rates_on(&mut ctx, day).await?.into()))
 }
 
-pub async fn update(ctx: RequestCtx, Body(update): Body<FxRatesUpdate>) -> Result<Committed<Json<FxRates>>, Problem> {
-    let rates = update.checked(ctx.now)?;
+pub async fn update(
+    ctx: RequestCtx,
+    Body(Checked(update)): Body<Checked<FxRatesUpdate>>,
+) -> Result<Committed<Json<FxRates>>, Problem> {
+    let rates = Rates { date: update.date, rates: update.rates };
     ctx.audit_note("date", rates.date.to_string());
     ctx.commit(rates, |tx, rates| {
         Box::pin(async move {

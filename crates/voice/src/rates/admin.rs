@@ -73,7 +73,7 @@ fn page(
                 continue;
             }
             if rates.len() == limit || scanned == MAX_SCANNED {
-                return (rates, Some(AdminRateCursor { prefix: RateCursor::at(prefix), upstream }));
+                return (rates, Some(AdminRateCursor { prefix: RateCursor(prefix), upstream }));
             }
             scanned += 1;
             if filter.matches(&listing.offer.destination) {

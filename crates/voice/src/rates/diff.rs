@@ -4,6 +4,7 @@ use rating::{Prefix, Priced, SellRate};
 
 use super::types::{DiffQuery, RateDiffEntry, money};
 use super::{MAX_PAGE_ROWS, RateCursor, run_blocking};
+use api::checks::Checked;
 use api::context::ReadCtx;
 use api::page::{Listing, Page};
 use api::problem::Problem;
@@ -15,15 +16,12 @@ use values::{Time, UpstreamId};
 
 pub async fn diff(
     ctx: ReadCtx,
-    listing: Listing<DiffQuery, RateCursor, MAX_PAGE_ROWS>,
+    listing: Listing<Checked<DiffQuery>, RateCursor, MAX_PAGE_ROWS>,
 ) -> Result<Page<RateDiffEntry>, Problem> {
     let ReadCtx { conn, request } = ctx;
     drop(conn);
-    let DiffQuery { from, to } = listing.filters;
-    if to.0 < from.0 {
-        return Err(Problem::invalid("to", "must not be before from"));
-    }
-    let after = listing.after.map(RateCursor::prefix).transpose()?.unwrap_or(Prefix::FIRST);
+    let Checked(DiffQuery { from, to }) = listing.filters;
+    let after = listing.after.map_or(Prefix::FIRST, |RateCursor(prefix)| prefix);
     let (entries, next) = page(&request.app, (from.0, to.0), after, listing.limit as usize).await?;
     listing.page_with_next(entries, next, |entry| entry)
 }
@@ -57,7 +55,7 @@ async fn page(
         let end = [before.end, after.end].into_iter().flatten().min();
         entries.extend(run_blocking(move || differences(&before, &after, at, from, end, missing)).await?);
         if entries.len() > limit {
-            let next = entries.pop().map(|(prefix, _)| RateCursor::at(prefix));
+            let next = entries.pop().map(|(prefix, _)| RateCursor(prefix));
             return Ok((entries.into_iter().map(|(_, entry)| entry).collect(), next));
         }
         match end {

@@ -33,15 +33,20 @@ const MAX_SCANNED: usize = 200_000;
 
 /// Cursor of a list of rates: the first prefix of the next page.
 #[derive(Clone, Copy, Serialize, Deserialize)]
-pub struct RateCursor(u64);
+#[serde(try_from = "u64", into = "u64")]
+pub struct RateCursor(Prefix);
 
-impl RateCursor {
-    fn at(prefix: Prefix) -> RateCursor {
-        RateCursor(prefix.code())
+impl TryFrom<u64> for RateCursor {
+    type Error = &'static str;
+
+    fn try_from(code: u64) -> Result<Self, Self::Error> {
+        Prefix::from_code(code).map(RateCursor).ok_or("is not the code of a prefix")
     }
+}
 
-    fn prefix(self) -> Result<Prefix, Problem> {
-        Prefix::from_code(self.0).ok_or_else(|| Problem::invalid("cursor", "is not a cursor of this list"))
+impl From<RateCursor> for u64 {
+    fn from(RateCursor(prefix): RateCursor) -> u64 {
+        prefix.code()
     }
 }
 
@@ -64,7 +69,7 @@ impl PrefixFilter {
     ) -> Result<PrefixFilter, Problem> {
         let within = prefix.map(types::prefix_of).transpose()?;
         let from = match after {
-            Some(after) => after.prefix()?,
+            Some(RateCursor(prefix)) => prefix,
             None => within.unwrap_or(Prefix::FIRST),
         };
         let country = country.and_then(|country| rating::Country::new(country.code()));

@@ -38,7 +38,7 @@ fn page(tariff: &Arc<Tariff>, filter: &PrefixFilter, limit: usize, now: Time) ->
     let mut rates = Vec::new();
     for (scanned, sell) in sells.take_while(|sell| filter.includes(sell.prefix)).enumerate() {
         if rates.len() == limit || scanned == MAX_SCANNED {
-            return (rates, Some(RateCursor::at(sell.prefix)));
+            return (rates, Some(RateCursor(sell.prefix)));
         }
         if filter.matches(&sell.source.offer.destination) {
             rates.push(Rate::of(&sell, CURRENCY));

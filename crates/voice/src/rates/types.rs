@@ -4,6 +4,7 @@ use rating::{Change, Listing, Offer, Prefix, SellRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use api::checks::{Checks, Given, must};
 use api::problem::Problem;
 use values::{Country, Currency, Digits, ExactMoney, Money, Rfc3339, Text, Time, UpstreamId, text_enum};
 
@@ -133,6 +134,12 @@ pub struct DiffQuery {
     pub from: Rfc3339,
     /// Second moment of the comparison (RFC 3339), not before `from`.
     pub to: Rfc3339,
+}
+
+impl Checks for DiffQuery {
+    fn check(given: &Given<'_>) {
+        given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 >= from.0, "must not be before from"));
+    }
 }
 
 /// A rate of an upstream's deck: what it charges for calls to a prefix.

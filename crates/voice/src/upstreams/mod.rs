@@ -13,13 +13,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use api::answer::{Created, Json, NoContent};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use platform::routing::tariff::{self, UpstreamStatus};
 use platform::routing::upstreams::{self, UpstreamHealth};
-use types::{Upstream, UpstreamCreate, UpstreamUpdate, check_rate_import};
+use types::{NEEDS_URL, Upstream, UpstreamCreate, UpstreamUpdate};
 use values::{List, UpstreamId};
 
 /// Filters for the list of upstreams.
@@ -46,10 +48,8 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<UpstreamId>) -> Result<Json<U
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(body): Body<UpstreamCreate>,
+    Body(Checked(body)): Body<Checked<UpstreamCreate>>,
 ) -> Result<Committed<Created<Upstream>>, Problem> {
-    let is_lab = ctx.app.settings.allow_private_ips;
-    check_rate_import(body.rate_import_url.as_ref(), body.rate_import_schedule.as_ref(), is_lab)?;
     let new = UpstreamRow {
         id: ctx.new_id(),
         name: body.name,
@@ -88,17 +88,20 @@ pub async fn create(
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<UpstreamId>,
-    Body(changes): Body<UpstreamUpdate>,
+    Body(Checked(changes)): Body<Checked<UpstreamUpdate>>,
 ) -> Result<Committed<Json<Upstream>>, Problem> {
     ctx.audit_note("upstream_id", id.to_string());
     ctx.commit((id, changes), |tx, (id, changes)| {
         Box::pin(async move {
-            let (now, is_lab) = (tx.ctx.now, tx.ctx.app.settings.allow_private_ips);
+            let now = tx.ctx.now;
             let before = lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Upstream::from(before.clone()))?;
             let mut upstream = before.clone();
             changes.apply(&mut upstream, now);
-            check_rate_import(upstream.rate_import_url.as_ref(), upstream.rate_import_schedule.as_ref(), is_lab)?;
+            let mut faults = Faults::default();
+            let has_source = upstream.rate_import_schedule.is_none() || upstream.rate_import_url.is_some();
+            faults.unless(has_source, "rate_import_schedule", NEEDS_URL);
+            faults.into_result()?;
             save(tx, &upstream).await?;
             upstreams::bump_version(tx).await?;
             if upstream.terms() != before.terms() {

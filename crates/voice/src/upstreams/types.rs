@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::UpstreamRow;
-use api::problem::{InvalidParam, Problem};
+use api::checks::{Checks, Given, must};
 use platform::routing::tariff::UpstreamStatus;
 use platform::routing::upstreams::UpstreamHealth;
 use values::{Change, Cidr, Cron, Currency, Markup, Rfc3339, SipUri, Text, Time, UpstreamId, WebUrl};
@@ -86,6 +86,23 @@ pub struct UpstreamCreate {
     pub signaling_ips: Vec<Cidr>,
 }
 
+impl Checks for UpstreamCreate {
+    fn check(given: &Given<'_>) {
+        check_url(given);
+        given.check_with("rate_import_schedule", "rate_import_url", |_: Cron, url: Option<WebUrl>| {
+            must(url.is_some(), NEEDS_URL)
+        });
+    }
+}
+
+/// Why a schedule of deck pulls is refused.
+pub const NEEDS_URL: &str = "needs a rate_import_url";
+
+fn check_url(given: &Given<'_>) {
+    let is_lab = given.settings.allow_private_ips;
+    given.check("rate_import_url", |url: WebUrl| must(is_lab || url.is_encrypted(), "must begin with https://"));
+}
+
 /// Changes to an upstream; fields that are left out stay as they are.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -112,6 +129,12 @@ pub struct UpstreamUpdate {
     signaling_ips: Change<Vec<Cidr>>,
 }
 
+impl Checks for UpstreamUpdate {
+    fn check(given: &Given<'_>) {
+        check_url(given);
+    }
+}
+
 impl UpstreamUpdate {
     pub fn apply(&self, upstream: &mut UpstreamRow, now: Time) {
         let UpstreamUpdate { status, markup_percent, rate_import_url, rate_import_schedule, gateways, signaling_ips } =
@@ -130,17 +153,4 @@ impl UpstreamUpdate {
             upstream.next_import_at = upstream.rate_import_schedule.as_ref().and_then(|cron| cron.after(now));
         }
     }
-}
-
-/// Checks the URL and schedule of deck pulls: https unless in a lab, and a schedule only with a URL.
-pub fn check_rate_import(url: Option<&WebUrl>, schedule: Option<&Cron>, is_lab: bool) -> Result<(), Problem> {
-    let mut faults = Vec::new();
-    let mut wrong = |name: &str, reason: &str| faults.push(InvalidParam { name: name.into(), reason: reason.into() });
-    if url.is_some_and(|url| !url.is_encrypted() && !is_lab) {
-        wrong("rate_import_url", "must begin with https://");
-    }
-    if schedule.is_some() && url.is_none() {
-        wrong("rate_import_schedule", "needs a rate_import_url");
-    }
-    if faults.is_empty() { Ok(()) } else { Err(Problem::validation(faults)) }
 }

@@ -100,7 +100,7 @@ both! {
 }
 
 /// A GET that succeeds.
-async fn readable(world: &World, endpoint: &Endpoint) -> Request {
+pub async fn readable(world: &World, endpoint: &Endpoint) -> Request {
     if needs_example(endpoint) {
         return example(world, endpoint).await;
     }

@@ -11,6 +11,7 @@ mod conditions;
 mod customer_ids;
 mod document;
 pub mod examples;
+mod faults;
 mod filters;
 mod money;
 mod numbers;

@@ -98,6 +98,9 @@ both! {
         ask("toll-free", "20").await.problem(409, "inventory.exhausted");
         assert_eq!(ask("premium", "20").await.invalid(), ["type"]);
         assert_eq!(ask("local", "+20").await.invalid(), ["area_code"]);
+        let nothing_right = json!({"country": "Holland", "type": "premium", "area_code": "+20"});
+        let refused = customer.with_key(key()).post("/numbers/order", nothing_right).await;
+        assert_eq!(refused.invalid(), ["area_code", "country", "type"]);
         assert!(list_numbers(&customer).await.iter().all(|number| number["trunk_id"] == trunk));
         world.end().await;
     }
@@ -110,6 +113,8 @@ both! {
         let (_, strange) = customer_with_trunk(&world, "carl@customer.example", 0).await;
         assert_eq!(order_number(&customer, &group, &strange).await.invalid(), ["trunk_id"]);
         assert_eq!(order_number(&customer, &uuid().to_string(), &trunk).await.invalid(), ["inventory_id"]);
+        let neither = order_number(&customer, &uuid().to_string(), &strange).await;
+        assert_eq!(neither.invalid(), ["inventory_id", "trunk_id"]);
         apply_event(&world, &customer, Event::Suspended).await;
         order_number(&customer, &group, &trunk).await.problem(403, "account.not_active");
         assert_eq!(free_numbers(&world.node.app.db).await, 1);

@@ -55,6 +55,8 @@ both! {
         }
         assert_eq!(caller.get("/items?limit=1&limit=2").await.invalid(), ["limit"]);
         assert_eq!(caller.get("/items?page=2").await.invalid(), ["page"]);
+        let several = caller.get("/items?page=2&limit=0&cursor=none&colour=a&colour=b").await;
+        assert_eq!(several.invalid(), ["colour", "cursor", "limit", "page"]);
         world.end().await;
     }
 

@@ -175,6 +175,7 @@ both! {
         assert_eq!(ask("number=1&more=2").await.invalid(), ["more"]);
         assert_eq!(ask("number=1&text=%00").await.invalid(), ["text"]);
         assert_eq!(ask("number=99999999999999999999").await.invalid(), ["number"]);
+        assert_eq!(ask("number=x&text=%00&more=1&more=2").await.invalid(), ["more", "number", "text"]);
         ask("number=1&text=%FF").await.problem(400, "request.malformed");
         world.end().await;
     }

@@ -191,6 +191,8 @@ both! {
         assert_eq!(ops.post("/switch/authorize", call_request(json!({"source_ip": "nowhere"}))).await.invalid(), ["source_ip"]);
         assert_eq!(ops.post("/switch/authorize", call_request(json!({"zone": "moon"}))).await.invalid(), ["zone"]);
         assert_eq!(ops.post("/switch/authorize", call_request(json!({"call_id": "a\u{0}b"}))).await.invalid(), ["call_id"]);
+        let several = call_request(json!({"source_ip": "nowhere", "zone": "moon", "called": ""}));
+        assert_eq!(ops.post("/switch/authorize", several).await.invalid(), ["called", "source_ip", "zone"]);
         assert_eq!(ops.post("/switch/events", json!({"events": vec![json!({}); 501]})).await.invalid(), ["events"]);
         scene.end().await;
     }

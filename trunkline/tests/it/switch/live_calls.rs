@@ -170,6 +170,9 @@ both! {
         assert_eq!(set_quotas(&scene, &account, twice).await.invalid(), ["data.1.zone", "data.2.zone"]);
         let negative = json!([{"zone": "eu-west", "limit": -1}]);
         assert_eq!(set_quotas(&scene, &account, negative).await.invalid(), ["data.0.limit"]);
+        let several = json!([{"zone": "eu-west", "limit": -1}, {"zone": "moon", "limit": 1}, {"zone": "mars", "limit": "1"}]);
+        let every_fault = ["data.0.limit", "data.1.zone", "data.2.limit", "data.2.zone"];
+        assert_eq!(set_quotas(&scene, &account, several).await.invalid(), every_fault);
         set_quotas(&scene, &key().to_string(), json!([])).await.problem(404, "not_found");
         assert_eq!(set_quotas(&scene, &account, json!([])).await.ok(), json!({"data": usual}));
         scene.end().await;

@@ -21,11 +21,13 @@ use uuid::Uuid;
 
 use crate::dunning;
 use api::answer::Json;
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::Body;
-use api::problem::{InvalidParam, Problem};
+use api::problem::Problem;
 use db::{Conn, DbError};
-use identity::balance::CURRENCY;
+use identity::balance::{CURRENCY, check_amount};
 use identity::{accounts, onboarding};
 use platform::ledger;
 use store::Settings;
@@ -85,23 +87,17 @@ impl From<Settings> for AutoRecharge {
     }
 }
 
-impl AutoRechargeUpdate {
-    /// Validates the fields, without looking at the database.
-    fn invalid_params(&self) -> Vec<InvalidParam> {
-        let mut invalid_params = Vec::new();
-        let mut wrong = |name: &str, reason: String| invalid_params.push(InvalidParam { name: name.into(), reason });
-        for (name, amount, min) in [("threshold", self.threshold, 0), ("recharge_amount", self.recharge_amount, 1)] {
-            let in_range = (min * EURO..=MAX_AMOUNT).contains(&amount.nanos());
-            if amount.currency() != CURRENCY {
-                wrong(&format!("{name}.currency"), format!("must be {CURRENCY}"));
-            } else if !in_range || Money::from_minor(amount.minor(), CURRENCY) != Ok(amount) {
-                wrong(name, format!("must be whole cents from {min}.00 to 50000.00 {CURRENCY}"));
-            }
+impl Checks for AutoRechargeUpdate {
+    fn check(given: &Given<'_>) {
+        for (name, min) in [("threshold", 0), ("recharge_amount", 1)] {
+            check_amount(given, name, |amount| {
+                let is_within = (min * EURO..=MAX_AMOUNT).contains(&amount.nanos()) && amount.is_in_minor_units();
+                must(is_within, format!("must be whole cents from {min}.00 to 50000.00 {CURRENCY}"))
+            });
         }
-        if self.enabled && self.payment_method_id.is_none() {
-            wrong("payment_method_id", "is required while enabled".into());
-        }
-        invalid_params
+        given.check_with("payment_method_id", "enabled", |card: Option<Uuid>, enabled: bool| {
+            must(card.is_some() || !enabled, "is required while enabled")
+        });
     }
 }
 
@@ -127,12 +123,8 @@ pub async fn is_above_threshold(conn: &mut Conn, account: AccountId, balance: Mo
 
 pub async fn update(
     ctx: RequestCtx,
-    Body(request): Body<AutoRechargeUpdate>,
+    Body(Checked(request)): Body<Checked<AutoRechargeUpdate>>,
 ) -> Result<Committed<Json<AutoRecharge>>, Problem> {
-    let invalid_params = request.invalid_params();
-    if !invalid_params.is_empty() {
-        return Err(Problem::validation(invalid_params));
-    }
     let account = ctx.principal()?.account_id;
     ctx.audit_note("enabled", request.enabled);
     ctx.commit((account, request), |tx, (account, request)| Box::pin(save(tx, *account, request))).await
@@ -148,10 +140,11 @@ async fn save(
     accounts::lock(tx, account).await?;
     let before = store::lock(tx, account).await?.unwrap_or(DEFAULT_SETTINGS);
     tx.expect_version(&AutoRecharge::from(before))?;
-    if let Some(card) = request.payment_method_id
-        && !cards::is_own_card(tx, account, card).await?
-    {
-        return Err(Problem::invalid("payment_method_id", "is not a saved card of this account"));
+    if let Some(card) = request.payment_method_id {
+        let mut faults = Faults::default();
+        let is_own = cards::is_own_card(tx, account, card).await?;
+        faults.unless(is_own, "payment_method_id", "is not a saved card of this account");
+        faults.into_result()?;
     }
     let settings = Settings {
         enabled: request.enabled,

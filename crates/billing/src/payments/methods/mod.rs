@@ -11,6 +11,7 @@ pub use store::{MethodRow, find, lock, provider_customer_of};
 use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};
 use api::answer::{Created, Json, NoContent};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -36,13 +37,10 @@ pub async fn list(
 /// Opens a checkout to save a card, in the steps of a top-up.
 pub async fn create(
     ctx: RequestCtx,
-    Body(request): Body<PaymentMethodCreateRequest>,
+    Body(Checked(request)): Body<Checked<PaymentMethodCreateRequest>>,
 ) -> Result<Committed<Created<PaymentMethodCreateResponse>>, Problem> {
-    let return_url = ctx
-        .app
-        .settings
-        .return_url(&request.return_url)
-        .ok_or_else(|| Problem::invalid("return_url", "must be a URL of an allowed return origin"))?;
+    let return_url = ctx.app.settings.return_url(&request.return_url);
+    let return_url = return_url.ok_or_else(|| Problem::internal("the return URL was not checked"))?;
     let new = new_payment(&ctx, Purpose::Card, None)?;
     let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(check_can_add_card(conn, account)));
     let (id, checkout) = opened.await?;

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::MethodRow;
+use api::checks::{Checks, Given, must};
 use platform::outside::payments::Brand;
 use values::{Change, PaymentMethodId, Rfc3339, Text};
 
@@ -41,6 +42,14 @@ impl From<MethodRow> for PaymentMethod {
 pub struct PaymentMethodCreateRequest {
     /// URL to send the payer to after the checkout; its origin must be one that the operator allows.
     pub return_url: Text<1, 2000>,
+}
+
+impl Checks for PaymentMethodCreateRequest {
+    fn check(given: &Given<'_>) {
+        given.check("return_url", |url: Text<1, 2000>| {
+            must(given.settings.return_url(&url).is_some(), "must be a URL of an allowed return origin")
+        });
+    }
 }
 
 /// A checkout at which a card is entered; nothing is charged.

@@ -15,7 +15,9 @@ use serde_json::{Map, Value};
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentRow};
 use api::answer::Json;
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
+use api::faults::Faults;
 use api::idempotency::RequestFingerprint;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -44,7 +46,7 @@ pub async fn list(
 pub async fn create(
     ctx: RequestCtx,
     Path(payment_id): Path<PaymentId>,
-    Body(request): Body<AdminRefundCreate>,
+    Body(Checked(request)): Body<Checked<AdminRefundCreate>>,
 ) -> Result<Committed<Json<AdminPayment>>, Problem> {
     let (app, now) = (&ctx.app, ctx.now);
     ctx.audit_note("payment_id", payment_id.to_string());
@@ -170,17 +172,10 @@ fn refund_amount(payment: &PaymentRow, requested: Option<Money>) -> Result<Money
     }
     let left = Money::from_nanos(paid.nanos() - payment.refunded, paid.currency());
     let amount = requested.unwrap_or(left);
-    if amount.currency() != paid.currency() {
-        return Err(Problem::invalid(
-            "amount.currency",
-            format!("must be the currency of the payment, {}", paid.currency()),
-        ));
-    }
-    if requested.is_some()
-        && (!amount.is_positive() || Money::from_minor(amount.minor(), amount.currency()) != Ok(amount))
-    {
-        return Err(Problem::invalid("amount", "must be a positive amount without fractions of the minor unit"));
-    }
+    let (is_same, currency) = (amount.currency() == paid.currency(), paid.currency());
+    let mut faults = Faults::default();
+    faults.unless(is_same, "amount.currency", format!("must be the currency of the payment, {currency}"));
+    faults.into_result()?;
     if !left.is_positive() || amount.nanos() > left.nanos() {
         return Err(Problem::state_conflict(format!("Only {left} of this payment is left to refund.")));
     }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::super::rules::PaymentStatus;
 use super::super::store::PaymentRow;
+use api::checks::{Checks, Given, must};
 use values::{Currency, Money, PaymentId, Rfc3339, Text, text_enum};
 
 text_enum! {
@@ -72,4 +73,13 @@ pub struct AdminRefundCreate {
     /// Whether the refund may take the customer's balance below its minimum.
     #[serde(default)]
     pub allow_negative: bool,
+}
+
+impl Checks for AdminRefundCreate {
+    fn check(given: &Given<'_>) {
+        given.check("amount", |amount: Money| {
+            let is_valid = amount.is_positive() && amount.is_in_minor_units();
+            must(is_valid, "must be a positive amount without fractions of the minor unit")
+        });
+    }
 }

@@ -20,6 +20,7 @@ use serde_json::json;
 use api::answer::{Accepted, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::csv::Table;
+use api::faults::Faults;
 use api::input::{Path, Query};
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -47,16 +48,15 @@ pub async fn create(
     table: Table,
 ) -> Result<Committed<Accepted<InventoryImport>>, Problem> {
     let upstream = query.upstream_id;
-    let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
-    upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?.ok_or_else(unknown)?;
+    let known = upstreams::find(&mut *ctx.app.db.read().await?, upstream).await?;
+    expect_upstream(known.is_some())?;
     let (rows, id): (_, InventoryImportId) = (rows_of(table.lines), ctx.new_id());
     let file = table.file.store().await?;
     ctx.audit_note("upstream_id", upstream.to_string());
     ctx.audit_note("import_id", id.to_string());
     ctx.commit(ImportRow::queued(id, upstream, file.hash, rows, ctx.now), |tx, new| {
         Box::pin(async move {
-            let unknown = || Problem::invalid("upstream_id", "does not name an upstream");
-            upstreams::lock(tx, new.upstream_id).await?.ok_or_else(unknown)?;
+            expect_upstream(upstreams::lock(tx, new.upstream_id).await?.is_some())?;
             if store::count_pending(tx).await? >= MAX_PENDING_IMPORTS {
                 return Err(Problem::state_conflict(format!(
                     "{MAX_PENDING_IMPORTS} imports are queued or running. Wait until one completes."
@@ -68,6 +68,12 @@ pub async fn create(
         })
     })
     .await
+}
+
+fn expect_upstream(is_known: bool) -> Result<(), Problem> {
+    let mut faults = Faults::default();
+    faults.unless(is_known, "upstream_id", "does not name an upstream");
+    faults.into_result()
 }
 
 /// Enqueues the job that runs the next import.

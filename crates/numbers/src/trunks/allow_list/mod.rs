@@ -12,6 +12,7 @@ pub use store::delete_of_trunk;
 use super::find_locked;
 use super::store::find as find_trunk;
 use api::answer::{Created, NoContent};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -38,16 +39,14 @@ pub async fn list(
 pub async fn create(
     ctx: RequestCtx,
     Path(trunk_id): Path<TrunkId>,
-    Body(request): Body<IpAllowCreate>,
+    Body(Checked(IpAllowCreate { cidr, note })): Body<Checked<IpAllowCreate>>,
 ) -> Result<Committed<Created<IpAllowEntry>>, Problem> {
-    let cidr = rules::read(&request.cidr, ctx.app.settings.allow_private_ips)
-        .map_err(|reason| Problem::invalid("cidr", reason.0))?;
     let new = EntryRow {
         id: ctx.new_id(),
         trunk_id,
         account_id: ctx.principal()?.account_id,
         cidr,
-        note: request.note,
+        note,
         created_at: ctx.now,
     };
     ctx.audit_note("trunk_id", trunk_id.to_string());

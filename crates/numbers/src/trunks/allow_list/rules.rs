@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use ipnet::IpNet;
+use serde::de::{Deserialize, Deserializer, Error};
 
-use values::{Cidr, Invalid, is_public_ip};
+use values::{Cidr, Invalid, Text, is_public_ip};
 
 /// Shortest prefix length by address family.
 const WIDEST_V4: u8 = 24;
@@ -14,8 +15,13 @@ const FORM: Invalid = Invalid::because("must be an IP address, or a network such
 const MAPPED: Invalid = Invalid::because("must be written as the IPv4 address that it maps to");
 const NOT_PUBLIC: Invalid = Invalid::because("must be an address or network of the public internet");
 
-/// Parses a network; a lab may also list private ones.
-pub fn read(text: &str, is_lab: bool) -> Result<Cidr, Invalid> {
+/// Deserializes a network; see [`read`].
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cidr, D::Error> {
+    read(&Text::<1, 64>::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// Parses a network that is small enough and in network form.
+fn read(text: &str) -> Result<Cidr, Invalid> {
     let network = parse(text).ok_or(FORM)?;
     let widest = match network.addr() {
         IpAddr::V4(_) => WIDEST_V4,
@@ -28,10 +34,12 @@ pub fn read(text: &str, is_lab: bool) -> Result<Cidr, Invalid> {
     if network.trunc() != network {
         return Err(Invalid(format!("has bits beyond its mask; the network is {}", network.trunc()).into()));
     }
-    if !is_lab && !is_public_ip(network.addr()) {
-        return Err(NOT_PUBLIC);
-    }
     Cidr::new(network).ok_or(FORM)
+}
+
+/// Only a lab lists networks that are not public.
+pub fn check_public(network: Cidr, is_lab: bool) -> Result<(), Invalid> {
+    if is_lab || is_public_ip(network.network().addr()) { Ok(()) } else { Err(NOT_PUBLIC) }
 }
 
 fn parse(text: &str) -> Option<IpNet> {
@@ -50,6 +58,11 @@ mod tests {
 
     use super::*;
 
+    fn read_in(text: &str, is_lab: bool) -> Result<Cidr, Invalid> {
+        let network = read(text)?;
+        check_public(network, is_lab).map(|()| network)
+    }
+
     #[test]
     fn small_public_networks_are_taken_in_one_form() {
         for (text, form) in [
@@ -58,7 +71,7 @@ mod tests {
             ("2A00:1450:0000::/48", "2a00:1450::/48"),
             ("2a00:1450::1", "2a00:1450::1/128"),
         ] {
-            assert_eq!(read(text, false).unwrap().to_string(), form);
+            assert_eq!(read_in(text, false).unwrap().to_string(), form);
         }
     }
 
@@ -86,7 +99,7 @@ mod tests {
             ("239.1.1.1", "must be an address or network of the public internet"),
             ("fe80::/64", "must be an address or network of the public internet"),
         ] {
-            let refused = read(text, false).unwrap_err().to_string();
+            let refused = read_in(text, false).unwrap_err().to_string();
             assert!(refused.starts_with(reason), "{text}: {refused}");
         }
     }
@@ -94,10 +107,10 @@ mod tests {
     #[test]
     fn a_laboratory_lists_its_own_addresses() {
         for text in ["127.0.0.1", "10.0.0.0/24", "fd00::/48"] {
-            assert!(read(text, true).is_ok(), "{text}");
+            assert!(read_in(text, true).is_ok(), "{text}");
         }
         for text in ["10.0.0.0/8", "10.0.0.1/24", "::ffff:10.0.0.1"] {
-            assert!(read(text, true).is_err(), "{text}");
+            assert!(read_in(text, true).is_err(), "{text}");
         }
     }
 
@@ -108,13 +121,13 @@ mod tests {
             let mask = u32::MAX.checked_shr(length.into()).unwrap_or(0);
             let address = IpAddr::from(((bits & !mask) | (inside & mask)).to_be_bytes());
             prop_assert!(network.contains(&address));
-            prop_assert_eq!(read(&network.to_string(), false).is_ok(), is_public_ip(address));
+            prop_assert_eq!(read_in(&network.to_string(), false).is_ok(), is_public_ip(address));
         }
 
         #[test]
         fn what_was_read_is_read_again_as_the_same(text in "[0-9a-f.:/]{0,24}") {
-            if let Ok(network) = read(&text, true) {
-                prop_assert_eq!(read(&network.to_string(), true), Ok(network));
+            if let Ok(network) = read_in(&text, true) {
+                prop_assert_eq!(read_in(&network.to_string(), true), Ok(network));
             }
         }
     }

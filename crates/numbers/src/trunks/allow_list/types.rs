@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rules;
 use super::store::EntryRow;
+use api::checks::{Checks, Given};
 use values::{Cidr, IpAllowEntryId, Rfc3339, Text};
 
 /// A network that a trunk's calls may come from.
@@ -32,9 +34,16 @@ impl From<EntryRow> for IpAllowEntry {
 #[serde(deny_unknown_fields)]
 pub struct IpAllowCreate {
     /// A public IP address or network: IPv4 from /24 to /32, IPv6 from /48 to /128.
-    #[schemars(example = "8.8.8.0/28")]
-    pub cidr: Text<1, 64>,
+    #[serde(deserialize_with = "rules::deserialize")]
+    #[schemars(with = "Text<1, 64>", example = "8.8.8.0/28")]
+    pub cidr: Cidr,
     /// Note about the network, such as the name of the PBX.
     #[serde(default)]
     pub note: Option<Text<0, 200>>,
+}
+
+impl Checks for IpAllowCreate {
+    fn check(given: &Given<'_>) {
+        given.check("cidr", |network: Cidr| rules::check_public(network, given.settings.allow_private_ips));
+    }
 }

@@ -147,16 +147,11 @@ impl Authorizer {
 
     async fn decide(&self, request: AuthorizeRequest) -> Result<Decision, Problem> {
         let app = &self.app;
-        let address: IpAddr =
-            request.source_ip.parse().map_err(|_| Problem::invalid("source_ip", "must be an IP address"))?;
-        if let Some(zone) = request.zone.as_ref().filter(|zone| app.settings.zone(zone).is_none()) {
-            return Err(Problem::invalid("zone", format!("{zone} is not a zone")));
-        }
         let now = app.clock.now();
         let mut versions = Versions::default();
         for _ in 0..MAX_DECISIONS {
             let caches = Caches::at_least(app, &versions).await?;
-            let source = match source(&caches, address, request.direction) {
+            let source = match source(&caches, request.source_ip, request.direction) {
                 Ok(source) => source,
                 Err(reason) => {
                     versions = store::versions(&mut *app.db.read().await?).await?;

@@ -20,6 +20,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use api::answer::{Accepted, Json};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -33,8 +34,6 @@ use types::{CdrExportId, Compression, ExportFormat, ExportStatus};
 pub const EXPIRE_EXPORTS: Kind = Kind::new("cdrs.expire_exports");
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Maximum range of one file.
-const MAX_DAYS: u32 = 366;
 /// The job is retried for less than this.
 const GIVE_UP_AFTER: Duration = DAY;
 /// Exports that one transaction expires.
@@ -42,15 +41,8 @@ const BATCH_SIZE: i64 = 1000;
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(request): Body<CdrExportCreate>,
+    Body(Checked(request)): Body<Checked<CdrExportCreate>>,
 ) -> Result<Committed<Accepted<CdrExport>>, Problem> {
-    let (from, to) = (request.from.0, request.to.0);
-    if to <= from {
-        return Err(Problem::invalid("to", "must be after from"));
-    }
-    if to > from.plus(DAY.saturating_mul(MAX_DAYS)) {
-        return Err(Problem::invalid("to", format!("must be at most {MAX_DAYS} days after from")));
-    }
     let account = ctx.principal()?.account_id;
     ctx.limit(Limit::Exports, Subject::account(account)).await?;
     let export = ExportRow {
@@ -59,8 +51,8 @@ pub async fn create(
         status: ExportStatus::Queued,
         format: request.format.unwrap_or(ExportFormat::Csv),
         compression: request.compression.unwrap_or(Compression::None),
-        range_from: from,
-        range_to: to,
+        range_from: request.from.0,
+        range_to: request.to.0,
         rows_count: 0,
         size_bytes: None,
         content_hash: None,

@@ -5,7 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::DAY;
 use super::store::ExportRow;
+use api::checks::{Checks, Given, must};
 use platform::app::App;
 use platform::outside::download::Download;
 use platform::outside::files::ContentHash;
@@ -50,6 +52,9 @@ text_enum! {
     }
 }
 
+/// Maximum range of one file.
+const MAX_DAYS: u32 = 366;
+
 /// Which CDRs to export, and how.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +69,16 @@ pub struct CdrExportCreate {
     /// Compression of the file; `none` if left out.
     #[serde(default)]
     pub compression: Option<Compression>,
+}
+
+impl Checks for CdrExportCreate {
+    fn check(given: &Given<'_>) {
+        given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| must(to.0 > from.0, "must be after from"));
+        given.check_with("to", "from", |to: Rfc3339, from: Rfc3339| {
+            let last = from.0.plus(DAY.saturating_mul(MAX_DAYS));
+            must(to.0 <= last, format!("must be at most {MAX_DAYS} days after from"))
+        });
+    }
 }
 
 /// CDRs of an account as a file.

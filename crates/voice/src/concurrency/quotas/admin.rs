@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::{ZoneQuota, quotas_of, store};
 use api::answer::Json;
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
-use api::problem::{InvalidParam, Problem};
+use api::problem::Problem;
 use db::Conn;
 use identity::{accounts, onboarding};
 use platform::app::App;
@@ -32,6 +33,18 @@ pub struct ZoneQuotasUpdate {
     data: Vec<ZoneQuota>,
 }
 
+impl Checks for ZoneQuotasUpdate {
+    fn check(given: &Given<'_>) {
+        let mut seen = BTreeSet::new();
+        given.each("data", |quota| {
+            quota.check("zone", |zone: String| {
+                must(given.settings.zone(&zone).is_some(), format!("{zone} is not a zone"))
+            });
+            quota.check("zone", |zone: String| must(seen.insert(zone), "must not be named twice"));
+        });
+    }
+}
+
 pub async fn admin_quotas(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<ZoneQuotas>, Problem> {
     let app = ctx.request.app.clone();
     Ok(Json(quotas_of_customer(&mut ctx, &app, id).await?))
@@ -46,27 +59,10 @@ async fn quotas_of_customer(conn: &mut Conn, app: &App, id: AccountId) -> Result
 pub async fn set_quotas(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
-    Body(update): Body<ZoneQuotasUpdate>,
+    Body(Checked(update)): Body<Checked<ZoneQuotasUpdate>>,
 ) -> Result<Committed<Json<ZoneQuotas>>, Problem> {
-    let invalid = invalid_zones(&ctx.app, &update.data);
-    if !invalid.is_empty() {
-        return Err(Problem::validation(invalid));
-    }
     ctx.audit_account(id);
     ctx.commit((id, update), |tx, (id, update)| Box::pin(replace(tx, *id, &update.data))).await
-}
-
-fn invalid_zones(app: &App, quotas: &[ZoneQuota]) -> Vec<InvalidParam> {
-    let mut seen = BTreeSet::new();
-    let check = |(index, quota): (usize, &ZoneQuota)| {
-        let reason = match quota.zone.as_str() {
-            zone if app.settings.zone(zone).is_none() => format!("{zone} is not a zone"),
-            zone if !seen.insert(zone.to_owned()) => "must not be named twice".to_owned(),
-            _ => return None,
-        };
-        Some(InvalidParam { name: format!("data.{index}.zone"), reason })
-    };
-    quotas.iter().enumerate().filter_map(check).collect()
 }
 
 async fn replace(tx: &mut Tx<'_>, id: AccountId, quotas: &[ZoneQuota]) -> Result<Json<ZoneQuotas>, Problem> {

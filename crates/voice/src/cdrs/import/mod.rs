@@ -81,6 +81,9 @@ pub async fn import(app: &App, text: &[u8], first: usize) -> Result<ImportAnswer
         answer.duplicates += lines.0 - written.new + lines.1 - suspended;
         answer.differs.extend(written.differs);
     }
+    if answer.suspended > 0 {
+        tracing::warn!(lines = answer.suspended, "imported lines cannot be rated and are suspended");
+    }
     answer.rejected.sort_by_key(|rejected| rejected.line);
     answer.differs.sort_by_key(|differing| differing.line);
     Ok(answer)

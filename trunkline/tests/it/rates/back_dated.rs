@@ -101,7 +101,8 @@ both! {
             assert_eq!(cdr["source"]["effective_at"], cdr["price"]["effective_at"]);
             assert!(cdr["source"]["deck_id"].is_string());
         }
-        assert_eq!(german.count(), 2);
+        // The line that was suspended at first is rated, too.
+        assert_eq!(german.count(), 3);
         scene.end().await;
     }
 

@@ -4,12 +4,12 @@
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# These share the build of the tests, so that a first start does not wait for a release build.
+# A profile of its own, so that a first start waits neither for the release build nor for that of the tests.
 demo: rust ## fill an empty database with three months of sample data (ARGS="--days 30 --seed 7")
-	cargo run --locked --bin trunkline -- demo $(ARGS)
+	cargo run --locked --profile quick --bin trunkline -- demo $(ARGS)
 
 run: rust ## build and start the service (ARGS="--config trunkline.toml" is passed on)
-	cargo run --locked --bin trunkline -- serve $(ARGS)
+	cargo run --locked --profile quick --bin trunkline -- serve $(ARGS)
 
 release: rust ## build the binary that is shipped and measured, target/release/trunkline
 	cargo build --locked --release --bin trunkline

@@ -85,7 +85,7 @@ impl Operations {
     pub fn new(app: App, runner: Runner<App>, stopping: watch::Receiver<bool>) -> Operations {
         let mut endpoints = Vec::from(endpoints());
         endpoints.extend(switch::endpoints(&app.metrics.requests));
-        let (request_ids, decisions) = (headers::RequestIds::new(), calls::Authorizer::new(app.clone()));
+        let (request_ids, decisions) = (headers::RequestIds::default(), calls::Authorizer::new(app.clone()));
         Operations { app, runner, request_ids, endpoints, decisions, stopping }
     }
 

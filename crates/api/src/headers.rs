@@ -22,11 +22,13 @@ pub struct RequestIds {
     next: AtomicU64,
 }
 
-impl RequestIds {
-    pub fn new() -> RequestIds {
+impl Default for RequestIds {
+    fn default() -> Self {
         RequestIds { process: u64::from_be_bytes(Entropy.bytes()), next: AtomicU64::new(1) }
     }
+}
 
+impl RequestIds {
     /// The caller's request id if it is valid, else a new one.
     pub fn of(&self, headers: &HeaderMap) -> String {
         let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());

@@ -55,7 +55,7 @@ impl Service {
         let cors = headers::Cors::new(&app.settings.cors_origins);
         let concurrency =
             ConcurrencyLimits::new(app.settings.max_concurrent_requests, u64::from_be_bytes(Entropy.bytes()));
-        let request_ids = headers::RequestIds::new();
+        let request_ids = headers::RequestIds::default();
         Arc::new(Service { app, router, cors, request_ids, concurrency })
     }
 

@@ -41,7 +41,7 @@ pub async fn serve<F, Fut>(
     F: Fn(Request<IncomingBody>, SocketAddr) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Response> + Send,
 {
-    let (permits, request_ids) = (Arc::new(Semaphore::new(max_connections)), Arc::new(RequestIds::new()));
+    let (permits, request_ids) = (Arc::new(Semaphore::new(max_connections)), Arc::new(RequestIds::default()));
     let graceful = GracefulShutdown::new();
     loop {
         // Without a permit, connections wait in the listener's backlog.

@@ -56,7 +56,7 @@ async fn status(db: &Db) -> String {
 async fn category(world: &World, customer: &Client) -> Category {
     let account = customer.get("/account").await.ok()["id"].as_str().unwrap().parse().unwrap();
     let app = &world.node.app;
-    vat::assess(&mut *app.db.read().await.unwrap(), &app.settings.tax, account).await.unwrap().0.category
+    vat::assess(&mut app.db.read().await.unwrap(), &app.settings.tax, account).await.unwrap().0.category
 }
 
 both! {

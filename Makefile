@@ -48,7 +48,7 @@ rust:
 	@command -v cargo > /dev/null || { echo "Rust is missing. Install it from https://rustup.rs and try again." >&2; exit 1; }
 
 nextest: rust
-	@cargo nextest --version > /dev/null 2>&1 || cargo install cargo-nextest --locked
+	@cargo nextest --version > /dev/null 2>&1 || env -u RUSTC_WORKSPACE_WRAPPER -u RUSTFLAGS cargo install cargo-nextest --locked
 
 # SMTP server of the mail tests, run as /usr/bin/python3 -m aiosmtpd.
 deps-smtp:

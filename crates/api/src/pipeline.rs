@@ -218,10 +218,13 @@ impl Service {
         let ctx = RequestCtx::new(origin, principal);
         let outcome = match check_access(&ctx, &request.head.headers) {
             Ok(()) => {
-                let conn = match reader {
+                let mut conn = match reader {
                     None if !endpoint.changes() => Some(self.app.db.read().await?),
                     reader => reader,
                 };
+                if let Some(conn) = &mut conn {
+                    conn.set_now(ctx.now);
+                }
                 endpoint.handler.run(ctx.clone(), conn, request).await
             }
             Err(problem) => {

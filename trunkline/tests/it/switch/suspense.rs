@@ -17,15 +17,19 @@ use crate::world::fixtures::switch::{CALL_DECK, SOURCE_IP, Scene, trunk_with_sou
 
 const UNKNOWN_ID: &str = "0198c0de-7a3b-7c4d-8e5f-001122334455";
 
+/// The events of a call that is answered now and ends after exactly 60 seconds.
+fn minute_of(scene: &Scene, token: &Value) -> Value {
+    let at = scene.now();
+    json!([
+        scene.event("answered", token, 0, json!({"at": at})),
+        scene.event("ended", token, 0, json!({"at": at + 60_000})),
+    ])
+}
+
 /// A call of 60 seconds that ended by events: its CDR.
 async fn ended_call(scene: &Scene, call_id: &str) -> Value {
     let token = scene.allowed(json!({"call_id": call_id})).await["call_token"].clone();
-    scene
-        .send_events(json!([
-            scene.event("answered", &token, 0, json!({})),
-            scene.event("ended", &token, 60_000, json!({})),
-        ]))
-        .await;
+    scene.send_events(minute_of(scene, &token)).await;
     let cdr = scene.customer.get(&format!("/cdrs/{}", token.as_str().unwrap())).await.ok();
     assert_eq!(cdr["duration_seconds"], 60, "{cdr}");
     cdr
@@ -83,7 +87,7 @@ both! {
         let token = scene.allowed(json!({"call_id": "live"})).await["call_token"].clone();
         let began = scene.count("SELECT started_at FROM live_calls").await;
         let line = ndjson(&[cdr_line(&scene, "live", began, 0, json!({"ended_at": began}))]);
-        let end = json!([scene.event("answered", &token, 0, json!({})), scene.event("ended", &token, 60_000, json!({}))]);
+        let end = minute_of(&scene, &token);
         let (files, _) = tokio::join!(join_all((0..5).map(|_| send_cdrs(&scene, &line))), scene.send_events(end));
         // At most a few files at once are read.
         for answer in files.into_iter().filter(|answer| answer.status == 200) {
@@ -138,6 +142,36 @@ both! {
         assert_eq!(suspended(&scene, "").await, rest);
         assert_eq!(scene.count("SELECT charge FROM cdrs WHERE call_id = 'unsold'").await, 60_000_000);
         assert_eq!(counts(&send_cdrs(&scene, &ndjson(&lines[..1])).await.ok()), (0, 1, 0), "it is rated once");
+        scene.end().await;
+    }
+
+    async fn files_in_seconds_and_in_milliseconds_at_once_charge_a_call_once(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let began = (scene.now() - 300_000) / 1000 * 1000;
+        let file = |millis: i64| {
+            let lines = (0..50).map(|number| cdr_line(&scene, &format!("c{number}"), began + millis, 60, json!({})));
+            ndjson(&lines.collect::<Vec<_>>())
+        };
+        let (in_seconds, in_millis) = (file(0), file(250));
+        let sent = [&in_seconds, &in_millis, &in_seconds, &in_millis].map(|lines| send_cdrs(&scene, lines));
+        let accepted: i64 = join_all(sent).await.into_iter().map(|answer| counts(&answer.ok()).0).sum();
+        assert_eq!((accepted, scene.count("SELECT COUNT(*) FROM cdrs").await), (50, 50));
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 50 * 60_000_000);
+        scene.end().await;
+    }
+
+    async fn a_suspended_line_is_rated_once_by_many_requests_at_once(db) {
+        let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(600).await;
+        let line = cdr_line(&scene, "early", scene.now() - 300_000, 60, json!({"trunk_id": null, "source_ip": "8.8.4.9"}));
+        assert_eq!(counts(&send_cdrs(&scene, &ndjson(&[line])).await.ok()), (0, 0, 1));
+        trunk_with_source(&scene.customer, json!({"name": "New"}), "8.8.4.9").await;
+        let rerate = || scene.admin.post("/admin/cdrs/suspense/rerate", json!({}));
+        let results: Vec<Value> = join_all((0..20).map(|_| rerate())).await.into_iter().map(|answer| answer.ok()).collect();
+        assert_eq!(results.iter().map(|result| result["rated"].as_i64().unwrap()).sum::<i64>(), 1, "{results:?}");
+        assert_eq!(scene.balance_and_held().await.0, 100_000_000_000 - 60_000_000);
+        assert_eq!(scene.admin.get("/admin/cdrs/suspense/summary").await.ok()["total"], 0);
         scene.end().await;
     }
 

@@ -131,6 +131,5 @@ async fn write_in(conn: &mut Conn, work: &Work, mode: ImportMode) -> Result<(Wri
     let written = work.cdrs.write(conn, mode).await?;
     suspense::delete(conn, &work.resolved).await?;
     let suspended = suspense::insert(conn, &work.suspended).await?;
-    conn.count(|metrics| metrics.calls.cdrs.of("suspended"), suspended as u64);
     Ok((written, suspended))
 }

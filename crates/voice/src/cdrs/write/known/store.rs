@@ -64,6 +64,19 @@ pub async fn find_together(conn: &mut Conn, cdrs: &[(usize, CdrRow)]) -> Result<
         })
     });
     let calls = Value::from_iter(calls).to_string();
+    // Imports of one trunk follow each other. The unique index cannot tell that a start in milliseconds and one in whole
+    // seconds are the same.
+    let _: Vec<(i64,)> = conn
+        .all(
+            pg_sql!(
+                "SELECT CAST(1 AS BIGINT) FROM (
+                     SELECT pg_advisory_xact_lock(hashtextextended(CAST(trunk_id AS TEXT), 0)) FROM (
+                         SELECT DISTINCT trunk_id FROM jsonb_to_recordset(CAST($1 AS JSONB)) AS call (trunk_id UUID)
+                         ORDER BY trunk_id) AS trunks OFFSET 0) AS locks"
+            ),
+            params![calls],
+        )
+        .await?;
     let live: Vec<(i64,)> = conn
         .all(
             pg_sql!(

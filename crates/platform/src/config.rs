@@ -7,6 +7,7 @@
 mod bucket;
 mod calls;
 mod did_supplier;
+mod lab;
 mod reader;
 mod revolut;
 mod sources;
@@ -30,6 +31,7 @@ use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
+pub use lab::LabSettings;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
@@ -69,7 +71,14 @@ pub struct Settings {
     /// The zones that a trunk can be in.
     pub zones: Vec<Zone>,
     pub calls: CallSettings,
-    /// Lab mode: also accepts private IP addresses and `http` URLs.
+    pub lab: LabSettings,
+    /// Whether the team must sign in with a second factor. Off in a lab by default, like the next two.
+    pub require_team_2fa: bool,
+    /// Whether KYB, card check and approval need a verified email address.
+    pub require_verified_email: bool,
+    /// Whether an allow-list entry counts only after calls from it were proved to be the customer's.
+    pub allow_list_proof: bool,
+    /// Also accepts private IP addresses and `http` URLs.
     pub allow_private_ips: bool,
     pub test_clock: bool,
     /// Not a setting, so that nobody can weaken password hashing by accident. Tests set it.
@@ -130,10 +139,14 @@ impl Settings {
         names.extend(environment);
         let mut read = SettingsReader::new(names);
         let payments = read.parsed("TRUNKLINE_PAYMENTS", "sandbox or revolut", Provider::Sandbox);
+        let listen = read.parsed("TRUNKLINE_LISTEN", "an IP address and port", ([127, 0, 0, 1], 8080).into());
+        let ops_listen = read.parsed("TRUNKLINE_OPS_LISTEN", "an IP address and port", ([127, 0, 0, 1], 9090).into());
+        let public_url = read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin);
+        let lab = read.lab(payments, lab::is_exposed([listen, ops_listen], public_url.as_deref()));
         let settings = Settings {
-            listen: read.parsed("TRUNKLINE_LISTEN", "an IP address and port", SocketAddr::from(([127, 0, 0, 1], 8080))),
-            ops_listen: read.parsed("TRUNKLINE_OPS_LISTEN", "an IP address and port", ([127, 0, 0, 1], 9090).into()),
-            public_url: read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin),
+            listen,
+            ops_listen,
+            public_url,
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
@@ -166,6 +179,10 @@ impl Settings {
             tax: read.tax(),
             zones: read.zones(),
             calls: read.calls(),
+            lab,
+            require_team_2fa: read.switch("TRUNKLINE_REQUIRE_TEAM_2FA", !lab.is_lab),
+            require_verified_email: read.switch("TRUNKLINE_REQUIRE_VERIFIED_EMAIL", !lab.is_lab),
+            allow_list_proof: read.switch("TRUNKLINE_ALLOW_LIST_PROOF", !lab.is_lab),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.test_clock(payments),
             password_cost: Cost::Full,
@@ -185,6 +202,7 @@ impl Settings {
             unknown: Vec::new(),
         };
         let (unused, mut errors) = read.finish();
+        errors.extend(lab::refused_outside(&settings));
         let (misspelt, unknown): (Vec<_>, Vec<_>) = unused.into_iter().partition(|name| in_file.contains(name));
         errors.extend(misspelt.into_iter().map(|name| format!("{name} is not a setting")));
         if errors.is_empty() { Ok(Settings { unknown, ..settings }) } else { Err(ConfigError(errors)) }

@@ -168,7 +168,7 @@ impl Operations {
             let (lag, limit) = (lag.as_secs(), limit.as_secs());
             return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {limit}.")));
         }
-        Ok(text("ready\n"))
+        Ok(text(if self.app.settings.lab.is_lab { "ready\nlab\n" } else { "ready\n" }))
     }
 
     async fn metrics(&self) -> Result<Response, Problem> {

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use cli::JobSelection;
 use platform::app::StartError;
 use platform::config::Settings;
-use server::demo::{MAX_DAYS, MIN_DAYS, Options, PASSWORD};
+use server::demo::{self, MAX_DAYS, MIN_DAYS, Options};
 use uuid::Uuid;
 
 /// Faster than the system allocator for many short-lived allocations on several threads.
@@ -79,9 +79,9 @@ struct Demo {
     /// Seed of the random numbers; the same seed gives the same prices and calls.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Password of all demo users.
-    #[arg(long, default_value = PASSWORD)]
-    password: String,
+    /// Password of all demo users; by default a fixed one in a lab, elsewhere a random one, printed once.
+    #[arg(long)]
+    password: Option<String>,
     /// Then place live calls through the running service until interrupted.
     #[arg(long)]
     live: bool,
@@ -224,6 +224,7 @@ struct SwitchTarget {
 impl Demo {
     async fn run(self, settings: Settings) -> Result<(), StartError> {
         let Demo { days, calls, seed, password, live, calls_per_minute } = self;
+        let password = password.unwrap_or_else(|| demo::default_password(&settings));
         let options = Options { days, calls, seed, password };
         cli::demo(settings, options, live.then_some(calls_per_minute)).await
     }

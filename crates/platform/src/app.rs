@@ -104,6 +104,7 @@ impl App {
         let db = open_database(&settings, &clock).await?;
         db.migrate().await?;
         claim_database(&db, &keys).await?;
+        refuse_real_money(&db, settings.payments).await?;
         let roots = trusted_roots();
         let http = http_client(&roots)?;
         let files = open_files(&settings, &http, clock.now()).await?;
@@ -232,4 +233,25 @@ async fn store_fingerprint(conn: &mut Conn, fingerprint: &[u8]) -> Result<Vec<u8
     insert!(conn, installation { id: 1i64, master_mark: fingerprint }, "ON CONFLICT (id) DO NOTHING").await?;
     let (stored,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
     Ok(stored)
+}
+
+/// Records that the demo makes this database.
+pub async fn mark_as_demo(db: &Db) -> Result<(), DbError> {
+    db.tx((), |conn, ()| {
+        Box::pin(async { conn.exec(sql!("UPDATE installation SET is_demo = TRUE WHERE id = 1"), params![]).await })
+    })
+    .await?;
+    Ok(())
+}
+
+/// The users of a demo have money that nobody paid.
+async fn refuse_real_money(db: &Db, payments: Provider) -> Result<(), StartError> {
+    let (is_demo,): (bool,) =
+        db.read().await?.one(sql!("SELECT is_demo FROM installation WHERE id = 1"), params![]).await?;
+    if is_demo && payments != Provider::Sandbox {
+        return Err("this database was made by `trunkline demo` and takes sandbox payments only; \
+                    give the service an empty database with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL"
+            .into());
+    }
+    Ok(())
 }

@@ -24,11 +24,13 @@ mod traffic;
 
 pub use live_calls::{LiveCalls, TickSummary};
 
+use std::net::Ipv4Addr;
+
 use crate::{routes, serve};
 use calendar::Calendar;
-use db::Clock;
-use platform::app::{StartError, open_database};
-use platform::config::Settings;
+use db::{Clock, Entropy};
+use platform::app::{StartError, mark_as_demo, open_database};
+use platform::config::{LabSettings, Settings};
 use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
 use rng::Rng;
@@ -38,7 +40,7 @@ use values::Secret;
 /// Every event of the schedule needs this many days.
 pub const MIN_DAYS: u32 = 7;
 pub const MAX_DAYS: u32 = 366;
-/// The default password of all demo users.
+/// The default password of all demo users in a lab. Elsewhere it is random.
 pub const PASSWORD: &str = "correct horse battery staple";
 
 /// The operator on invoices, unless the settings name a seller: name, street, postal code, city, VAT id.
@@ -67,6 +69,11 @@ pub struct DemoData {
     pub customers: Vec<(&'static str, &'static str)>,
 }
 
+/// Everyone knows the fixed one, so it is for labs only.
+pub fn default_password(settings: &Settings) -> String {
+    if settings.lab.is_lab { PASSWORD.to_owned() } else { Entropy.token() }
+}
+
 /// Whether the database of these settings has never been used.
 pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
     let db = open_database(settings, &Clock::system()).await?;
@@ -86,6 +93,7 @@ pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32))
     let clock = Clock::starting_ago(calendar.end.since(calendar.begin));
     let mut settings = isolated(settings)?;
     let service = serve::start_with_clock(&mut settings, routes::table(), clock).await?;
+    mark_as_demo(&service.app.db).await?;
     let mut sim = Simulation::new(service, options.password.clone(), Rng::new(options.seed))?;
     let calls = schedule::run(&mut sim, calendar, options.calls, progress).await;
     let support = sim.magic_link(fixtures::SUPPORT.1).await;
@@ -95,9 +103,11 @@ pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32))
 }
 
 /// Settings without any contact to the outside: mail goes to files, payments to the sandbox, and no external service is
-/// called. Private networks are allowed, since demo companies call from documentation networks.
+/// called or can call. Private networks are allowed, since demo companies call from documentation networks.
 fn isolated(settings: Settings) -> Result<Settings, StartError> {
     let mut settings = Settings {
+        listen: (Ipv4Addr::LOCALHOST, settings.listen.port()).into(),
+        ops_listen: (Ipv4Addr::LOCALHOST, settings.ops_listen.port()).into(),
         public_url: None,
         mail: "file".to_owned(),
         payments: Provider::Sandbox,
@@ -106,6 +116,10 @@ fn isolated(settings: Settings) -> Result<Settings, StartError> {
         did_supplier: None,
         fx_url: None,
         rate_limits: false,
+        lab: LabSettings { is_lab: true, is_declared: false },
+        require_team_2fa: false,
+        require_verified_email: false,
+        allow_list_proof: false,
         allow_private_ips: true,
         ..settings
     };

@@ -25,6 +25,11 @@ fn in_memory(app: &App) -> Vec<Reading> {
     let load = app.db.load();
     let mut readings = vec![
         reading(
+            "trunkline_lab",
+            "1 if this installation is a lab, with rules relaxed; else 0.",
+            f64::from(u8::from(app.settings.lab.is_lab)),
+        ),
+        reading(
             "trunkline_db_connections_in_use",
             "Database connections of this node in use, without the SQLite writer.",
             load.connections_in_use as f64,

@@ -71,6 +71,10 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
     let running = service::start(settings).await?;
     let app = &running.app;
     print_line("Trunkline is running.");
+    if app.settings.lab.is_lab {
+        tracing::warn!(declared = app.settings.lab.is_declared, "this is a lab: rules are relaxed, no real customers");
+        print_line("  This is a lab. See docs/security.md before you serve real customers.");
+    }
     print_line(&format!("  API        {}/v1", app.public_url));
     print_line(&format!("  Reference  {}/docs", app.public_url));
     print_line(&format!("  Operations http://{}/healthz", running.ops));

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
+use platform::app::App;
 use platform::config::Settings;
+use platform::outside::payments::Provider;
 use reqwest::Method;
 use serde_json::{Value, json};
 use server::demo::{self, LiveCalls, Options, TickSummary};
@@ -73,6 +75,9 @@ both! {
         assert!((500..2000).contains(&filled.calls), "{}", filled.calls);
         let refused = demo::fill(settings(db, folder.path()), &options(), |_| {}).await.err().unwrap();
         assert!(refused.to_string().contains("an empty database"), "{refused}");
+        let real_money = Settings { payments: Provider::Revolut, ..settings(db, folder.path()) };
+        let refused = App::open(real_money).await.err().unwrap().to_string();
+        assert!(refused.contains("sandbox payments only"), "{refused}");
 
         let world = World::with(db, &[
             ("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90"),

@@ -23,7 +23,7 @@ both! {
     async fn a_healthy_service_is_ready(db) {
         let world = World::unlimited(db).await;
         let anyone = world.anyone_at_operations();
-        for (path, words) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+        for (path, words) in [("/healthz", "ok\n"), ("/readyz", "ready\nlab\n")] {
             let answer = anyone.get(path).await;
             assert_eq!((answer.status, answer.bytes.as_slice()), (200, words.as_bytes()));
             let refused = anyone.post(path, json!({})).await;

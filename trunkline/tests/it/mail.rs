@@ -178,6 +178,20 @@ async fn nothing_is_sent_without_tls_when_tls_is_required() {
     assert!(!error.is_permanent() && error.to_string().contains("TLS with the mail server failed"), "{error}");
 }
 
+/// 0.0.0.0 reaches this machine and is not loopback.
+#[tokio::test]
+async fn off_loopback_mail_needs_tls_and_a_password_is_never_sent_in_clear() {
+    let server = MailServer::start().await;
+    let address = format!("0.0.0.0:{}", server.port);
+    let error = smtp(format!("smtp://{address}")).deliver(&message("anna@example.com"), AT).await.unwrap_err();
+    assert!(!error.is_permanent() && error.to_string().contains("TLS with the mail server failed"), "{error}");
+    let plain = smtp(format!("smtp://{address}?tls=opportunistic"));
+    plain.deliver(&message("anna@example.com"), AT).await.unwrap();
+    let with_password = smtp(format!("smtp://me:hunter2@{address}?tls=opportunistic"));
+    let error = with_password.deliver(&message("anna@example.com"), AT).await.unwrap_err();
+    assert!(!error.is_permanent() && error.to_string().contains("not sent in clear text"), "{error}");
+}
+
 #[tokio::test]
 async fn an_unreachable_mail_server_is_a_temporary_error() {
     let mailer = smtp(format!("smtp://127.0.0.1:{}", unused_port().await));

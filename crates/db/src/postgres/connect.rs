@@ -1,9 +1,10 @@
 //! Connection settings of PostgreSQL: URL, timeouts and TLS.
 //!
-//! `sslmode` is `disable`, `prefer` (the default: TLS if the server offers it), `require` or `verify-full`. With TLS
-//! the server's certificate and name are always verified, against the system's roots or the PEM file in `sslrootcert`;
-//! no mode encrypts without verifying.
+//! `sslmode` is `disable`, `prefer` (TLS if the server offers it; the default on loopback), `require` (the default
+//! elsewhere) or `verify-full`. With TLS the server's certificate and name are always verified, against the system's
+//! roots or the PEM file in `sslrootcert`; no mode encrypts without verifying.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{DbError, Result};
@@ -27,8 +28,11 @@ const TCP_TIMEOUT: Duration = Duration::from_secs(15);
 const KEEPALIVE_PROBES: u32 = 3;
 
 pub(super) fn configure(url: &str, options: &DbOptions) -> Result<(Config, MakeRustlsConnect)> {
-    let Tls { url, root_certificate } = split_tls(url)?;
+    let Tls { url, root_certificate, has_ssl_mode } = split_tls(url)?;
     let mut config: Config = url.parse().map_err(|_| DbError::other("the PostgreSQL URL is malformed"))?;
+    if !has_ssl_mode && !config.get_hosts().iter().all(is_local) {
+        config.ssl_mode(SslMode::Require);
+    }
     let limits = format!(
         "{} -c lock_timeout={} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
         config.get_options().unwrap_or_default(),
@@ -60,15 +64,28 @@ struct Tls {
     /// The URL without the parameters that tokio-postgres does not know.
     url: String,
     root_certificate: Option<String>,
+    has_ssl_mode: bool,
+}
+
+/// A socket of this machine, or loopback.
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+        }
+    }
 }
 
 fn split_tls(url: &str) -> Result<Tls> {
     let Some((base, query)) = url.split_once('?') else {
-        return Ok(Tls { url: url.to_owned(), root_certificate: None });
+        return Ok(Tls { url: url.to_owned(), root_certificate: None, has_ssl_mode: false });
     };
     let mut root_certificate = None;
+    let mut has_ssl_mode = false;
     let mut kept = Serializer::new(String::new());
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        has_ssl_mode |= name == "sslmode";
         match (&*name, &*value) {
             ("sslrootcert", path) => root_certificate = Some(path.to_owned()),
             ("sslmode", "verify-full") => drop(kept.append_pair("sslmode", "require")),
@@ -81,7 +98,7 @@ fn split_tls(url: &str) -> Result<Tls> {
     }
     // tokio-postgres decodes %20 but not the + of forms.
     let query = kept.finish().replace('+', "%20");
-    Ok(Tls { url: format!("{base}?{query}"), root_certificate })
+    Ok(Tls { url: format!("{base}?{query}"), root_certificate, has_ssl_mode })
 }
 
 fn roots(file: Option<&Path>) -> Result<RootCertStore> {
@@ -112,6 +129,21 @@ mod tests {
         assert_eq!(tls.url, "postgres://a:b@h/db?sslmode=require&options=-c%20a%3Db");
         assert_eq!(tls.root_certificate.as_deref(), Some("/etc/ca x.pem"));
         assert_eq!(tls.url.parse::<Config>().unwrap().get_options(), Some("-c a=b"));
+    }
+
+    #[test]
+    fn tls_is_required_off_loopback_unless_the_url_says_otherwise() {
+        let mode = |url: &str| configure(url, &"postgres://h/db".parse().unwrap()).unwrap().0.get_ssl_mode();
+        for url in
+            ["postgres://db.internal/t", "postgres://10.0.0.7/t?application_name=a", "postgres://127.0.0.1,db2/t"]
+        {
+            assert_eq!(mode(url), SslMode::Require, "{url}");
+        }
+        for url in ["postgres://localhost/t", "postgres://127.0.0.1/t", "postgres://%2Frun%2Fpostgresql/t"] {
+            assert_eq!(mode(url), SslMode::Prefer, "{url}");
+        }
+        assert_eq!(mode("postgres://db.internal/t?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode("postgres://db.internal/t?sslmode=prefer"), SslMode::Prefer);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! interrupted half-way to the pool for the next mail. Here every step has a timeout, and dropping the connection
 //! closes it.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use hyper::Uri;
@@ -21,12 +22,13 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of sending. Servers may scan a mail before they accept it; giving up too early would send it twice.
 const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
-const URL_FORM: &str =
-    "a mail URL has the form smtp://user:password@host:port (?tls=required) or smtps://user:password@host:port";
+const URL_FORM: &str = "a mail URL has the form smtp://user:password@host:port (?tls=required, ?tls=opportunistic) or smtps://user:password@host:port";
 
 pub struct Smtp {
     host: String,
     port: u16,
+    /// Whether the server is on loopback, where nobody can listen in.
+    is_local: bool,
     encryption: Encryption,
     tls: TlsParameters,
     credentials: Option<Credentials>,
@@ -45,13 +47,16 @@ impl Smtp {
         // The parser's error is not shown: it could quote the password.
         let malformed = || MailError::Permanent(URL_FORM.to_owned());
         let uri: Uri = url.parse().map_err(|_| malformed())?;
+        let authority = uri.authority().filter(|authority| !authority.host().is_empty()).ok_or_else(malformed)?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let is_local = is_local(&host);
         let encryption = match (uri.scheme_str(), uri.query()) {
             (Some("smtps"), None) => Encryption::Tls,
-            (Some("smtp"), Some("tls=required")) => Encryption::StartTls,
-            (Some("smtp"), None | Some("tls=opportunistic")) => Encryption::StartTlsIfOffered,
+            (Some("smtp"), Some("tls=opportunistic")) => Encryption::StartTlsIfOffered,
+            (Some("smtp"), None) if is_local => Encryption::StartTlsIfOffered,
+            (Some("smtp"), None | Some("tls=required")) => Encryption::StartTls,
             _ => return Err(malformed()),
         };
-        let authority = uri.authority().filter(|authority| !authority.host().is_empty()).ok_or_else(malformed)?;
         let (user_info, server) = match authority.as_str().rsplit_once('@') {
             Some((user_info, server)) => (Some(user_info), server),
             None => (None, authority.as_str()),
@@ -62,10 +67,9 @@ impl Smtp {
             None if encryption == Encryption::Tls => SUBMISSIONS_PORT,
             None => SUBMISSION_PORT,
         };
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let tls = TlsParameters::new(host.clone())
             .map_err(|error| MailError::Permanent(format!("TLS cannot be set up: {error}")))?;
-        Ok(Smtp { host, port, encryption, tls, credentials, hello: ClientId::default() })
+        Ok(Smtp { host, port, is_local, encryption, tls, credentials, hello: ClientId::default() })
     }
 
     pub async fn deliver(&self, message: &MimeMessage) -> Result<(), MailError> {
@@ -104,6 +108,10 @@ impl Smtp {
     /// quote the refused line, which contains the password.
     async fn sign_in(&self, connection: &mut AsyncSmtpConnection) -> Result<(), MailError> {
         let Some(credentials) = &self.credentials else { return Ok(()) };
+        if !connection.is_encrypted() && !self.is_local {
+            let clear = "the mail server offers no TLS, and the password is not sent in clear text";
+            return Err(MailError::Temporary(clear.to_owned()));
+        }
         match within(STEP_TIMEOUT, connection.auth(DEFAULT_MECHANISMS, credentials)).await? {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -128,6 +136,10 @@ fn refused(error: Error) -> MailError {
     } else {
         MailError::Temporary(format!("the mail server did not accept the mail: {error}"))
     }
+}
+
+fn is_local(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 fn credentials(user_info: &str) -> Option<Credentials> {

@@ -1,7 +1,7 @@
 //! Content sniffing: detects the type of an upload from its bytes, never from its name, and rejects unsafe files.
 //!
 //! Uploads are PDFs and images. A PDF must not be encrypted, so that the team can review it, and must not contain
-//! scripts or launch programs. An image must not be so large that opening it is an attack. The bytes are checked as a
+//! scripts or other files, or launch programs. An image must not be so large that opening it is an attack. The bytes are checked as a
 //! stream, in constant memory.
 
 mod jpeg;
@@ -59,6 +59,7 @@ pub enum Refusal {
     Broken,
     Encrypted,
     Scripted,
+    Attachment,
     /// Its objects cannot be inspected.
     Opaque,
     TooManyPixels,
@@ -70,7 +71,8 @@ impl fmt::Display for Refusal {
             Refusal::OtherType => "must be a PDF, JPEG or PNG file",
             Refusal::Broken => "is damaged or incomplete",
             Refusal::Encrypted => "must not be encrypted or ask for a password",
-            Refusal::Scripted => "must not contain scripts or start programs",
+            Refusal::Scripted => "must not contain scripts, XFA forms or media, or start programs",
+            Refusal::Attachment => "must not contain other files",
             Refusal::Opaque => "uses an encoding that cannot be inspected; save it as a plain PDF",
             Refusal::TooManyPixels => "must have at most 40 megapixels",
         })

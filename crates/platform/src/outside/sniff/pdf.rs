@@ -1,18 +1,25 @@
-//! PDF: scans the names in the file, since encryption, scripts and launch actions are all declared by name.
+//! PDF: scans the names in the file, since encryption, scripts, attachments and launch actions are all declared by name.
 //!
-//! Long names are searched everywhere, also in streams. `/JS` is so short that a compressed image contains it by
-//! chance, so it is ignored inside streams; a script action has a long name as well. Object streams are decompressed
-//! and scanned too.
+//! Long names are searched everywhere, also in streams. `/JS` and `/XFA` are so short that a compressed image contains
+//! them by chance, so they are ignored inside streams; a script action has a long name as well. Object streams are
+//! decompressed and scanned too.
+//!
+//! A reader finds objects by their offset, so one may begin inside what is a comment, a string or a stream to whoever
+//! reads from the start. The names of an object stream in such a place make every later stream suspect, and the file is
+//! rejected.
 
 mod names;
 mod packed;
+mod zones;
 
 use super::Refusal;
-use names::{Name, Names};
+use names::{Name, Names, is_regular};
 use packed::{MAX_UNPACKED_BYTES, Packed};
+use zones::Zone;
 
-const SCRIPT_NAMES: [&[u8]; 3] = [b"JavaScript", b"Launch", b"Rendition"];
-const SCRIPT_SHORT_NAME: &[u8] = b"JS";
+const SCRIPT_NAMES: [&[u8]; 4] = [b"JavaScript", b"Launch", b"Rendition", b"RichMedia"];
+const SCRIPT_SHORT_NAMES: [&[u8]; 2] = [b"JS", b"XFA"];
+const ATTACHMENT_NAMES: [&[u8]; 2] = [b"EmbeddedFile", b"EmbeddedFiles"];
 const ENCRYPT_NAME: &[u8] = b"Encrypt";
 
 /// Names in the dictionary of an object stream.
@@ -26,13 +33,18 @@ pub struct Pdf {
     /// The last 16 bytes, the newest in the lowest bits.
     window: u128,
     context: Context,
+    zone: Zone,
     dictionary: StreamInfo,
+    /// Whether the names of an object stream were seen in a comment, a string or a stream.
+    hides_objects: bool,
     /// How many bytes may still be decompressed.
     allowance: u64,
 }
 
 enum Context {
     Objects,
+    /// The rest of the line after the keyword `stream`.
+    Keyword(StreamInfo),
     Stream,
     /// An object stream.
     Packed(Box<Packed>),
@@ -53,18 +65,22 @@ impl Default for Pdf {
             names: Names::default(),
             window: 0,
             context: Context::Objects,
+            // The signature begins with a percent sign.
+            zone: Zone::Comment,
             dictionary: StreamInfo::default(),
+            hides_objects: false,
             allowance: MAX_UNPACKED_BYTES,
         }
     }
 }
 
-/// Rejects the names of scripts and encryption.
+/// Rejects the names of scripts, attachments and encryption.
 fn check_name(name: &Name, among_objects: bool) -> Result<(), Refusal> {
     match name.letters() {
         letters if SCRIPT_NAMES.contains(&letters) => Err(Refusal::Scripted),
+        letters if ATTACHMENT_NAMES.contains(&letters) => Err(Refusal::Attachment),
         letters if letters == ENCRYPT_NAME => Err(Refusal::Encrypted),
-        letters if letters == SCRIPT_SHORT_NAME && among_objects => Err(Refusal::Scripted),
+        letters if SCRIPT_SHORT_NAMES.contains(&letters) && among_objects => Err(Refusal::Scripted),
         _ => Ok(()),
     }
 }
@@ -78,19 +94,20 @@ impl Pdf {
         if let Some(name) = self.names.read(byte) {
             self.end_name(&name)?;
         }
-        self.window = self.window << 8 | u128::from(byte);
-        if let Context::Packed(packed) = &mut self.context {
-            packed.push(byte, &mut self.allowance)?;
+        if !is_regular(byte) {
+            self.end_word()?;
         }
-        match byte {
-            b'm' if ends_with(self.window, b"endstream") => self.end_stream()?,
-            b'j' if self.among_objects() && ends_with(self.window, b"endobj") => {
-                self.dictionary = StreamInfo::default()
+        self.window = self.window << 8 | u128::from(byte);
+        match &mut self.context {
+            Context::Objects => self.zone = self.zone.after(byte),
+            Context::Keyword(dictionary) if matches!(byte, b'\n' | b'\r') => {
+                self.context = std::mem::take(dictionary).context()?;
             }
-            b'\n' | b'\r' if self.among_objects() && begins_stream(self.window >> 8) => {
-                self.context = std::mem::take(&mut self.dictionary).context()?;
-            }
-            _ => {}
+            Context::Packed(packed) => packed.push(byte, &mut self.allowance)?,
+            Context::Keyword(_) | Context::Stream => {}
+        }
+        if byte == b'm' && ends_with(self.window, b"endstream") {
+            self.end_stream()?;
         }
         Ok(())
     }
@@ -99,25 +116,56 @@ impl Pdf {
         matches!(self.context, Context::Objects)
     }
 
+    /// Whether this is neither a comment nor part of a string or stream.
+    fn is_code(&self) -> bool {
+        self.among_objects() && self.zone == Zone::Code
+    }
+
     fn end_name(&mut self, name: &Name) -> Result<(), Refusal> {
-        if self.among_objects() {
+        if self.is_code() {
             self.dictionary.note(name.letters());
+        } else {
+            self.hides_objects |= OBJECT_STREAM.contains(&name.letters());
         }
         check_name(name, self.among_objects())
     }
 
-    fn end_stream(&mut self) -> Result<(), Refusal> {
-        match std::mem::replace(&mut self.context, Context::Objects) {
-            Context::Packed(packed) => packed.finish(&mut self.allowance),
-            Context::Objects | Context::Stream => Ok(()),
+    /// Looks for the keywords that matter, which the window ends with.
+    fn end_word(&mut self) -> Result<(), Refusal> {
+        if is_word(self.window, b"stream") {
+            if self.hides_objects {
+                return Err(Refusal::Opaque);
+            }
+            if self.is_code() {
+                self.context = Context::Keyword(std::mem::take(&mut self.dictionary));
+            }
+        } else if self.is_code() && is_word(self.window, b"endobj") {
+            self.dictionary = StreamInfo::default();
         }
+        Ok(())
+    }
+
+    /// The data of an object stream may contain the keyword that ends it.
+    fn end_stream(&mut self) -> Result<(), Refusal> {
+        if let Context::Packed(packed) = &mut self.context
+            && !packed.is_complete(&mut self.allowance)?
+        {
+            return Ok(());
+        }
+        (self.context, self.zone) = match std::mem::replace(&mut self.context, Context::Objects) {
+            Context::Objects => (Context::Objects, self.zone),
+            _ => (Context::Objects, Zone::Code),
+        };
+        Ok(())
     }
 
     pub fn finish(mut self) -> Result<(), Refusal> {
         if let Some(name) = self.names.finish() {
             self.end_name(&name)?;
         }
-        self.end_stream()
+        self.end_word()?;
+        self.end_stream()?;
+        if matches!(self.context, Context::Packed(_)) { Err(Refusal::Broken) } else { Ok(()) }
     }
 }
 
@@ -126,8 +174,10 @@ fn ends_with(window: u128, word: &[u8]) -> bool {
     window & mask == word.iter().fold(0, |value, byte| value << 8 | u128::from(*byte))
 }
 
-fn begins_stream(window: u128) -> bool {
-    ends_with(window, b"stream") && !ends_with(window, b"endstream")
+/// Whether the window ends with this word and not with a longer one.
+fn is_word(window: u128, word: &[u8]) -> bool {
+    let before = (window >> (8 * word.len())) as u8;
+    ends_with(window, word) && !is_regular(before)
 }
 
 impl StreamInfo {

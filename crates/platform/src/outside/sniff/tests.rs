@@ -125,6 +125,53 @@ fn object_streams_are_scanned_too() {
 }
 
 #[test]
+fn a_comment_or_string_does_not_hide_an_object_stream() {
+    let zlib = |text: &str| miniz_oxide::deflate::compress_to_vec_zlib(text.as_bytes(), 6);
+    let dictionary = "/Type /ObjStm /N 9 /First 5 /Filter /FlateDecode";
+    let script = zlib("1 0 << /S /JavaScript /JS (1) >>");
+    for decoy in ["%stream\n", "(stream\n)", "(\\) stream\n)", "% endobj\n", "(endobj )", "((stream ) stream\r)"] {
+        assert_eq!(verdict(&packed(&format!("{dictionary} {decoy}"), &script)), Err(Refusal::Scripted), "{decoy}");
+        assert_eq!(verdict(&packed(&format!("{decoy} {dictionary}"), &script)), Err(Refusal::Scripted), "{decoy}");
+        assert_eq!(verdict(&pdf(decoy)), Ok(FileType::Pdf), "{decoy}");
+    }
+    // Whoever follows an offset finds an object where others see a comment, a string or a stream.
+    let begin = |before: &str, after: &str| {
+        let begin = format!("%PDF-1.7\n{before} 6 0 obj << {dictionary} {after} >> stream\n");
+        [begin.as_bytes(), &script, b"\nendstream\nendobj\n"].concat()
+    };
+    for (before, after) in [("%", "\n"), ("(", ""), ("(", ")"), ("5 0 obj << >> stream\n", ""), ("%", "\n>> stream\n")]
+    {
+        assert_eq!(verdict(&begin(before, after)), Err(Refusal::Opaque), "{before:?} {after:?}");
+    }
+}
+
+#[test]
+fn an_object_stream_is_scanned_to_the_end_of_its_data() {
+    // Level 0 stores the text as it is.
+    let stored = miniz_oxide::deflate::compress_to_vec_zlib(b"(endstream endobj ) << /S /Java#53cript >>", 0);
+    let flate = "/Type /ObjStm /N 9 /First 5 /Filter /FlateDecode";
+    assert_eq!(verdict(&packed(flate, &stored)), Err(Refusal::Scripted));
+    let file = packed(flate, &stored);
+    let cut = file.windows(4).position(|window| window == b"Java").unwrap();
+    assert_eq!(verdict(&file[..cut]), Err(Refusal::Broken));
+    for keyword in ["stream \n", "stream % comment\r\n", "stream junk\n"] {
+        let begin = format!("%PDF-1.7\n4 0 obj\n<< {flate} >> {keyword}");
+        let script = miniz_oxide::deflate::compress_to_vec_zlib(b"<< /S /Java#53cript >>", 6);
+        let file = [begin.as_bytes(), &script, b"\nendstream\nendobj\n"].concat();
+        assert_eq!(verdict(&file), Err(Refusal::Scripted), "{keyword:?}");
+    }
+}
+
+#[test]
+fn xfa_forms_media_and_attachments_are_rejected() {
+    assert_eq!(verdict(&pdf("/AcroForm << /XFA 7 0 R >>")), Err(Refusal::Scripted));
+    assert_eq!(verdict(&pdf("/Subtype /RichMedia")), Err(Refusal::Scripted));
+    assert_eq!(verdict(&pdf("/Names << /Embedded#46iles 7 0 R >>")), Err(Refusal::Attachment));
+    assert_eq!(verdict(&pdf(">>\nstream\n/Type /EmbeddedFile \nendstream\n<<")), Err(Refusal::Attachment));
+    assert_eq!(verdict(&pdf(">>\nstream\n\x01/XFA \x02\nendstream\n<<")), Ok(FileType::Pdf));
+}
+
+#[test]
 fn object_streams_that_cannot_be_scanned_are_rejected() {
     for filter in ["/Filter /LZWDecode", "/Filter [/ASCII85Decode /FlateDecode]", "/Filter 9 0 R"] {
         assert_eq!(verdict(&packed(&format!("/Type /ObjStm {filter}"), b"xyz")), Err(Refusal::Opaque), "{filter}");

@@ -84,7 +84,7 @@ fn hex(byte: u8) -> Option<u8> {
 }
 
 /// Whether the byte can be part of a name: neither white space nor a delimiter.
-fn is_regular(byte: u8) -> bool {
+pub fn is_regular(byte: u8) -> bool {
     !matches!(
         byte,
         0 | b'\t' | b'\n' | 0x0C | b'\r' | b' ' | b'(' | b')' | b'<' | b'>' | b'[' | b']' | b'{' | b'}' | b'/' | b'%'

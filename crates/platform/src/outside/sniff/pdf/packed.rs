@@ -41,7 +41,7 @@ impl Packed {
     }
 
     /// Decompresses the buffered bytes and checks the names in them.
-    pub fn unpack(&mut self, allowance: &mut u64) -> Result<(), Refusal> {
+    fn unpack(&mut self, allowance: &mut u64) -> Result<(), Refusal> {
         let buffer = std::mem::take(&mut self.buffer);
         let mut rest = buffer.as_slice();
         let mut unpacked = [0; 2 * PIECE_BYTES];
@@ -65,9 +65,12 @@ impl Packed {
         Ok(())
     }
 
-    /// Ends the stream, and with it the last name.
-    pub fn finish(mut self, allowance: &mut u64) -> Result<(), Refusal> {
+    /// Whether the compressed data has ended, and with it the last name.
+    pub fn is_complete(&mut self, allowance: &mut u64) -> Result<bool, Refusal> {
         self.unpack(allowance)?;
-        self.names.finish().map_or(Ok(()), |name| check_name(&name, true))
+        if self.ended {
+            self.names.finish().map_or(Ok(()), |name| check_name(&name, true))?;
+        }
+        Ok(self.ended)
     }
 }

@@ -107,7 +107,7 @@ impl App {
         refuse_real_money(&db, settings.payments).await?;
         let roots = trusted_roots();
         let http = http_client(&roots)?;
-        let files = open_files(&settings, &http, clock.now()).await?;
+        let files = open_files(&settings, &http, &keys, clock.now()).await?;
         let fx = settings.fx_url.clone().map(|url| Feed { http: http.clone(), url });
         let public_url = settings.public_url();
         let payments = match (settings.payments, &settings.revolut) {
@@ -199,11 +199,11 @@ fn open_traces(settings: &Settings, http: &reqwest::Client, db: &Db) -> Traces {
     }
 }
 
-async fn open_files(settings: &Settings, http: &reqwest::Client, now: Time) -> Result<Files, StartError> {
+async fn open_files(settings: &Settings, http: &reqwest::Client, keys: &Keys, now: Time) -> Result<Files, StartError> {
     let folder = settings.data_dir.join("files");
     Ok(match &settings.bucket {
-        None => Files::in_folder(&folder, now)?,
-        Some(bucket) => Files::in_bucket(bucket, http.clone(), &folder, now).await?,
+        None => Files::in_folder(&folder, keys, now)?,
+        Some(bucket) => Files::in_bucket(bucket, http.clone(), &folder, keys, now).await?,
     })
 }
 

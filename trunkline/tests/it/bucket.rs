@@ -17,7 +17,7 @@ use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::onboarding::sign_up;
 use crate::world::form::{Form, pdf};
-use crate::world::s3::{BUCKET, DOMAIN, S3Server, SECRET, age, files_below};
+use crate::world::s3::{BUCKET, DOMAIN, S3Server, SECRET, age, file_keys, files_below};
 use crate::world::{World, process};
 
 const UPLOAD: &str = "/me/kyb/documents";
@@ -29,7 +29,7 @@ async fn open(settings: &BucketSettings) -> (TempDir, Result<Files, FilesError>)
 
 async fn open_with(http: reqwest::Client, settings: &BucketSettings) -> (TempDir, Result<Files, FilesError>) {
     let folder = tempfile::tempdir().unwrap();
-    let files = Files::in_bucket(settings, http, folder.path(), Clock::system().now()).await;
+    let files = Files::in_bucket(settings, http, folder.path(), &file_keys(), Clock::system().now()).await;
     (folder, files)
 }
 

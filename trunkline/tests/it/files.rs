@@ -14,7 +14,7 @@ use platform::outside::files::{ContentHash, Files, FilesError};
 use tempfile::TempDir;
 use values::Time;
 
-use crate::world::s3::{S3Server, age, files_below};
+use crate::world::s3::{S3Server, age, file_keys, files_below};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -28,7 +28,7 @@ struct Shelf {
 impl Shelf {
     async fn folder() -> Shelf {
         let local = tempfile::tempdir().unwrap();
-        let files = Files::in_folder(local.path(), Clock::system().now()).unwrap();
+        let files = Files::in_folder(local.path(), &file_keys(), Clock::system().now()).unwrap();
         Shelf { files, local, server: None }
     }
 
@@ -36,7 +36,7 @@ impl Shelf {
         let (local, server) = (tempfile::tempdir().unwrap(), S3Server::start().await);
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let now = Clock::system().now();
-        let files = Files::in_bucket(&server.bucket(), http, local.path(), now).await.unwrap();
+        let files = Files::in_bucket(&server.bucket(), http, local.path(), &file_keys(), now).await.unwrap();
         Shelf { files, local, server: Some(server) }
     }
 
@@ -99,6 +99,25 @@ mod every {
             assert_eq!(shelf.names(), [hex]);
             assert_eq!(shelf.content(&first.hash).await, Some((11, b"hello world".to_vec())));
             assert!(shelf.files.exists(&first.hash).await.unwrap());
+        }
+
+        async fn nothing_is_stored_in_clear_text(shelf) {
+            let secret = "the passport of a director";
+            let received = shelf.files.receive(body(&[secret]), 100).await.unwrap();
+            let draft = fs::read(&files_below(&shelf.local.path().join("incoming"))[0]).unwrap();
+            let hash = received.store().await.unwrap().hash;
+            let path = files_below(&shelf.place()).into_iter().find(|path| path.ends_with(hash.to_string())).unwrap();
+            for bytes in [draft, fs::read(&path).unwrap()] {
+                assert!(!bytes.windows(8).any(|window| window == &secret.as_bytes()[..8]));
+            }
+            assert_eq!(shelf.content(&hash).await, Some((secret.len() as u64, secret.as_bytes().to_vec())));
+            // Another file's bytes under this name are not served.
+            let other = shelf.files.put(body(&["another"]), 100).await.unwrap().hash;
+            let other = files_below(&shelf.place()).into_iter().find(|path| path.ends_with(other.to_string())).unwrap();
+            fs::copy(&other, &path).unwrap();
+            let (_, pieces) = shelf.files.open_read(&hash).await.unwrap().unwrap();
+            let error = pieces.try_collect::<Vec<_>>().await.unwrap_err();
+            assert!(error.to_string().contains("was altered"), "{error}");
         }
 
         async fn a_file_of_many_pieces_is_read_back_whole(shelf) {
@@ -216,6 +235,6 @@ async fn drafts_abandoned_for_a_day_are_deleted_at_the_next_start() {
         draft.set_modified(now - age).unwrap();
     }
     let now = Time::from_millis(i64::try_from((DAY * 20_000).as_millis()).unwrap());
-    Files::in_folder(folder, now).unwrap();
+    Files::in_folder(folder, &file_keys(), now).unwrap();
     assert_eq!(files_below(folder), ["ahead", "under-way"].map(|name| folder.join("incoming").join(name)));
 }

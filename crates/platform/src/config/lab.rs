@@ -108,7 +108,6 @@ mod tests {
     fn what_others_can_reach_refuses_the_settings_of_a_lab() {
         for exposed in [
             ("TRUNKLINE_LISTEN", "0.0.0.0:8080"),
-            ("TRUNKLINE_OPS_LISTEN", "[::]:9090"),
             ("TRUNKLINE_PUBLIC_URL", "https://voice.example"),
             ("TRUNKLINE_PUBLIC_URL", "https://127.0.0.1.voice.example"),
             ("TRUNKLINE_PUBLIC_URL", "https://localhost.example"),

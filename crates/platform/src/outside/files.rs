@@ -3,12 +3,14 @@
 //! A stored file never changes, and the same content is stored once. A file is durable before its hash is returned, so
 //! a row that refers to a hash can always be served. Names and permissions belong to the rows that refer to a file.
 //!
-//! The store is a local folder or an S3 bucket. In both cases a body is received into a local folder first.
+//! The store is a local folder or an S3 bucket. In both cases a body is received into a local folder first, and no byte
+//! of it is written before it is sealed (`seal`).
 
 mod bucket;
 mod folder;
 mod incoming;
 mod s3;
+mod seal;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -24,7 +26,10 @@ use futures_util::stream::BoxStream;
 pub use incoming::pieces;
 use incoming::{Incoming, ReceivedBody};
 pub use s3::{Addressing, BucketError, BucketSettings};
+use seal::unseal;
 use values::{Invalid, Stored, Time};
+
+use crate::crypto::keys::Keys;
 
 /// SHA-256 of a file's content; as text, 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,6 +124,7 @@ impl From<BucketError> for FilesError {
 pub struct Files {
     incoming: Incoming,
     store: Store,
+    keys: Keys,
 }
 
 #[derive(Clone)]
@@ -129,9 +135,9 @@ enum Store {
 
 impl Files {
     /// Opens the store in a local folder, creates the folder if needed, and deletes old drafts.
-    pub fn in_folder(folder: &Path, now: Time) -> Result<Files, FilesError> {
-        let incoming = incoming(folder, now)?;
-        Ok(Files { incoming, store: Store::Folder(Folder::open(folder)) })
+    pub fn in_folder(folder: &Path, keys: &Keys, now: Time) -> Result<Files, FilesError> {
+        let incoming = incoming(folder, keys, now)?;
+        Ok(Files { incoming, store: Store::Folder(Folder::open(folder)), keys: keys.clone() })
     }
 
     /// Opens the store in a bucket, after a check that it can be used. Bodies are still received in the local folder.
@@ -139,11 +145,12 @@ impl Files {
         settings: &BucketSettings,
         http: reqwest::Client,
         folder: &Path,
+        keys: &Keys,
         now: Time,
     ) -> Result<Files, FilesError> {
-        let incoming = incoming(folder, now)?;
+        let incoming = incoming(folder, keys, now)?;
         let bucket = Bucket::open(settings, http).await?;
-        Ok(Files { incoming, store: Store::Bucket(bucket) })
+        Ok(Files { incoming, store: Store::Bucket(bucket), keys: keys.clone() })
     }
 
     /// Receives a body chunk by chunk, without storing it yet.
@@ -167,10 +174,12 @@ impl Files {
 
     /// The size and content of a file, or `None` if there is no file with this hash.
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
-        match &self.store {
-            Store::Folder(folder) => Ok(folder.open_read(hash).await?),
-            Store::Bucket(bucket) => Ok(bucket.open_read(hash).await?),
-        }
+        let stored = match &self.store {
+            Store::Folder(folder) => folder.open_read(hash).await?,
+            Store::Bucket(bucket) => bucket.open_read(hash).await?,
+        };
+        let Some((size_bytes, stored)) = stored else { return Ok(None) };
+        Ok(Some(unseal(&self.keys, hash, size_bytes, stored).await?))
     }
 
     pub async fn exists(&self, hash: &ContentHash) -> Result<bool, FilesError> {
@@ -215,7 +224,7 @@ impl Received {
 
     /// The content, for inspection before it is stored.
     pub async fn content(&self) -> Result<Content, FilesError> {
-        Ok(incoming::pieces(self.body.open().await?))
+        Ok(self.body.content().await?)
     }
 
     /// Stores it durably.
@@ -227,8 +236,8 @@ impl Received {
     }
 }
 
-fn incoming(folder: &Path, now: Time) -> io::Result<Incoming> {
-    Incoming::open(&folder.join("incoming"), now)
+fn incoming(folder: &Path, keys: &Keys, now: Time) -> io::Result<Incoming> {
+    Incoming::open(&folder.join("incoming"), keys.clone(), now)
 }
 
 /// Whether the file exists and was last written before `cutoff`.

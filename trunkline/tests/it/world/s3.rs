@@ -16,6 +16,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use platform::crypto::keys::Keys;
 use platform::outside::files::{Addressing, BucketSettings};
 use s3s::auth::SimpleAuth;
 use s3s::host::SingleDomain;
@@ -26,6 +27,8 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
+
+use super::MASTER_SECRET;
 
 pub const BUCKET: &str = "documents";
 pub const KEY_ID: &str = "AKIATESTWORLD";
@@ -176,6 +179,11 @@ impl FaultyService {
         }
         self.service.call(request.map(Body::from)).await.unwrap()
     }
+}
+
+/// The keys that files are sealed with.
+pub fn file_keys() -> Keys {
+    Keys::from_master(MASTER_SECRET.as_bytes())
 }
 
 /// Every file below a folder, in order.

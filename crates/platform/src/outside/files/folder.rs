@@ -27,7 +27,7 @@ impl Folder {
 
     pub async fn store(&self, body: ReceivedBody) -> io::Result<StoredFile> {
         let root = self.root.clone();
-        let ReceivedBody { draft, file, stored } = body;
+        let ReceivedBody { draft, file, stored, .. } = body;
         blocking(move || publish(&root, draft, &file, &stored.hash)).await?;
         Ok(stored)
     }

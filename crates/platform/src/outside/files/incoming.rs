@@ -1,4 +1,4 @@
-//! Receives bodies into drafts in a local folder, until they are stored.
+//! Receives bodies into sealed drafts in a local folder, until they are stored.
 //!
 //! A dropped draft is deleted immediately; one that a crash left is deleted at a later start.
 
@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{error, fs};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use bytes::{Bytes, BytesMut};
 use data_encoding::HEXLOWER;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Content, ContentHash, FilesError, StoredFile, blocking, is_older};
+use super::seal::{Sealer, unseal};
+use super::{Content, FilesError, StoredFile, blocking, is_older};
+use crate::crypto::keys::Keys;
 use crate::durable::{Draft, create_folder};
 use db::Entropy;
 use values::Time;
@@ -28,13 +29,14 @@ const CHUNK_BYTES: usize = 64 * 1024;
 #[derive(Clone)]
 pub struct Incoming {
     folder: Arc<Path>,
+    keys: Keys,
 }
 
 impl Incoming {
-    pub fn open(folder: &Path, now: Time) -> io::Result<Incoming> {
+    pub fn open(folder: &Path, keys: Keys, now: Time) -> io::Result<Incoming> {
         create_folder(folder)?;
         delete_abandoned(folder, now)?;
-        Ok(Incoming { folder: folder.into() })
+        Ok(Incoming { folder: folder.into(), keys })
     }
 
     pub async fn receive<S, E>(&self, body: S, limit_bytes: u64) -> Result<ReceivedBody, FilesError>
@@ -46,8 +48,8 @@ impl Incoming {
         let (draft, file) = blocking(move || Draft::create(path)).await?;
         let mut file = File::from_std(file);
 
-        let mut hashing = Context::new(&SHA256);
-        let mut size_bytes = 0u64;
+        let mut sealer = Sealer::new(&self.keys)?;
+        let (mut size_bytes, mut sealed_bytes) = (0u64, 0u64);
         let mut body = pin!(body);
         while let Some(piece) = body.next().await {
             let piece = piece.map_err(|error| FilesError::Incomplete(error.into()))?;
@@ -55,28 +57,45 @@ impl Incoming {
             if size_bytes > limit_bytes {
                 return Err(FilesError::TooLarge { limit_bytes });
             }
-            hashing.update(&piece);
-            file.write_all(&piece).await?;
+            let sealed = sealer.push(&piece)?;
+            sealed_bytes += sealed.len() as u64;
+            file.write_all(&sealed).await?;
         }
+        let (rest, hash, sealed_hash) = sealer.finish()?;
+        file.write_all(&rest).await?;
         file.flush().await?;
 
-        let mut hash = [0; 32];
-        hash.copy_from_slice(hashing.finish().as_ref());
-        let stored = StoredFile { hash: ContentHash::new(hash), size_bytes };
-        Ok(ReceivedBody { draft, file: file.into_std().await, stored })
+        let stored = StoredFile { hash, size_bytes };
+        let sealed = SealedFile { sha256: sealed_hash, size_bytes: sealed_bytes + rest.len() as u64 };
+        Ok(ReceivedBody { draft, file: file.into_std().await, stored, sealed, keys: self.keys.clone() })
     }
 }
 
-/// A complete draft with its hash and size.
+/// The bytes of a draft.
+#[derive(Clone, Copy)]
+pub struct SealedFile {
+    pub sha256: [u8; 32],
+    pub size_bytes: u64,
+}
+
+/// A complete draft, sealed, with the hash and size of its content.
 pub struct ReceivedBody {
     pub draft: Draft,
     pub file: fs::File,
     pub stored: StoredFile,
+    pub sealed: SealedFile,
+    keys: Keys,
 }
 
 impl ReceivedBody {
+    /// The draft as it is written, sealed.
     pub async fn open(&self) -> io::Result<File> {
         File::open(self.draft.path()).await
+    }
+
+    pub async fn content(&self) -> io::Result<Content> {
+        let sealed = pieces(self.open().await?);
+        Ok(unseal(&self.keys, &self.stored.hash, self.sealed.size_bytes, sealed).await?.1)
     }
 }
 

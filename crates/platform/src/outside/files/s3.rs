@@ -152,12 +152,12 @@ impl S3 {
 
     /// Stores a body under a key. S3 verifies its checksum.
     pub async fn put(&self, key: &str, upload: &ReceivedBody) -> Result<(), FilesError> {
-        let checksum = data_encoding::BASE64.encode(upload.stored.hash.bytes());
+        let checksum = data_encoding::BASE64.encode(&upload.sealed.sha256);
         let mut action = self.address.put_object(Some(&self.credentials), key);
         action.headers_mut().insert(CHECKSUM, &*checksum);
-        let length = upload.stored.size_bytes.to_string();
+        let length = upload.sealed.size_bytes.to_string();
         let headers = [(CONTENT_LENGTH.as_str(), length), (CHECKSUM, checksum.clone())];
-        let limit = PUT_TIMEOUT + Duration::from_secs(upload.stored.size_bytes >> 20);
+        let limit = PUT_TIMEOUT + Duration::from_secs(upload.sealed.size_bytes >> 20);
         let mut attempt = 1;
         loop {
             let body = Body::from(upload.open().await?);

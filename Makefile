@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults openapi access-table rust nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz
+.PHONY: help demo run release call test check bench build-times faults openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ call: rust deps-sip ## place a real call through Kamailio and show its CDR, its 
 	cargo build --locked --bin trunkline
 	tools/call $${CARGO_TARGET_DIR:-target}/debug/trunkline
 
-test: nextest deps-smtp deps-invoices deps-sip deps-readme deps-fuzz ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
+test: nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz ## run all tests on SQLite and PostgreSQL (ARGS="invoices" selects tests by name)
 	tools/with-postgres cargo nextest run --locked $(ARGS)
 
 LINT ?= cargo clippy --locked --all-targets -- -D warnings
@@ -53,6 +53,10 @@ nextest: rust
 # SMTP server of the mail tests, run as /usr/bin/python3 -m aiosmtpd.
 deps-smtp:
 	@/usr/bin/python3 -c 'import aiosmtpd' 2> /dev/null || tools/ensure-debian python3-aiosmtpd
+
+# ClamAV's daemon for the upload tests, which bring a signature of their own.
+deps-clamd:
+	@tools/ensure-debian clamav-daemon
 
 # E-invoice validators and PDF readers.
 deps-invoices:

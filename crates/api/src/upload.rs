@@ -26,6 +26,7 @@ use super::faults::Faults;
 use super::incoming_body::IncomingBody;
 use super::input::{Description, IncomingRequest, Input, read_query};
 use super::problem::{Code, Problem};
+use platform::outside::clamd::Verdict;
 use platform::outside::files::{Files, Received};
 use platform::outside::sniff::{FileType, sniff};
 
@@ -203,13 +204,31 @@ impl Parts {
         match self.file {
             None => self.faults.add(FILE, "is required"),
             Some((file_name, file)) => match sniff(file.content().await?).await.map_err(Problem::internal)? {
-                Ok(file_type) => received = Some((file_name, file, file_type)),
+                Ok(file_type) => {
+                    if let Some(malware) = find_malware(ctx, &file).await? {
+                        self.faults.add(FILE, format!("must not contain malware ({malware})"));
+                    }
+                    received = Some((file_name, file, file_type));
+                }
                 Err(refusal) => self.faults.add(FILE, refusal.to_string()),
             },
         }
         let fields = read_query(self.texts, self.faults, ctx)?;
         let (file_name, file, file_type) = received.ok_or_else(|| Problem::internal("an upload without a file"))?;
         Ok(Upload { fields, file_name, file, file_type })
+    }
+}
+
+/// What the malware scanner found, if there is one. Without its verdict nothing is accepted.
+async fn find_malware(ctx: &RequestCtx, file: &Received) -> Result<Option<String>, Problem> {
+    let Some(clamd) = &ctx.app.clamd else { return Ok(None) };
+    match clamd.scan(file.content().await?).await {
+        Ok(Verdict::Clean) => Ok(None),
+        Ok(Verdict::Infected(name)) => Ok(Some(name)),
+        Err(error) => {
+            tracing::error!(%error, "an upload was refused");
+            Err(Problem::unavailable("Uploads cannot be scanned for malware at the moment. Try again later."))
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::crypto::tokens::Tokens;
 use crate::durable::create_folder;
 use crate::limits::Limits;
 use crate::mail::{Branding, MailQueue, MailSettings, Mailer};
+use crate::outside::clamd::Clamd;
 use crate::outside::did_supplier::{DidSupplier, HttpDidSupplier};
 use crate::outside::download::Links;
 use crate::outside::fetch::{Fetcher, system_resolver};
@@ -48,6 +49,8 @@ pub struct Inner {
     pub did_supplier: DidSupplier,
     pub vies: Vies,
     pub files: Files,
+    /// The malware scanner, if configured.
+    pub clamd: Option<Clamd>,
     pub links: Links,
     /// For URLs that users enter.
     pub fetcher: Fetcher,
@@ -132,6 +135,7 @@ impl App {
             passwords: Passwords::new(settings.password_cost),
             mail: open_mail(&settings, &keys)?,
             files,
+            clamd: settings.clamd.clone().map(Clamd::new),
             links: Links::new(keys.clone()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,

@@ -25,6 +25,7 @@ use ipnet::IpNet;
 use crate::crypto::passwords::Cost;
 use crate::crypto::secrets::ConfiguredSecrets;
 use crate::limits::{Limit, MAX_WINDOW, Quota};
+use crate::outside::clamd::ClamdAddress;
 use crate::outside::did_supplier::HttpDidSupplierSettings;
 use crate::outside::files::BucketSettings;
 use crate::outside::payments::revolut::RevolutSettings;
@@ -49,6 +50,8 @@ pub struct Settings {
     pub database_connections: usize,
     /// The S3 bucket for files; `None` stores them in the data folder.
     pub bucket: Option<BucketSettings>,
+    /// Where uploads are scanned for malware; `None` turns that off.
+    pub clamd: Option<ClamdAddress>,
     pub mail: String,
     pub mail_from: String,
     pub payments: Provider,
@@ -151,6 +154,7 @@ impl Settings {
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
             bucket: read.bucket(),
+            clamd: read.clamd(),
             mail: read
                 .checked("TRUNKLINE_MAIL", "file, smtp://… or smtps://…", is_mail)
                 .unwrap_or_else(|| "file".to_owned()),
@@ -244,6 +248,14 @@ impl SettingsReader {
             self.wrong("TRUNKLINE_TEST_CLOCK", "off unless TRUNKLINE_PAYMENTS is sandbox");
         }
         is_on
+    }
+
+    fn clamd(&mut self) -> Option<ClamdAddress> {
+        let address = self.text("TRUNKLINE_CLAMD")?.parse();
+        if address.is_err() {
+            self.wrong("TRUNKLINE_CLAMD", "tcp://host:port or unix:/path");
+        }
+        address.ok()
     }
 
     fn kyb_required_docs(&mut self) -> Vec<DocKind> {

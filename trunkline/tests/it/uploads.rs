@@ -2,8 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::process::{Child, Command, Stdio};
+
+use data_encoding::HEXLOWER;
 use reqwest::Method;
 use serde_json::json;
+use tempfile::TempDir;
+use tokio::net::UnixStream;
 
 use crate::world::World;
 use crate::world::engines::both;
@@ -11,7 +16,73 @@ use crate::world::form::{Form, pdf, post_bytes};
 
 const UPLOAD: &str = "/me/kyb/documents";
 
+/// A signature of this pattern, in a string of a PDF.
+const EICAR: &str = r"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*";
+
+/// ClamAV's daemon with one signature.
+struct Clamd {
+    process: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl Clamd {
+    async fn start() -> Clamd {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("clamd.ctl");
+        let signature = format!("Eicar-Test-Signature:0:*:{}\n", HEXLOWER.encode(EICAR.as_bytes()));
+        std::fs::create_dir(folder.path().join("db")).unwrap();
+        std::fs::write(folder.path().join("db/eicar.ndb"), signature).unwrap();
+        let settings = format!(
+            "DatabaseDirectory {}\nLocalSocket {}\nForeground yes\nMaxThreads 2\n",
+            folder.path().join("db").display(),
+            socket.display()
+        );
+        std::fs::write(folder.path().join("clamd.conf"), settings).unwrap();
+        let process = Command::new("clamd")
+            .arg("--config-file")
+            .arg(folder.path().join("clamd.conf"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("clamd is in the package clamav-daemon");
+        let mut clamd = Clamd { process, address: format!("unix:{}", socket.display()), _folder: folder };
+        while UnixStream::connect(&socket).await.is_err() {
+            assert!(clamd.process.try_wait().unwrap().is_none(), "clamd ended");
+            tokio::task::yield_now().await;
+        }
+        clamd
+    }
+
+    fn stop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Clamd {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 both! {
+    async fn an_upload_is_scanned_for_malware_and_refused_without_a_verdict(db) {
+        let mut clamd = Clamd::start().await;
+        let world = World::with(db, &[("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_CLAMD", &clamd.address)]).await;
+        let cora = world.customer("cora@customer.example").await;
+        Form::document("other", "a.pdf", &pdf("")).post(&cora, UPLOAD).await.expect(201);
+        let infected = Form::document("other", "b.pdf", &pdf(&format!("({EICAR})"))).post(&cora, UPLOAD).await;
+        let problem = infected.problem(422, "validation.failed");
+        assert!(problem.to_string().contains("must not contain malware (Eicar-Test-Signature"), "{problem}");
+        clamd.stop();
+        let unscanned = Form::document("other", "c.pdf", &pdf("(c)")).post(&cora, UPLOAD).await;
+        let problem = unscanned.problem(503, "service.unavailable");
+        assert!(problem["detail"].as_str().unwrap().contains("scanned for malware"), "{problem}");
+        assert_eq!(cora.get(UPLOAD).await.ok()["data"].as_array().unwrap().len(), 1);
+        world.end().await;
+    }
+
     async fn form_parts_come_in_any_order_and_every_fault_is_named(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer("cora@customer.example").await;

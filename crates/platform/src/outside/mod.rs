@@ -9,6 +9,7 @@
 //! - `files`: stores content under its hash, in a folder or an S3 bucket · `sniff`: detects the type of an upload from
 //!   its bytes · `download`: signs temporary download links · `durable`: writes files atomically
 
+pub mod clamd;
 pub mod did_supplier;
 pub mod download;
 pub mod fetch;

@@ -9,6 +9,7 @@ use api::problem::Code::{
 use api::tags;
 use platform::limits::Limit;
 
+use crate::balance::credits;
 use crate::{
     accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, sessions, two_factor,
 };
@@ -291,11 +292,30 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("compliance.judge_document").problems(&[StateConflict])
             .under(tags::COMPLIANCE_REVIEW),
 
-        post("/admin/credits", balance::credit, "createCredit", "Credit or correct a customer's balance")
+        post("/admin/credits", credits::create, "createCredit", "Credit or correct a customer's balance")
             .about("Posts a credit to a customer's balance or, with a negative amount, a correction of at most what is \
-                    available. Returns the ledger entry. Admins only.")
+                    available. Returns the ledger entry. What one admin credits to a customer within 24 hours is \
+                    limited (by default to 1000 EUR); for more, make a credit request. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit.create").idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_BILLING),
+        get("/admin/credit-requests", credits::list_requests, "listCreditRequests", "List credit requests")
+            .about("Lists credit requests, newest first, with those that were approved or rejected. Open to the team \
+                    (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+        post("/admin/credit-requests", credits::request, "createCreditRequest", "Create credit request")
+            .about("Requests a credit to a customer's balance, of any amount. Another admin approves or rejects it. \
+                    Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("credit_request.create").idempotent()
+            .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
+        post("/admin/credit-requests/{id}/approve", credits::approve, "approveCreditRequest", "Approve credit request")
+            .about("Posts the credit of a pending request to the customer's balance. Admins only, except the one who \
+                    made the request.")
+            .who(Admin).limit(Limit::Writes).audit("credit_request.approve")
+            .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
+        post("/admin/credit-requests/{id}/reject", credits::reject, "rejectCreditRequest", "Reject credit request")
+            .about("Rejects a pending credit request, or takes one's own back. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("credit_request.reject")
+            .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/balance-limits", balance::show_limits,
             "getCustomerBalanceLimits", "Get balance limits of a customer")
             .about("Returns the minimum that must stay on a customer's balance and the threshold of its portal's \

@@ -36,7 +36,7 @@ pub use lab::LabSettings;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
-use values::DocKind;
+use values::{Currency, DocKind, Money};
 pub use zones::Zone;
 
 #[derive(Clone, Debug)]
@@ -70,6 +70,9 @@ pub struct Settings {
     pub quotas: Vec<(Limit, Quota)>,
     /// The documents that KYB requires.
     pub kyb_required_docs: Vec<DocKind>,
+    pub topup_velocity: Velocity,
+    /// What one admin may credit to a customer in a day; more needs a second admin.
+    pub credit_approval: Money,
     pub tax: TaxSettings,
     /// The zones that a trunk can be in.
     pub zones: Vec<Zone>,
@@ -100,6 +103,13 @@ pub struct Settings {
     pub secrets: ConfiguredSecrets,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
+}
+
+/// How many top-ups an account may make in 24 hours, and of how much together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Velocity {
+    pub per_day: i64,
+    pub amount_per_day: Money,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +190,11 @@ impl Settings {
             rate_limits: read.switch("TRUNKLINE_RATE_LIMITS", true),
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
+            topup_velocity: Velocity {
+                per_day: read.within("TRUNKLINE_TOPUPS_PER_DAY", 1..=10_000, 60) as i64,
+                amount_per_day: read.euros("TRUNKLINE_TOPUP_EUR_PER_DAY", 1..=10_000_000, 100_000),
+            },
+            credit_approval: read.euros("TRUNKLINE_CREDIT_APPROVAL_EUR", 0..=1_000_000, 1_000),
             tax: read.tax(),
             zones: read.zones(),
             calls: read.calls(),
@@ -256,6 +271,11 @@ impl SettingsReader {
             self.wrong("TRUNKLINE_CLAMD", "tcp://host:port or unix:/path");
         }
         address.ok()
+    }
+
+    fn euros(&mut self, name: &str, range: std::ops::RangeInclusive<usize>, default: usize) -> Money {
+        let euros = self.within(name, range, default);
+        Money::from_nanos(i64::try_from(euros).unwrap_or(i64::MAX).saturating_mul(1_000_000_000), Currency::EUR)
     }
 
     fn kyb_required_docs(&mut self) -> Vec<DocKind> {

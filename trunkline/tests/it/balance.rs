@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use values::Role;
 
 use crate::world::World;
 use crate::world::client::{Answer, Client};
@@ -63,6 +65,55 @@ both! {
         let balance = customer.get("/account/balance").await.ok();
         assert_eq!(balance["current"]["amount_minor"], 600);
         assert!(balance["last_debit_at"].is_string());
+        world.end().await;
+    }
+
+    async fn more_than_the_limit_in_a_day_needs_a_second_admin(db) {
+        let world = World::unlimited(db).await;
+        let (admin, customer) = (world.admin().await, world.customer("cora@customer.example").await);
+        let credits = join_all((0..8).map(|_| credit(&admin, &customer.account_id, 25_000))).await;
+        let posted = credits.iter().filter(|answer| answer.status == 201).count();
+        assert_eq!(posted, 4, "1000 EUR in parts of 250");
+        let refused = credit(&admin, &customer.account_id, 1).await.problem(409, "state.conflict");
+        assert!(refused["detail"].as_str().unwrap().contains("credit request"), "{refused}");
+        // Another customer has its own limit, and a day later there is another one.
+        let other = world.customer("otto@customer.example").await;
+        credit(&admin, &other.account_id, 100_000).await.expect(201);
+        credit(&admin, &other.account_id, -100_000).await.expect(201);
+        world.advance(24 * 60 * 60).await;
+        credit(&world.minted(Role::Admin).await, &customer.account_id, 100_000).await.expect(201);
+        world.end().await;
+    }
+
+    async fn a_credit_request_is_posted_once_when_another_admin_approves_it(db) {
+        let world = World::unlimited(db).await;
+        let (author, customer) = (world.admin().await, world.customer("cora@customer.example").await);
+        let body = json!({
+            "customer_id": customer.account_id, "amount": {"amount_minor": 500_000, "currency": "EUR"}, "reason": "Outage",
+        });
+        let make = async || author.with_key(key()).post("/admin/credit-requests", body.clone()).await;
+        let made = make().await.expect(201);
+        assert_eq!((&made["status"], &made["decided_by"]), (&json!("pending"), &Value::Null));
+        let path = |made: &Value, decision: &str| format!("/admin/credit-requests/{}/{decision}", made["id"].as_str().unwrap());
+        let own = author.call(Method::POST, &path(&made, "approve"), None).await.problem(409, "state.conflict");
+        assert!(own["detail"].as_str().unwrap().contains("Another admin"), "{own}");
+        assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 0);
+
+        let second = world.minted(Role::Admin).await;
+        let approve = path(&made, "approve");
+        let approved = join_all((0..5).map(|_| second.call(Method::POST, &approve, None))).await;
+        assert_eq!(approved.iter().filter(|answer| answer.status == 200).count(), 1);
+        assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 500_000);
+        second.call(Method::POST, &path(&made, "reject"), None).await.problem(409, "state.conflict");
+
+        let (rejected, withdrawn) = (make().await.expect(201), make().await.expect(201));
+        assert_eq!(second.call(Method::POST, &path(&rejected, "reject"), None).await.ok()["status"], "rejected");
+        assert_eq!(author.call(Method::POST, &path(&withdrawn, "reject"), None).await.ok()["status"], "rejected");
+        second.call(Method::POST, &path(&rejected, "approve"), None).await.problem(409, "state.conflict");
+        let listed = second.get("/admin/credit-requests").await.ok();
+        let statuses: Vec<_> = listed["data"].as_array().unwrap().iter().map(|one| &one["status"]).collect();
+        assert_eq!(statuses, ["rejected", "rejected", "approved"]);
+        assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 500_000);
         world.end().await;
     }
 

@@ -33,6 +33,9 @@ text_enum! {
 /// Open checkouts per account. Limited because each of them is polled.
 pub const MAX_OPEN_CHECKOUTS: i64 = 50;
 
+/// What the limits of top-ups are counted in.
+pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// How long a checkout stays open.
 pub const CHECKOUT_TTL: Duration = Duration::from_secs(24 * 3600);
 

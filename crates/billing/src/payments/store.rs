@@ -113,6 +113,22 @@ pub async fn count_open_checkouts(conn: &mut Conn, account: AccountId, request_k
     Ok(waiting)
 }
 
+/// Number of the account's top-ups since then, and the sum of those that were not declined, in nanos. The account is
+/// locked until the transaction ends, so that top-ups at the same time count each other.
+pub async fn topups_since(conn: &mut Conn, account: AccountId, since: Time) -> Result<(i64, i64), DbError> {
+    let _: Option<(AccountId,)> =
+        conn.opt(sql!("SELECT id FROM accounts WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![account]).await?;
+    conn.one(
+        sql!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(CASE WHEN status IN ('pending', 'completed') THEN amount ELSE 0 END), 0)
+                                   AS BIGINT)
+             FROM payments WHERE account_id = $1 AND created_at > $2 AND purpose = 'topup'"
+        ),
+        params![account, since],
+    )
+    .await
+}
+
 pub async fn find(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, DbError> {
     conn.opt(sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE id = $1"), params![id]).await
 }

@@ -7,7 +7,7 @@
 use futures_util::future::BoxFuture;
 
 use super::methods;
-use super::rules::{MAX_OPEN_CHECKOUTS, Purpose, next_poll};
+use super::rules::{DAY, MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment};
 use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse};
 use api::answer::{Created, Json};
@@ -17,6 +17,7 @@ use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use identity::onboarding;
+use platform::config::Velocity;
 use platform::outside::payments::{Checkout, OrderRequest, Payer, Provider};
 use values::{AccountId, Currency, Money, PaymentId};
 
@@ -74,8 +75,10 @@ pub async fn open_checkout(
 ) -> Result<(PaymentId, Checkout), Problem> {
     let app = &ctx.app;
     let (amount, save_card) = (new.amount, new.purpose == Purpose::Card);
-    let inserted =
-        app.db.tx((new, precondition), |conn, (new, precondition)| Box::pin(insert_payment(conn, new, *precondition)));
+    let velocity = app.settings.topup_velocity;
+    let inserted = app.db.tx((new, precondition, velocity), |conn, (new, precondition, velocity)| {
+        Box::pin(insert_payment(conn, new, *precondition, *velocity))
+    });
     let (id, payer) = inserted.await?;
     ctx.audit_note("payment_id", id.to_string());
     let order = OrderRequest { reference: id.to_string(), amount, payer, save_card, return_url };
@@ -90,6 +93,7 @@ async fn insert_payment(
     conn: &mut Conn,
     new: &NewPayment,
     precondition: Precondition,
+    velocity: Velocity,
 ) -> Result<(PaymentId, Payer), Problem> {
     precondition(conn, new.account_id).await?;
     let payer = payer(conn, new.account_id, new.provider).await?;
@@ -101,8 +105,26 @@ async fn insert_payment(
             "{MAX_OPEN_CHECKOUTS} checkouts are open already. Complete one of them, or wait until they expire."
         )));
     }
+    if is_new && new.purpose == Purpose::Topup {
+        check_velocity(conn, new, velocity).await?;
+    }
     new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
     Ok((payment.id, payer))
+}
+
+/// Stolen cards are tried out in many small top-ups, and emptied in few large ones. The new payment is counted.
+async fn check_velocity(conn: &mut Conn, new: &NewPayment, velocity: Velocity) -> Result<(), Problem> {
+    let (count, sum) = store::topups_since(conn, new.account_id, new.now.minus(DAY)).await?;
+    if count > velocity.per_day {
+        return Err(Problem::state_conflict(format!("An account can make {} top-ups in 24 hours.", velocity.per_day)));
+    }
+    if sum > velocity.amount_per_day.nanos() {
+        let limit = velocity.amount_per_day;
+        return Err(Problem::state_conflict(format!(
+            "An account can top up by {limit} in 24 hours, open checkouts included. Ask us to raise the limit."
+        )));
+    }
+    Ok(())
 }
 
 /// The account as the provider knows it.

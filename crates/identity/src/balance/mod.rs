@@ -1,23 +1,21 @@
-//! Balance of an account: reads of the ledger, credits by the team, balance limits.
+//! Balance of an account: reads of the ledger, credits by the team (`credits`), balance limits.
 //!
 //! - `GET /account/balance`, `GET /account/ledger`: the customer's book in `platform::ledger`
-//! - `POST /admin/credits`: credits, or takes back what is still available
 //! - `/admin/customers/{id}/balance-limits`: the minimum (credit line below zero) and the warning threshold
 
+pub mod credits;
 mod store;
 mod types;
 
-use api::answer::{Created, Json};
+use api::answer::Json;
 use api::checks::{Checked, Given, must};
-use api::context::{Committed, ReadCtx, RequestCtx, Tx};
-use api::faults::Faults;
+use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
-use platform::ledger::{self, Book, Entry, Kind, LedgerError};
-use types::{AdminCreditCreate, Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
-use uuid::Uuid;
+use platform::ledger;
+use types::{Balance, BalanceLimits, BalanceLimitsUpdate, LedgerLine};
 use values::{AccountId, Currency, Invalid, Money, Rfc3339};
 
 /// Currency of customers' balances and payments.
@@ -53,48 +51,6 @@ pub async fn list_ledger(mut ctx: ReadCtx, listing: Listing<Unfiltered, i64>) ->
     let account = ctx.principal()?.account_id;
     let lines = ledger::lines(&mut ctx, account, CURRENCY, listing.after, listing.fetch()).await?;
     listing.page(lines, |line| line.number, LedgerLine::from)
-}
-
-pub async fn credit(
-    ctx: RequestCtx,
-    Body(Checked(request)): Body<Checked<AdminCreditCreate>>,
-) -> Result<Committed<Created<LedgerLine>>, Problem> {
-    ctx.audit_account(request.customer_id);
-    ctx.audit_note("amount", request.amount.to_string());
-    ctx.commit(request, |tx, request| Box::pin(post_credit(tx, request))).await
-}
-
-async fn post_credit(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Result<Created<LedgerLine>, Problem> {
-    let AdminCreditCreate { customer_id, amount, reason } = request;
-    let mut faults = Faults::default();
-    faults.unless(store::is_customer(tx, *customer_id).await?, "customer_id", "is not the id of a customer");
-    faults.into_result()?;
-    let actor = tx.ctx.principal()?.user_id;
-    let reference = tx.new_id::<Uuid>().to_string();
-    let kind = if amount.is_negative() {
-        let taken = amount.neg().map_err(LedgerError::from)?;
-        let entry = Entry::charge(*customer_id, Kind::Correction, &reference, &[(Book::Credits, taken)])?;
-        ledger::debit(tx, &entry.with_note(reason.as_str()).by(actor)).await.map_err(insufficient)?;
-        Kind::Correction
-    } else {
-        let entry = Entry::credit(*customer_id, Kind::Credit, &reference, &[(Book::Credits, *amount)])?;
-        ledger::credit(tx, &entry.with_note(reason.as_str()).by(actor)).await?;
-        Kind::Credit
-    };
-    let line = ledger::find(tx, kind, &reference).await?;
-    Ok(Created(line.ok_or_else(|| Problem::internal("posted ledger line not found"))?.into()))
-}
-
-/// A correction can take back only what is available.
-fn insufficient(error: LedgerError) -> Problem {
-    match error {
-        LedgerError::Insufficient { required, available } => {
-            let detail =
-                format!("This takes back {required}, but only {available} is available on the customer's balance.");
-            Problem::balance_short(required, available, detail)
-        }
-        error => error.into(),
-    }
 }
 
 pub async fn show_limits(mut ctx: ReadCtx, Path(id): Path<AccountId>) -> Result<Json<BalanceLimits>, Problem> {

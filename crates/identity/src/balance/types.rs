@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::check_amount;
 use api::checks::{Checks, Given, must};
 use platform::ledger::{Kind, Line, TransactionId};
-use values::{AccountId, ExactMoney, Money, Rfc3339, Text};
+use values::{ExactMoney, Money, Rfc3339};
 
 /// Balance of an account in EUR.
 #[derive(Serialize, JsonSchema)]
@@ -84,23 +84,5 @@ impl From<Line> for LedgerLine {
         let Line { id, account: _, number: _, kind, reference, amount, balance_after, note, at } = line;
         let (amount, balance_after) = (amount.into(), balance_after.into());
         LedgerLine { id, kind, amount, balance_after, reference, description: note, created_at: at.into() }
-    }
-}
-
-/// Credit to a customer's balance, or a correction that takes money back.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AdminCreditCreate {
-    /// Id of the customer's account.
-    pub customer_id: AccountId,
-    /// Amount in EUR: positive is credited, negative is taken back and must be available on the balance.
-    pub amount: Money,
-    /// Why the balance changes; the customer sees this text beside the amount.
-    pub reason: Text<1, 300>,
-}
-
-impl Checks for AdminCreditCreate {
-    fn check(given: &Given<'_>) {
-        check_amount(given, "amount", |amount| must(!amount.is_zero(), "must not be zero"));
     }
 }

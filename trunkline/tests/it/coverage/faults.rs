@@ -39,6 +39,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/me/kyb/documents", File, "file"),
     ("POST", "/compliance/intakes/{id}/documents", File, "file"),
     ("POST", "/admin/credits", Body(|| json!({"amount": {"amount_minor": 0, "currency": "EUR"}})), "amount"),
+    ("POST", "/admin/credit-requests", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
     ("PUT", "/admin/customers/{id}/balance-limits", Body(|| json!({"minimum": {"amount_minor": 1, "currency": "USD"}})), "minimum.currency"),
     ("PUT", "/account/auto-recharge", Body(|| json!({"enabled": true, "payment_method_id": null})), "payment_method_id"),
     ("POST", "/payments/methods", Body(|| json!({"return_url": "https://elsewhere.example/"})), "return_url"),

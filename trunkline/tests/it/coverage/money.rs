@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use serde_json::json;
+use serde_json::{Value, json};
 use values::Role;
 
-use super::examples::{Preparation, Stranger, bodiless, request};
+use super::examples::{Preparation, Request, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Session;
-use crate::world::fixtures::fresh_email;
 use crate::world::fixtures::notifications::notify;
+use crate::world::fixtures::{fresh_email, key};
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -39,6 +39,16 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let body = json!({"customer_id": customer, "amount": amount, "reason": "Sorry"});
         request(world.minted(Role::Admin).await, "/admin/credits", body)
     })),
+    ("POST", "/admin/credit-requests", |world| Box::pin(async move {
+        let body = credit_request(world).await;
+        request(world.minted(Role::Admin).await, "/admin/credit-requests", body)
+    })),
+    ("POST", "/admin/credit-requests/{id}/approve", |world| Box::pin(async move {
+        deciding_credit(world, "approve").await
+    })),
+    ("POST", "/admin/credit-requests/{id}/reject", |world| Box::pin(async move {
+        deciding_credit(world, "reject").await
+    })),
     ("GET", "/admin/customers/{id}/balance-limits", |world| Box::pin(async move {
         let customer = world.customer(&fresh_email()).await.account_id;
         bodiless(world.minted(Role::Admin).await, &format!("/admin/customers/{customer}/balance-limits"))
@@ -66,4 +76,18 @@ async fn with_notification(world: &World) -> (Session, String) {
     notify(world, &session.account_id, "NL123456789B01").await;
     let id = session.get("/notifications").await.ok()["data"][0]["id"].as_str().unwrap().to_owned();
     (session, format!("/notifications/{id}/read"))
+}
+
+async fn credit_request(world: &World) -> Value {
+    let customer = world.customer(&fresh_email()).await.account_id;
+    let amount = json!({"amount_minor": 500_000, "currency": "EUR"});
+    json!({"customer_id": customer, "amount": amount, "reason": "Sorry"})
+}
+
+/// A decision about another admin's credit request.
+async fn deciding_credit(world: &World, decision: &str) -> Request {
+    let author = world.minted(Role::Admin).await.with_key(key());
+    let made = author.post("/admin/credit-requests", credit_request(world).await).await.expect(201);
+    let path = format!("/admin/credit-requests/{}/{decision}", made["id"].as_str().unwrap());
+    bodiless(world.minted(Role::Admin).await, &path)
 }

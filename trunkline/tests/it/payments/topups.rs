@@ -12,6 +12,7 @@ use uuid::Uuid;
 use values::{AccountId, PaymentId, Time};
 
 use crate::world::World;
+use crate::world::client::Client;
 use crate::world::engines::{TestDb, both, uuid};
 use crate::world::fixtures::audit::audit_rows;
 use crate::world::fixtures::onboarding::{apply_event, beta_status, sign_up};
@@ -57,6 +58,27 @@ async fn cut_off(db: &TestDb, begun: CutOff) {
 }
 
 both! {
+    async fn top_ups_of_a_day_are_limited_in_number_and_amount(db) {
+        let limits = [
+            ("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_TOPUPS_PER_DAY", "4"), ("TRUNKLINE_TOPUP_EUR_PER_DAY", "1000"),
+        ];
+        let world = World::with(db, &limits).await;
+        let (many, rich) = (world.customer("mia@customer.example").await, world.customer("rita@customer.example").await);
+        let topup = async |payer: &Client, cents: i64| {
+            payer.with_key(fresh_key()).post("/payments/topups", amount_body(cents)).await
+        };
+        let started = join_all((0..8).map(|_| topup(&many, 2_500))).await;
+        assert_eq!(started.iter().filter(|answer| answer.status == 201).count(), 4);
+        topup(&rich, 60_000).await.expect(201);
+        let refused = topup(&rich, 40_001).await.problem(409, "state.conflict");
+        assert!(refused["detail"].as_str().unwrap().contains("1000.00 EUR in 24 hours"), "{refused}");
+        topup(&rich, 40_000).await.expect(201);
+        world.advance(24 * 60 * 60).await;
+        let later = world.sign_in("rita@customer.example").await;
+        topup(&later, 100_000).await.expect(201);
+        world.end().await;
+    }
+
     async fn a_payment_at_the_checkout_is_posted_to_the_ledger(db) {
         let world = World::start(db).await;
         let cora = world.customer("cora@customer.example").await;

@@ -1,0 +1,105 @@
+//! Request and response types of credits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::store::CreditRow;
+use crate::balance::{CURRENCY, check_amount};
+use api::checks::{Checks, Given, must};
+use values::{AccountId, Money, Rfc3339, Text, UserId, id, text_enum};
+
+id! {
+    /// Id of a credit request.
+    pub struct CreditId;
+}
+
+text_enum! {
+    /// Status of a credit.
+    pub enum CreditStatus {
+        /// One admin posted it.
+        Posted = "posted",
+        /// It waits for another admin.
+        Pending = "pending",
+        /// Another admin approved it, and it was posted.
+        Approved = "approved",
+        /// An admin rejected it.
+        Rejected = "rejected",
+    }
+}
+
+/// Credit to a customer's balance, or a correction that takes money back.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminCreditCreate {
+    /// Id of the customer's account.
+    pub customer_id: AccountId,
+    /// Amount in EUR: positive is credited, negative is taken back and must be available on the balance.
+    pub amount: Money,
+    /// Why the balance changes; the customer sees this text beside the amount.
+    pub reason: Text<1, 300>,
+}
+
+impl Checks for AdminCreditCreate {
+    fn check(given: &Given<'_>) {
+        check_amount(given, "amount", |amount| must(!amount.is_zero(), "must not be zero"));
+    }
+}
+
+/// Credit that another admin has to approve.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreditRequestCreate {
+    /// Id of the customer's account.
+    pub customer_id: AccountId,
+    /// Amount to credit, in EUR.
+    pub amount: Money,
+    /// Why the balance changes; the customer sees this text beside the amount.
+    pub reason: Text<1, 300>,
+}
+
+impl Checks for CreditRequestCreate {
+    fn check(given: &Given<'_>) {
+        check_amount(given, "amount", |amount| {
+            must(!amount.is_zero() && !amount.is_negative(), "must be greater than zero")
+        });
+    }
+}
+
+/// Request to credit a customer's balance, which an admin other than its author approves or rejects.
+#[derive(Serialize, JsonSchema)]
+pub struct CreditRequest {
+    /// Id of the credit request.
+    pub id: CreditId,
+    /// Id of the customer's account.
+    pub customer_id: AccountId,
+    /// Amount to credit.
+    pub amount: Money,
+    /// Why the balance changes; the customer sees this text beside the amount.
+    pub reason: Text<1, 300>,
+    /// Status of the request.
+    pub status: CreditStatus,
+    /// Admin who made the request.
+    pub requested_by: UserId,
+    /// When the request was made (RFC 3339, UTC).
+    pub created_at: Rfc3339,
+    /// Admin who approved or rejected it; null while it is pending.
+    pub decided_by: Option<UserId>,
+    /// When it was approved or rejected (RFC 3339, UTC); null while it is pending.
+    pub decided_at: Option<Rfc3339>,
+}
+
+impl From<CreditRow> for CreditRequest {
+    fn from(row: CreditRow) -> Self {
+        CreditRequest {
+            id: row.id,
+            customer_id: row.account_id,
+            amount: Money::from_nanos(row.amount, CURRENCY),
+            reason: row.reason,
+            status: row.status,
+            requested_by: row.requested_by,
+            created_at: row.created_at.into(),
+            decided_by: row.decided_by,
+            decided_at: row.decided_at.map(Rfc3339),
+        }
+    }
+}

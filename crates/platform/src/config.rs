@@ -8,6 +8,7 @@ mod bucket;
 mod calls;
 mod did_supplier;
 mod lab;
+mod ops;
 mod reader;
 mod revolut;
 mod sources;
@@ -33,6 +34,7 @@ use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use lab::LabSettings;
+pub use ops::TlsFiles;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
@@ -43,6 +45,8 @@ pub use zones::Zone;
 pub struct Settings {
     pub listen: SocketAddr,
     pub ops_listen: SocketAddr,
+    /// TLS of the operations port; `None` for plain HTTP.
+    pub ops_tls: Option<TlsFiles>,
     /// The origin in links; derived from `listen` by default.
     pub public_url: Option<String>,
     pub data_dir: PathBuf,
@@ -159,6 +163,7 @@ impl Settings {
         let settings = Settings {
             listen,
             ops_listen,
+            ops_tls: read.ops_tls(ops_listen),
             public_url,
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),

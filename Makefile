@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo run release call test check bench build-times faults openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz
+.PHONY: help demo run release call test check bench build-times faults sbom openapi access-table rust nextest deps-smtp deps-clamd deps-invoices deps-sip deps-readme deps-fuzz
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ build-times: rust ## measure cold and incremental builds and .ci/run on an idle 
 
 faults: rust ## kill the service 200 times per database under load and verify that nothing is lost (ARGS="--kills 20 --seed 7 sqlite")
 	bench/run faults $(ARGS)
+
+sbom: rust ## print the software bill of materials (CycloneDX)
+	@tools/sbom
 
 openapi: rust ## regenerate openapi.json
 	@trap 'rm -f openapi.json.new' EXIT; \

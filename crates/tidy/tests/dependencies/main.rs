@@ -3,6 +3,7 @@
 
 mod advisories;
 mod features;
+mod sbom;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

@@ -35,7 +35,7 @@ pub use lab::LabSettings;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
-use values::DocKind;
+use values::{Cidr, DocKind};
 pub use zones::Zone;
 
 #[derive(Clone, Debug)]
@@ -70,6 +70,8 @@ pub struct Settings {
     pub tax: TaxSettings,
     /// The zones that a trunk can be in.
     pub zones: Vec<Zone>,
+    /// Networks of the edges, beside the addresses of the zones.
+    pub edge_ips: Vec<Cidr>,
     pub calls: CallSettings,
     pub lab: LabSettings,
     /// Whether the team must sign in with a second factor. Off in a lab by default, like the next two.
@@ -178,6 +180,7 @@ impl Settings {
             kyb_required_docs: read.kyb_required_docs(),
             tax: read.tax(),
             zones: read.zones(),
+            edge_ips: read.list("TRUNKLINE_EDGE_IPS", "IP addresses or networks", |text| text.parse().ok()),
             calls: read.calls(),
             lab,
             require_team_2fa: read.switch("TRUNKLINE_REQUIRE_TEAM_2FA", !lab.is_lab),

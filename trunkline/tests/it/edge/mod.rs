@@ -24,6 +24,8 @@ mod killed;
 mod lab;
 mod limits;
 mod messages;
+mod names;
 mod programs;
 mod slow_service;
 mod sync;
+mod targets;

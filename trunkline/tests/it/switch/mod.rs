@@ -7,6 +7,7 @@ mod authorize;
 mod cdr_import;
 mod events;
 mod late_events;
+mod inbound_targets;
 mod live_calls;
 mod origination;
 mod prices;

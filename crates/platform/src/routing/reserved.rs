@@ -93,8 +93,17 @@ impl Reserved {
 /// either.
 pub async fn resolve(settings: &Settings, hosts: &Hosts, upstreams: &[Upstream], now: Time) -> Resolved {
     let gateways = upstreams.iter().flat_map(|upstream| &upstream.gateways.0);
-    let names: BTreeSet<String> = edge_hosts(settings).chain(gateways.map(|uri| uri.host().to_owned())).collect();
-    let names = names.into_iter().filter(|name| name.parse::<IpAddr>().is_err());
+    resolve_names(hosts, edge_hosts(settings).chain(gateways.map(|uri| uri.host().to_owned())), now).await
+}
+
+/// Resolves the host names of gateways.
+pub async fn resolve_hosts(hosts: &Hosts, gateways: &[SipUri], now: Time) -> Resolved {
+    resolve_names(hosts, gateways.iter().map(|uri| uri.host().to_owned()), now).await
+}
+
+async fn resolve_names(hosts: &Hosts, names: impl Iterator<Item = String>, now: Time) -> Resolved {
+    let names: BTreeSet<String> = names.filter(|name| name.parse::<IpAddr>().is_err()).collect();
+    let names = names.into_iter();
     let lookups = names.map(async |name| {
         let found = hosts.resolve(&name, now).await.ok()?;
         Some((name, found))

@@ -13,3 +13,4 @@ mod origination;
 mod prices;
 mod races;
 mod suspense;
+mod upstream_sources;

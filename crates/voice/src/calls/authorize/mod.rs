@@ -212,16 +212,20 @@ fn deny(reason: DenyReason) -> Decision {
     Decision::Deny(reason.into())
 }
 
+/// Whose call it is. An address of an upstream is never a customer's, whatever is on its allow-list: otherwise a customer
+/// could capture the upstream's calls.
 fn source(caches: &Caches, address: IpAddr, direction: Option<Direction>) -> Result<Source, DenyReason> {
-    let trunk = caches.addresses.find(address).map(|network| network.trunk_id);
-    let upstream = caches.gateways.find_by_source(address).map(|upstream| upstream.id);
-    match (direction, trunk, upstream) {
-        (_, None, None) => Err(DenyReason::SourceNotAllowed),
-        (None | Some(Direction::Outbound), Some(trunk), _) => Ok(Source::Trunk(trunk)),
-        (None | Some(Direction::Inbound), _, Some(upstream)) => Ok(Source::Upstream(upstream)),
-        (Some(Direction::Inbound), _, None) | (Some(Direction::Outbound), None, _) => {
+    let trunk = caches.addresses.find(address).filter(|_| !caches.gateways.is_upstream(address));
+    let source = match (caches.gateways.find_by_source(address), trunk) {
+        (Some(upstream), _) => Source::Upstream(upstream.id),
+        (None, Some(network)) => Source::Trunk(network.trunk_id),
+        (None, None) => return Err(DenyReason::SourceNotAllowed),
+    };
+    match (direction, source) {
+        (Some(Direction::Inbound), Source::Trunk(_)) | (Some(Direction::Outbound), Source::Upstream(_)) => {
             Err(DenyReason::DirectionMismatch)
         }
+        _ => Ok(source),
     }
 }
 

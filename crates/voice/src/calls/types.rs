@@ -27,6 +27,9 @@ text_enum! {
 pub struct AuthorizeRequest {
     /// Switch that asks.
     pub edge_id: Text<1, 64>,
+    /// Run of the switch. A decision is repeated within one run only, since the next does not know whether it was used.
+    #[serde(default)]
+    pub edge_instance: Option<Text<1, 64>>,
     /// SIP Call-ID of the call.
     pub call_id: Text<1, 255>,
     /// Tag of the From header.

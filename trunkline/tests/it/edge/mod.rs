@@ -27,5 +27,6 @@ mod messages;
 mod names;
 mod programs;
 mod slow_service;
+mod spoofed;
 mod sync;
 mod targets;

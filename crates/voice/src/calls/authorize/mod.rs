@@ -249,7 +249,7 @@ fn attempt(
         identity: CallIdentity {
             edge_id: request.edge_id.to_string(),
             call_id: request.call_id.to_string(),
-            from_tag: request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default(),
+            from_tag: identity_tag(request),
         },
         source,
         zone: request.zone.as_ref().map(ToString::to_string),
@@ -260,6 +260,12 @@ fn attempt(
         versions: caches.versions(),
         now,
     }
+}
+
+/// The tag, with the run of the switch if it sent that; a tag has no space.
+fn identity_tag(request: &AuthorizeRequest) -> String {
+    let tag = request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default();
+    request.edge_instance.as_ref().map_or(tag.clone(), |run| format!("{tag} {run}"))
 }
 
 async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed, Refusal> {

@@ -48,7 +48,7 @@ impl FromRow for LiveCall {
 pub struct CallIdentity {
     pub edge_id: String,
     pub call_id: String,
-    /// Empty if none was sent.
+    /// Empty if none was sent; followed by the run of the switch if that was.
     pub from_tag: String,
 }
 

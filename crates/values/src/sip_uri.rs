@@ -4,8 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use super::{E164, Invalid};
 use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
+use super::{E164, Invalid};
 
 const MAX_BYTES: usize = 255;
 
@@ -200,7 +200,12 @@ mod tests {
                 "sips:+31201000000@[2001:db8::1];Transport=tcp",
                 "sip:192.0.2.9;transport=tcp",
             ),
-            ("sips:pbx.example:5061", "pbx.example", "sips:+31201000000@pbx.example:5061", "sip:192.0.2.9:5061;transport=tls"),
+            (
+                "sips:pbx.example:5061",
+                "pbx.example",
+                "sips:+31201000000@pbx.example:5061",
+                "sip:192.0.2.9:5061;transport=tls",
+            ),
         ] {
             let uri: SipUri = text.parse().unwrap();
             assert_eq!((uri.host(), uri.with_user(&number).as_str()), (host, called));
@@ -209,7 +214,10 @@ mod tests {
             assert_eq!(address.to_string().parse::<SipUri>(), Ok(address));
         }
         let uri: SipUri = "sip:pbx.example;MADDR=127.0.0.1;lr".parse().unwrap();
-        assert_eq!((uri.parameter("maddr"), uri.parameter("lr"), uri.parameter("x")), (Some("127.0.0.1"), Some(""), None));
+        assert_eq!(
+            (uri.parameter("maddr"), uri.parameter("lr"), uri.parameter("x")),
+            (Some("127.0.0.1"), Some(""), None)
+        );
         assert_eq!(uri.at_address("2001:db8::2".parse().unwrap()).as_str(), "sip:[2001:db8::2]");
     }
 

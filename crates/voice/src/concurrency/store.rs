@@ -74,10 +74,7 @@ pub async fn count_foreign(conn: &mut Conn, trunk: TrunkId, cps_limit: i64) -> R
 /// Live inbound calls of a trunk.
 pub async fn inbound_channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
     let (live,) = conn
-        .one(
-            sql!("SELECT COUNT(*) FROM live_calls WHERE trunk_id = $1 AND leg = 'origination'"),
-            params![trunk],
-        )
+        .one(sql!("SELECT COUNT(*) FROM live_calls WHERE trunk_id = $1 AND leg = 'origination'"), params![trunk])
         .await?;
     Ok(live)
 }

@@ -7,7 +7,8 @@ use crate::world::engines::uuid;
 /// How many calls the service denied because of their source.
 async fn strangers_seen(lab: &Lab<'_>) -> u64 {
     let metrics = reqwest::get(format!("http://{}/metrics", lab.net.service())).await.unwrap().text().await.unwrap();
-    let line = metrics.lines().find(|line| line.starts_with("trunkline_calls_denied_total{reason=\"source_not_allowed\"}"));
+    let line =
+        metrics.lines().find(|line| line.starts_with("trunkline_calls_refused_total{reason=\"source_not_allowed\"}"));
     line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
 }
 

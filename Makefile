@@ -66,9 +66,9 @@ deps-invoices:
 	@tools/ensure-debian poppler-utils qpdf
 	@tools/ensure-facturx
 
-# Kamailio as the edge; SIPp as phones and upstreams.
+# Kamailio as the edge; SIPp as phones and upstreams; host names of a test.
 deps-sip:
-	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules sip-tester sqlite3
+	@tools/ensure-debian kamailio kamailio-extra-modules kamailio-sqlite-modules kamailio-utils-modules libnss-wrapper sip-tester sqlite3
 
 # Commands that the tests run from README.md.
 deps-readme:

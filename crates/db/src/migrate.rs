@@ -80,6 +80,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0037_waitlist_positions",
     "0038_suspense",
     "0039_vat_ids_and_hang_ups",
+    "0040_inbound_targets",
     "0049_demo_mark",
     "0050_credits",
 ];

@@ -1,7 +1,7 @@
 //! Every endpoint of this crate: who may call it, what it counts against, what the audit log calls it.
 
 use api::auth::Who::{Admin, Customer, Team};
-use api::endpoint::{Endpoint, delete, get, patch, post};
+use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{
     AccountNotActive, BalanceInsufficient, InventoryExhausted, NotFound, ResourceInUse, StateConflict,
     UpstreamUnavailable,
@@ -101,6 +101,19 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Customer).limit(Limit::Writes).audit("number_order.create").idempotent()
             .problems(&[NotFound, AccountNotActive, BalanceInsufficient, InventoryExhausted, StateConflict,
                         UpstreamUnavailable]).under(tags::NUMBERS),
+
+        get("/admin/trunks", trunks::list_all, "listCustomerTrunks", "List trunks of customers")
+            .about("Lists the trunks of all customers, or of one, newest first. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        get("/admin/trunks/{id}", trunks::show_any, "getCustomerTrunk", "Get trunk of a customer")
+            .about("Returns a customer's trunk with the inbound host that the team allowed. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        put("/admin/trunks/{id}/inbound-host", trunks::set_inbound_host,
+            "setTrunkInboundHost", "Set allowed inbound host of a trunk")
+            .about("Lets inbound calls of a trunk go to a host outside its allow-list, or withdraws that with null. It \
+                    counts while the trunk's `inbound_uri` names this host. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("trunk.allow_inbound_host").idempotent().under(tags::CUSTOMERS),
 
         get("/admin/did-inventory", inventory::list_all, "listDidInventory", "List DID inventory")
             .about("Lists all DIDs of the inventory in the order of their numbers. Open to the team (admin or \

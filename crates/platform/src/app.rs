@@ -18,6 +18,7 @@ use crate::outside::download::Links;
 use crate::outside::fetch::{Fetcher, system_resolver};
 use crate::outside::files::Files;
 use crate::outside::fx::Feed;
+use crate::outside::hosts::Hosts;
 use crate::outside::payments::revolut::Revolut;
 use crate::outside::payments::sandbox::Sandbox;
 use crate::outside::payments::{Payments, Provider};
@@ -54,6 +55,8 @@ pub struct Inner {
     pub links: Links,
     /// For URLs that users enter.
     pub fetcher: Fetcher,
+    /// Resolves the hosts of SIP URIs.
+    pub hosts: Hosts,
     /// Where exchange rates are downloaded from, if configured.
     pub fx: Option<Feed>,
     /// The tariff in force.
@@ -137,6 +140,7 @@ impl App {
             files,
             clamd: settings.clamd.clone().map(Clamd::new),
             links: Links::new(keys.clone()),
+            hosts: Hosts::new(system_resolver()),
             fetcher: Fetcher { resolver: system_resolver(), roots, is_lab: settings.allow_private_ips },
             fx,
             tariff: Cached::default(),

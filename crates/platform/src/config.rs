@@ -38,7 +38,7 @@ pub use ops::TlsFiles;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
-use values::{Currency, DocKind, Money};
+use values::{Cidr, Currency, DocKind, Money};
 pub use zones::Zone;
 
 #[derive(Clone, Debug)]
@@ -80,6 +80,8 @@ pub struct Settings {
     pub tax: TaxSettings,
     /// The zones that a trunk can be in.
     pub zones: Vec<Zone>,
+    /// Networks of the edges, beside the addresses of the zones.
+    pub edge_ips: Vec<Cidr>,
     pub calls: CallSettings,
     pub lab: LabSettings,
     /// Whether the team must sign in with a second factor. Off in a lab by default, like the next two.
@@ -202,6 +204,7 @@ impl Settings {
             credit_approval: read.euros("TRUNKLINE_CREDIT_APPROVAL_EUR", 0..=1_000_000, 1_000),
             tax: read.tax(),
             zones: read.zones(),
+            edge_ips: read.list("TRUNKLINE_EDGE_IPS", "IP addresses or networks", |text| text.parse().ok()),
             calls: read.calls(),
             lab,
             require_team_2fa: read.switch("TRUNKLINE_REQUIRE_TEAM_2FA", !lab.is_lab),

@@ -34,6 +34,10 @@ impl Cidr {
         self.0
     }
 
+    pub fn overlaps(self, other: Cidr) -> bool {
+        self.first() <= other.last() && other.first() <= self.last()
+    }
+
     pub fn contains(self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }

@@ -1,11 +1,11 @@
 //! SIP URIs.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use super::Invalid;
 use super::text_form::{TextForm, impl_serde_as_text, impl_stored_as_text};
+use super::{E164, Invalid};
 
 const MAX_BYTES: usize = 255;
 
@@ -17,6 +17,53 @@ pub struct SipUri(String);
 impl SipUri {
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The host: a name in lower case, or an address without brackets.
+    pub fn host(&self) -> &str {
+        let host = split_port(self.host_port()).map_or("", |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// The host, if it is an address.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.host().parse().ok()
+    }
+
+    /// The value of a parameter; empty if it has none.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let pairs = self.parameters().map(|text| text.split_once('=').unwrap_or((text, "")));
+        pairs.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+
+    /// The same URI with this user, which must be a number.
+    pub fn with_user(&self, user: &E164) -> SipUri {
+        let (scheme, rest) = self.0.split_once(':').unwrap_or(("sip", &self.0));
+        let after_user = rest.split_once(';').map_or(rest, |(place, _)| place).rfind('@').map_or(0, |at| at + 1);
+        SipUri(format!("{scheme}:{user}@{}", &rest[after_user..]))
+    }
+
+    /// Where a request to this URI is sent if its host is this address: with its port and transport, nothing else.
+    pub fn at_address(&self, address: IpAddr) -> SipUri {
+        let port = split_port(self.host_port()).and_then(|(_, port)| port).map(|port| format!(":{port}"));
+        let is_encrypted = self.0.starts_with("sips:");
+        let transport = self.parameter("transport").filter(|transport| !transport.is_empty());
+        let transport = transport.or(is_encrypted.then_some("tls")).map(|name| format!(";transport={name}"));
+        let host = match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
+        SipUri(format!("sip:{host}{}{}", port.unwrap_or_default(), transport.unwrap_or_default()))
+    }
+
+    fn host_port(&self) -> &str {
+        let rest = self.0.split_once(':').map_or("", |(_, rest)| rest);
+        let place = rest.split_once(';').map_or(rest, |(place, _)| place);
+        place.rsplit_once('@').map_or(place, |(_, host_port)| host_port)
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.0.split(';').skip(1)
     }
 }
 
@@ -139,6 +186,39 @@ mod tests {
         ] {
             assert!(text.parse::<SipUri>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_sip_uri_is_taken_apart() {
+        let number: E164 = "+31201000000".parse().unwrap();
+        for (text, host, called, sent) in [
+            ("sip:pbx.example", "pbx.example", "sip:+31201000000@pbx.example", "sip:192.0.2.9"),
+            ("sip:+882@192.0.2.7:5070;lr", "192.0.2.7", "sip:+31201000000@192.0.2.7:5070;lr", "sip:192.0.2.9:5070"),
+            (
+                "sips:a@[2001:db8::1];Transport=tcp",
+                "2001:db8::1",
+                "sips:+31201000000@[2001:db8::1];Transport=tcp",
+                "sip:192.0.2.9;transport=tcp",
+            ),
+            (
+                "sips:pbx.example:5061",
+                "pbx.example",
+                "sips:+31201000000@pbx.example:5061",
+                "sip:192.0.2.9:5061;transport=tls",
+            ),
+        ] {
+            let uri: SipUri = text.parse().unwrap();
+            assert_eq!((uri.host(), uri.with_user(&number).as_str()), (host, called));
+            let address = uri.at_address("192.0.2.9".parse().unwrap());
+            assert_eq!(address.as_str(), sent);
+            assert_eq!(address.to_string().parse::<SipUri>(), Ok(address));
+        }
+        let uri: SipUri = "sip:pbx.example;MADDR=127.0.0.1;lr".parse().unwrap();
+        assert_eq!(
+            (uri.parameter("maddr"), uri.parameter("lr"), uri.parameter("x")),
+            (Some("127.0.0.1"), Some(""), None)
+        );
+        assert_eq!(uri.at_address("2001:db8::2".parse().unwrap()).as_str(), "sip:[2001:db8::2]");
     }
 
     proptest! {

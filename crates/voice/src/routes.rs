@@ -103,8 +103,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the upstreams, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
         post("/admin/upstreams", upstreams::create, "createUpstream", "Create upstream")
-            .about("Adds an upstream with its dispatcher group, currency and markup. Import its rate deck next. Admins \
-                    only.")
+            .about("Adds an upstream with its dispatcher group, currency and markup. Import its rate deck next. A \
+                    gateway or signaling IP on a customer's allow-list is a 409 that names the entry. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.create").idempotent().problems(&[ResourceInUse])
             .under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}", upstreams::show, "getUpstream", "Get upstream")
@@ -113,8 +113,10 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
         patch("/admin/upstreams/{id}", upstreams::update, "updateUpstream", "Update upstream")
             .about("Changes an upstream's status, markup, import settings, gateways or signaling IPs; status and \
-                    markup change the sell rates at once. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().under(tags::UPSTREAMS),
+                    markup change the sell rates at once. A gateway or signaling IP on a customer's allow-list is a \
+                    409 that names the entry. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("upstream.update").idempotent().problems(&[ResourceInUse])
+            .under(tags::UPSTREAMS),
         delete("/admin/upstreams/{id}", upstreams::delete, "deleteUpstream", "Delete upstream")
             .about("Deletes an upstream of which no rates or numbers were ever imported; disable any other instead. \
                     Admins only.")

@@ -4,18 +4,23 @@
 //! order names another. Every change locks the account, so that two of them cannot both set the default, and requires an
 //! approved account; reads are always allowed.
 //!
-//! - `allow_list`: `/trunks/{id}/ip-allow-list`, the source networks of a trunk's calls
+//! - `allow_list`: `/trunks/{id}/ip-allow-list`, the source networks of a trunk's calls · `target`: hosts that calls to
+//!   its numbers may go to · `admin`: what the team sees and allows
 
+mod admin;
 mod allow_list;
 mod store;
+mod target;
 mod types;
 
+pub use admin::{list as list_all, set_inbound_host, show as show_any};
 pub use allow_list::{create as create_entry, delete as delete_entry, list as list_entries};
 
 use crate::rented;
 use api::answer::{Created, Json, NoContent};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
@@ -24,7 +29,7 @@ use identity::{accounts, onboarding};
 use platform::routing::allow_lists;
 use store::TrunkRow;
 use types::{Trunk, TrunkCreate, TrunkUpdate};
-use values::{AccountId, TrunkId};
+use values::{AccountId, SipUri, TrunkId};
 use voice::concurrency;
 
 /// Maximum number of trunks of an account.
@@ -53,11 +58,13 @@ pub async fn create(
     let id = ctx.new_id();
     let new = request.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.audit_note("trunk_id", new.id.to_string());
-    ctx.commit(new, |tx, new| Box::pin(insert(tx, new))).await
+    let is_target_reserved = is_reserved(&ctx, new.inbound_uri.as_ref()).await?;
+    ctx.commit((new, is_target_reserved), |tx, (new, is_reserved)| Box::pin(insert(tx, new, *is_reserved))).await
 }
 
-async fn insert(tx: &mut Tx<'_>, new: &TrunkRow) -> Result<Created<Trunk>, Problem> {
+async fn insert(tx: &mut Tx<'_>, new: &TrunkRow, is_target_reserved: bool) -> Result<Created<Trunk>, Problem> {
     lock(tx, new.account_id).await?;
+    refuse_target(is_target_reserved)?;
     let count = store::count(tx, new.account_id).await?;
     if count >= MAX_TRUNKS {
         return Err(Problem::state_conflict(format!("The account has {MAX_TRUNKS} trunks, which is the limit.")));
@@ -76,13 +83,23 @@ pub async fn update(
     Body(Checked(changes)): Body<Checked<TrunkUpdate>>,
 ) -> Result<Committed<Json<Trunk>>, Problem> {
     ctx.audit_note("trunk_id", id.to_string());
-    ctx.commit((id, changes), |tx, (id, changes)| Box::pin(apply(tx, *id, changes))).await
+    let is_target_reserved = is_reserved(&ctx, changes.inbound_uri().as_ref()).await?;
+    ctx.commit((id, changes, is_target_reserved), |tx, (id, changes, is_reserved)| {
+        Box::pin(apply(tx, *id, changes, *is_reserved))
+    })
+    .await
 }
 
-async fn apply(tx: &mut Tx<'_>, id: TrunkId, changes: &TrunkUpdate) -> Result<Json<Trunk>, Problem> {
+async fn apply(
+    tx: &mut Tx<'_>,
+    id: TrunkId,
+    changes: &TrunkUpdate,
+    is_target_reserved: bool,
+) -> Result<Json<Trunk>, Problem> {
     let (ctx, now) = (tx.ctx, tx.ctx.now);
     let before = find_locked(tx, id).await?;
     tx.expect_version(&Trunk::new(before.clone(), &ctx.app.settings))?;
+    refuse_target(is_target_reserved)?;
     let mut trunk = before.clone();
     changes.clone().apply(&mut trunk);
     match (before.is_default, trunk.is_default) {
@@ -95,6 +112,18 @@ async fn apply(tx: &mut Tx<'_>, id: TrunkId, changes: &TrunkUpdate) -> Result<Js
     trunk.updated_at = now;
     tx.update(&trunk).await?;
     Ok(Json(Trunk::new(trunk, &ctx.app.settings)))
+}
+
+/// Whether an `inbound_uri` points to an edge or an upstream. Names are resolved, so before the transaction.
+async fn is_reserved(ctx: &RequestCtx, uri: Option<&SipUri>) -> Result<bool, Problem> {
+    let Some(uri) = uri else { return Ok(false) };
+    Ok(target::reserved_addresses(&ctx.app, ctx.now).await?.has_host(uri))
+}
+
+fn refuse_target(is_reserved: bool) -> Result<(), Problem> {
+    let mut faults = Faults::default();
+    faults.unless(!is_reserved, "inbound_uri", target::RESERVED);
+    faults.into_result()
 }
 
 pub async fn delete(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committed<NoContent>, Problem> {

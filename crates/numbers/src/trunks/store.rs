@@ -13,6 +13,7 @@ table_row! {
         pub channel_cap: i64,
         pub cps_limit: Option<i64>,
         pub inbound_uri: Option<SipUri>,
+        pub allowed_inbound_host: Option<String>,
         pub is_default: bool,
         pub created_at: Time,
         pub updated_at: Time,
@@ -40,6 +41,37 @@ pub async fn list(
              ORDER BY created_at DESC, id DESC LIMIT $4"
         ),
         params![account, at, id, limit],
+    )
+    .await
+}
+
+/// A trunk of any account.
+pub async fn find_any(conn: &mut Conn, id: TrunkId) -> Result<Option<TrunkRow>, DbError> {
+    conn.opt(sql!("SELECT ", TrunkRow::COLS, " FROM trunks WHERE id = $1"), params![id]).await
+}
+
+/// The same, locked until the commit.
+pub async fn lock(conn: &mut Conn, id: TrunkId) -> Result<Option<TrunkRow>, DbError> {
+    conn.opt(sql!("SELECT ", TrunkRow::COLS, " FROM trunks WHERE id = $1 /*pg FOR UPDATE */"), params![id]).await
+}
+
+/// Trunks of all accounts, or of one, before this cursor, newest first.
+pub async fn list_all(
+    conn: &mut Conn,
+    account: Option<AccountId>,
+    (at, id): (Time, TrunkId),
+    limit: i64,
+) -> Result<Vec<TrunkRow>, DbError> {
+    if let Some(account) = account {
+        return list(conn, account, (at, id), limit).await;
+    }
+    conn.all(
+        sql!(
+            "SELECT ",
+            TrunkRow::COLS,
+            " FROM trunks WHERE (created_at, id) < ($1, $2) ORDER BY created_at DESC, id DESC LIMIT $3"
+        ),
+        params![at, id, limit],
     )
     .await
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::TrunkRow;
+use super::target;
 use api::checks::{Checks, Given, must};
 use platform::config::Settings;
 use values::{AccountId, Change, Rfc3339, SipUri, Text, Time, TrunkId};
@@ -27,6 +28,8 @@ pub struct Trunk {
     pub is_default: bool,
     /// SIP URI that receives the calls to the numbers of the trunk; null when none is set.
     pub inbound_uri: Option<SipUri>,
+    /// Host of an `inbound_uri` outside the allow-list that the operator's team allowed; null when there is none.
+    pub allowed_inbound_host: Option<String>,
     /// SIP address of the zone, to send calls to; null when the operator has not published one.
     pub sip_endpoint_hint: Option<String>,
     /// When the trunk was created (RFC 3339, UTC).
@@ -44,6 +47,7 @@ impl Trunk {
             cps_limit: row.cps_limit,
             is_default: row.is_default,
             inbound_uri: row.inbound_uri,
+            allowed_inbound_host: row.allowed_inbound_host,
             sip_endpoint_hint,
             created_at: row.created_at.into(),
         }
@@ -69,7 +73,8 @@ pub struct TrunkCreate {
     /// Whether the trunk becomes the default in place of the current one; the first trunk always does.
     #[serde(default)]
     pub is_default: bool,
-    /// SIP URI that receives the calls to the numbers of the trunk.
+    /// SIP URI that receives the calls to the numbers of the trunk; its user is replaced by the called number. A host
+    /// outside the trunk's allow-list needs the permission of the operator's team.
     #[serde(default)]
     pub inbound_uri: Option<SipUri>,
 }
@@ -77,6 +82,7 @@ pub struct TrunkCreate {
 impl Checks for TrunkCreate {
     fn check(given: &Given<'_>) {
         check_zone(given);
+        given.check("inbound_uri", |uri: SipUri| target::check(&uri, given.settings));
     }
 }
 
@@ -90,6 +96,7 @@ impl TrunkCreate {
             channel_cap: self.channel_cap,
             cps_limit: self.cps_limit,
             inbound_uri: self.inbound_uri,
+            allowed_inbound_host: None,
             is_default: self.is_default,
             created_at: now,
             updated_at: now,
@@ -118,7 +125,8 @@ pub struct TrunkUpdate {
     /// `true` makes the trunk the default in place of the current one; `false` is refused for the default trunk.
     #[serde(default)]
     is_default: Change<bool>,
-    /// SIP URI that receives the calls to the numbers of the trunk; null removes it.
+    /// SIP URI that receives the calls to the numbers of the trunk, null removes it; its user is replaced by the called
+    /// number. A host outside the trunk's allow-list needs the permission of the operator's team.
     #[serde(default)]
     inbound_uri: Change<Option<SipUri>>,
 }
@@ -126,6 +134,7 @@ pub struct TrunkUpdate {
 impl Checks for TrunkUpdate {
     fn check(given: &Given<'_>) {
         check_zone(given);
+        given.check("inbound_uri", |uri: SipUri| target::check(&uri, given.settings));
     }
 }
 
@@ -138,6 +147,13 @@ fn check_zone(given: &Given<'_>) {
 }
 
 impl TrunkUpdate {
+    /// The new `inbound_uri`, if there is one.
+    pub fn inbound_uri(&self) -> Option<SipUri> {
+        let mut uri = None;
+        self.inbound_uri.clone().apply(&mut uri);
+        uri
+    }
+
     pub fn apply(self, trunk: &mut TrunkRow) {
         self.name.apply(&mut trunk.name);
         self.zone.apply(&mut trunk.zone);

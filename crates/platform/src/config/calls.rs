@@ -8,6 +8,10 @@ const NANOS: i64 = 1_000_000_000;
 pub struct CallSettings {
     /// Default zone quota: maximum number of concurrent calls of an account in a zone.
     pub zone_channels: i64,
+    /// Maximum number of concurrent inbound calls of a trunk whose target is outside its allow-list.
+    pub foreign_channels: i64,
+    /// Maximum number of such calls that may begin in one second.
+    pub foreign_cps: i64,
     /// How many days CDRs keep the numbers of caller and callee before they are anonymised.
     pub number_retention_days: i64,
     pub alarms: AlarmSettings,
@@ -30,6 +34,8 @@ impl SettingsReader {
     pub(super) fn calls(&mut self) -> CallSettings {
         CallSettings {
             zone_channels: self.count("TRUNKLINE_ZONE_CHANNELS", 0..=1_000_000, 1000),
+            foreign_channels: self.count("TRUNKLINE_FOREIGN_CHANNELS", 0..=1_000_000, 30),
+            foreign_cps: self.count("TRUNKLINE_FOREIGN_CPS", 0..=10_000, 5),
             number_retention_days: self.count("TRUNKLINE_CALL_NUMBERS_DAYS", 30..=3650, 400),
             alarms: AlarmSettings {
                 spend_factor: self.count("TRUNKLINE_ALARM_SPEND_FACTOR", 2..=1000, 10),

@@ -12,6 +12,10 @@ pub const ADDRESSES: &str = "address.list";
 /// Kamailio's flag 2: the gateway may take calls, and is probed before it counts as up.
 const TRYING: u8 = 2;
 
+/// The address groups, which tell the edge the direction of a call.
+const TRUNKS: u8 = 1;
+const UPSTREAMS: u8 = 2;
+
 /// `dispatcher.list`: one line per gateway. The set is the upstream's dispatcher group.
 pub fn dispatcher_list(config: &Config) -> String {
     let line = |gateway: &super::Gateway| {
@@ -25,11 +29,11 @@ pub fn dispatcher_list(config: &Config) -> String {
 pub fn address_list(config: &Config) -> String {
     let line = |source: &super::Source| {
         let network = source.cidr.network();
-        let owner = match &source.owner {
-            AddressOwner::TrunkId(trunk) => format!("trunk={trunk}"),
-            AddressOwner::UpstreamId(upstream) => format!("upstream={upstream}"),
+        let (group, owner) = match &source.owner {
+            AddressOwner::TrunkId(trunk) => (TRUNKS, format!("trunk={trunk}")),
+            AddressOwner::UpstreamId(upstream) => (UPSTREAMS, format!("upstream={upstream}")),
         };
-        format!("1 {} {} 0 {owner}\n", network.network(), network.prefix_len())
+        format!("{group} {} {} 0 {owner}\n", network.network(), network.prefix_len())
     };
     file("group, network, mask, any port, owner", config.addresses.iter().map(line))
 }
@@ -76,7 +80,7 @@ mod tests {
         let fields: Vec<Vec<&str>> = list.lines().skip(1).map(|line| line.split(' ').take(4).collect()).collect();
         assert_eq!(
             fields,
-            [["1", "192.0.2.0", "28", "0"], ["1", "192.0.2.9", "32", "0"], ["1", "2001:db8::", "48", "0"]]
+            [["1", "192.0.2.0", "28", "0"], ["1", "192.0.2.9", "32", "0"], ["2", "2001:db8::", "48", "0"]]
         );
     }
 

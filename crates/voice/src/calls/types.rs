@@ -27,6 +27,9 @@ text_enum! {
 pub struct AuthorizeRequest {
     /// Switch that asks.
     pub edge_id: Text<1, 64>,
+    /// Run of the switch. A decision is repeated within one run only, since the next does not know whether it was used.
+    #[serde(default)]
+    pub edge_instance: Option<Text<1, 64>>,
     /// SIP Call-ID of the call.
     pub call_id: Text<1, 255>,
     /// Tag of the From header.
@@ -87,9 +90,12 @@ pub struct Allowed {
     /// Dispatcher groups to try, cheapest first.
     pub groups: Vec<i64>,
     pub routes: Vec<RouteOut>,
-    /// Where to send an inbound call.
+    /// The request URI of an inbound call; its user is the called number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_uri: Option<SipUri>,
+    /// The address to send an inbound call to. It was checked: the switch must not resolve the host itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_hop: Option<SipUri>,
 }
 
 /// An upstream that may take the call.
@@ -124,6 +130,15 @@ pub enum DenyReason {
     NumberUnknown,
     /// The trunk of the number has no `inbound_uri`.
     NoInboundUri,
+    /// The `inbound_uri` points to a private address, an edge or an upstream.
+    InboundTargetRefused,
+    /// The host of the `inbound_uri` has no address, or it did not come in time.
+    InboundTargetUnresolved,
+    /// The `inbound_uri` points outside the allow-list and the team has not allowed its host.
+    InboundTargetNotAllowed,
+    /// The caps of inbound calls to a target outside the allow-list.
+    ForeignChannelCap,
+    ForeignCpsLimit,
     DestinationNotPriced,
     RateCap,
     FraudCap,
@@ -146,6 +161,11 @@ impl From<DenyReason> for Denied {
             DenyReason::NumberNotDialable => ("number_not_dialable", 404, "Number Not Dialable"),
             DenyReason::NumberUnknown => ("number_unknown", 404, "Not Found"),
             DenyReason::NoInboundUri => ("no_inbound_uri", 480, "Temporarily Unavailable"),
+            DenyReason::InboundTargetRefused => ("inbound_target_refused", 480, "Target Refused"),
+            DenyReason::InboundTargetUnresolved => ("inbound_target_unresolved", 480, "Target Unresolved"),
+            DenyReason::InboundTargetNotAllowed => ("inbound_target_not_allowed", 480, "Target Not Allowed"),
+            DenyReason::ForeignChannelCap => ("foreign_channel_cap", 503, "Target Full"),
+            DenyReason::ForeignCpsLimit => ("foreign_cps_limit", 503, "Too Many Calls Per Second"),
             DenyReason::DestinationNotPriced => ("destination_not_priced", 404, "Destination Not Served"),
             DenyReason::RateCap => ("rate_cap", 403, "Rate Over Cap"),
             DenyReason::FraudCap => ("fraud_cap", 403, "Daily Spend Reached"),

@@ -1,4 +1,4 @@
-//! Tables `trunk_load`, `zone_load` and `zone_hours`. The statement that counts a call also checks its limit.
+//! Tables `trunk_load`, `foreign_load`, `zone_load` and `zone_hours`. The statement that counts a call also checks its limit.
 
 use super::{day_of, hour_of};
 use db::{Conn, DbError, Statement, insert, params, row, sql};
@@ -51,6 +51,32 @@ pub async fn channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbE
 pub async fn release_channels(conn: &mut Conn, trunk: TrunkId, calls: i64) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE trunk_load SET live = live - $2 WHERE trunk_id = $1"), params![trunk, calls]).await?;
     Ok(())
+}
+
+/// Counts an inbound call of a trunk to a target outside its allow-list; false if enough began in this second.
+pub async fn count_foreign(conn: &mut Conn, trunk: TrunkId, cps_limit: i64) -> Result<bool, DbError> {
+    let counted = conn
+        .exec(
+            sql!(
+                "INSERT INTO foreign_load (trunk_id, second, in_second)
+                 SELECT $1, $2, 1 WHERE CAST($3 AS BIGINT) >= 1
+                 ON CONFLICT (trunk_id) DO UPDATE SET
+                     in_second = CASE WHEN foreign_load.second >= $2 THEN foreign_load.in_second + 1 ELSE 1 END,
+                     second = CASE WHEN foreign_load.second >= $2 THEN foreign_load.second ELSE $2 END
+                 WHERE foreign_load.second < $2 OR foreign_load.in_second < $3"
+            ),
+            params![trunk, conn.now().seconds(), cps_limit],
+        )
+        .await?;
+    Ok(counted > 0)
+}
+
+/// Live inbound calls of a trunk.
+pub async fn inbound_channels_in_use(conn: &mut Conn, trunk: TrunkId) -> Result<i64, DbError> {
+    let (live,) = conn
+        .one(sql!("SELECT COUNT(*) FROM live_calls WHERE trunk_id = $1 AND leg = 'origination'"), params![trunk])
+        .await?;
+    Ok(live)
 }
 
 /// Counts a call of an account in a zone; false if the zone quota is reached.

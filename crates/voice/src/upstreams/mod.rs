@@ -1,8 +1,10 @@
 //! Upstreams: the networks that calls are sent to, their terms, and the source of their rate decks.
 //!
 //! A change of status or markup changes sell rates, so it is stored in the tariff's history in the same transaction.
+//! Its addresses must not be on a customer's allow-list (`addresses`).
 //! An upstream whose deck was ever in force is part of that history: it can be disabled, not deleted.
 
+mod addresses;
 pub mod decks;
 mod store;
 mod types;
@@ -71,8 +73,11 @@ pub async fn create(
         updated_at: ctx.now,
     };
     ctx.audit_note("upstream_id", new.id.to_string());
-    ctx.commit(new, |tx, new| {
+    let resolved = addresses::resolve(&ctx, &new.gateways.0).await;
+    ctx.commit((new, resolved), |tx, (new, resolved)| {
         Box::pin(async move {
+            let ctx = tx.ctx;
+            addresses::refuse_overlap(tx, &ctx.app, new, resolved).await?;
             if !store::insert(tx, new).await? {
                 let group = new.dispatcher_group_id;
                 return Err(Problem::resource_in_use(format!("Another upstream has dispatcher group {group}.")));
@@ -91,9 +96,10 @@ pub async fn update(
     Body(Checked(changes)): Body<Checked<UpstreamUpdate>>,
 ) -> Result<Committed<Json<Upstream>>, Problem> {
     ctx.audit_note("upstream_id", id.to_string());
-    ctx.commit((id, changes), |tx, (id, changes)| {
+    let resolved = addresses::resolve(&ctx, &changes.gateways()).await;
+    ctx.commit((id, changes, resolved), |tx, (id, changes, resolved)| {
         Box::pin(async move {
-            let now = tx.ctx.now;
+            let (ctx, now) = (tx.ctx, tx.ctx.now);
             let before = lock(tx, *id).await?.ok_or_else(Problem::not_found)?;
             tx.expect_version(&Upstream::from(before.clone()))?;
             let mut upstream = before.clone();
@@ -102,6 +108,10 @@ pub async fn update(
             let has_source = upstream.rate_import_schedule.is_none() || upstream.rate_import_url.is_some();
             faults.unless(has_source, "rate_import_schedule", NEEDS_URL);
             faults.into_result()?;
+            let addresses = |row: &UpstreamRow| (row.gateways.0.clone(), row.signaling_ips.0.clone());
+            if addresses(&upstream) != addresses(&before) {
+                addresses::refuse_overlap(tx, &ctx.app, &upstream, resolved).await?;
+            }
             save(tx, &upstream).await?;
             upstreams::bump_version(tx).await?;
             if upstream.terms() != before.terms() {

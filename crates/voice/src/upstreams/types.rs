@@ -136,6 +136,13 @@ impl Checks for UpstreamUpdate {
 }
 
 impl UpstreamUpdate {
+    /// The new gateways, if there are any.
+    pub fn gateways(&self) -> Vec<SipUri> {
+        let mut gateways = Vec::new();
+        self.gateways.clone().apply(&mut gateways);
+        gateways
+    }
+
     pub fn apply(&self, upstream: &mut UpstreamRow, now: Time) {
         let UpstreamUpdate { status, markup_percent, rate_import_url, rate_import_schedule, gateways, signaling_ips } =
             self.clone();

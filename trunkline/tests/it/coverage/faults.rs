@@ -47,6 +47,7 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("PUT", "/fraud-caps", Body(|| json!({"max_spend_per_day": {"amount": "0.001", "currency": "EUR"}})), "max_spend_per_day"),
     ("POST", "/trunks", Body(|| json!({"zone": "atlantis"})), "zone"),
     ("PATCH", "/trunks/{id}", Body(|| json!({"zone": "atlantis"})), "zone"),
+    ("PUT", "/admin/trunks/{id}/inbound-host", Body(|| json!({"host": "sip:pbx@customer"})), "host"),
     ("POST", "/trunks/{id}/ip-allow-list", Body(|| json!({"cidr": "10.0.0.1"})), "cidr"),
     ("PUT", "/admin/customers/{id}/quotas", Body(|| json!({"data": [{"zone": "atlantis", "limit": 1}]})), "data.0.zone"),
     ("POST", "/admin/upstreams", Body(|| json!({"rate_import_url": null, "rate_import_schedule": "0 4 * * *"})), "rate_import_schedule"),

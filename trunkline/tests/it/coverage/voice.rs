@@ -41,6 +41,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let (customer, entry) = with_entry(world).await;
         bodiless(customer, &entry)
     })),
+    ("GET", "/admin/trunks/{id}", |world| Box::pin(async move {
+        let (_, trunk) = with_trunk(world).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin{trunk}"))
+    })),
+    ("PUT", "/admin/trunks/{id}/inbound-host", |world| Box::pin(async move {
+        let (_, trunk) = with_trunk(world).await;
+        let body = json!({"host": "pbx.customer.example"});
+        request(world.minted(Role::Admin).await, &format!("/admin{trunk}/inbound-host"), body)
+    })),
     ("PUT", "/fraud-caps", |world| Box::pin(async move {
         let body = json!({
             "max_spend_per_day": {"amount_minor": 10_000, "currency": "EUR"},

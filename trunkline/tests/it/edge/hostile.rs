@@ -8,20 +8,20 @@ use super::programs::Sipp;
 use crate::world::engines::uuid;
 
 /// A phone that sends arbitrary SIP.
-struct Rogue {
+pub struct Rogue {
     socket: UdpSocket,
     edge: String,
 }
 
 impl Rogue {
-    fn at(lab: &Lab<'_>, address: &str) -> Rogue {
+    pub fn at(lab: &Lab<'_>, address: &str) -> Rogue {
         let socket = UdpSocket::bind((address, 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Rogue { socket, edge: lab.net.edge() }
     }
 
     /// A request with these parts, and lines of its own.
-    fn say(&self, method: &str, target: &[u8], from: &[u8], to_tag: &str, call_id: &str, more: &[u8]) {
+    pub fn say(&self, method: &str, target: &[u8], from: &[u8], to_tag: &str, call_id: &str, more: &[u8]) {
         let here = self.socket.local_addr().unwrap();
         let branch = uuid().simple();
         let mut text = Vec::new();
@@ -40,7 +40,7 @@ impl Rogue {
 
     /// The final code that comes back to this request. What was answered before may be said again, since nothing here is
     /// acknowledged.
-    fn hears(&self, method: &str, call_id: &str) -> u16 {
+    pub fn hears(&self, method: &str, call_id: &str) -> u16 {
         let (call, sequence) = (format!("\r\nCall-ID: {call_id}\r\n"), format!("\r\nCSeq: 1 {method}\r\n"));
         let mut buffer = [0; 65_536];
         loop {
@@ -54,7 +54,7 @@ impl Rogue {
     }
 
     /// Makes an answered call; returns the callee's tag and the route set.
-    fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
+    pub fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
         self.say("INVITE", target, b"+31201111111", "", call_id, b"");
         let mut buffer = [0; 65_536];
         loop {

@@ -12,6 +12,7 @@ use values::{AccountId, Currency, Money, Role};
 use voice::cdrs;
 
 use super::messages::Message;
+use super::names::Names;
 use super::programs::{Kamailio, PhoneResult, Sipp};
 use crate::world::accounts;
 use crate::world::client::Client;
@@ -93,6 +94,8 @@ pub struct Lab<'a> {
     pub db: &'a TestDb,
     pub net: Net,
     pub folder: TempDir,
+    /// Host names as the service resolves them.
+    pub names: Names,
     pub service: Process,
     pub kamailio: Kamailio,
     /// The first refuses every call, the second answers by the number.
@@ -100,7 +103,7 @@ pub struct Lab<'a> {
     pub admin: Client,
     pub customer: Client,
     pub account: AccountId,
-    trunk: String,
+    pub trunk: String,
     /// The upstream whose numbers customers may have.
     first_upstream: String,
     ports: AtomicU16,
@@ -117,7 +120,8 @@ impl<'a> Lab<'a> {
     /// Starts with this balance in cents and this channel cap.
     pub async fn start(db: &'a TestDb, cents: i64, channels: i64) -> Lab<'a> {
         let (net, folder) = (Net::of_this_process(), TempDir::new().unwrap());
-        let service = serve(db, &net, &folder);
+        let names = Names::new(folder.path());
+        let service = serve(db, &net, &folder, &[]);
         let admin = accounts::insert(db, Role::Admin, 1).await.remove(0);
         let customer = accounts::insert(db, Role::Customer, 1).await.remove(0);
         let admin = service.sign_in(&admin.email).await;
@@ -141,6 +145,7 @@ impl<'a> Lab<'a> {
             db,
             net,
             folder,
+            names,
             service,
             kamailio,
             upstreams,
@@ -284,7 +289,11 @@ impl<'a> Lab<'a> {
 
     /// The service once more, after it was killed.
     pub fn serve_again(&mut self) {
-        self.service = serve(self.db, &self.net, &self.folder);
+        self.serve_again_with(&[]);
+    }
+
+    pub fn serve_again_with(&mut self, settings: &[(&str, &str)]) {
+        self.service = serve(self.db, &self.net, &self.folder, settings);
     }
 
     /// Kamailio once more, after it was killed.
@@ -338,14 +347,18 @@ pub async fn healthz(net: &Net) -> Option<u16> {
     answer.ok().map(|answer| answer.status().as_u16())
 }
 
-fn serve(db: &TestDb, net: &Net, folder: &TempDir) -> Process {
-    let ops = net.service();
+fn serve(db: &TestDb, net: &Net, folder: &TempDir, more: &[(&str, &str)]) -> Process {
+    let (ops, edge) = (net.service(), net.host(1));
+    let names = Names::settings(folder.path());
     let settings = [
         ("TRUNKLINE_OPS_LISTEN", ops.as_str()),
         ("TRUNKLINE_ALLOW_PRIVATE_IPS", "on"),
         ("TRUNKLINE_RATE_LIMITS", "off"),
         ("TRUNKLINE_TEST_CLOCK", "on"),
+        ("TRUNKLINE_EDGE_IPS", edge.as_str()),
     ];
+    let names = names.iter().map(|(name, value)| (*name, value.as_str()));
+    let settings: Vec<(&str, &str)> = settings.into_iter().chain(names).chain(more.iter().copied()).collect();
     tokio::task::block_in_place(|| Process::serve(db, folder.path(), &settings))
 }
 

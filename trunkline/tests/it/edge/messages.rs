@@ -10,7 +10,7 @@ pub struct Message {
     pub call_id: String,
     /// As in `CSeq:1 INVITE`.
     sequence: String,
-    first_line: String,
+    pub first_line: String,
 }
 
 /// A call that was answered and hung up, as SIP saw it.
@@ -22,6 +22,10 @@ pub struct Talk {
 }
 
 impl Message {
+    pub fn is_invite(&self) -> bool {
+        self.first_line.starts_with("INVITE ")
+    }
+
     pub fn is_bye(&self) -> bool {
         self.first_line.starts_with("BYE ")
     }

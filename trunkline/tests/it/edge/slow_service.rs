@@ -139,12 +139,35 @@ async fn a_late_decision_is_requested_again_and_released() {
     assert!(questions.len() >= 2 && questions.iter().all(|question| *question == questions[0]), "{questions:?}");
 }
 
+/// A decision about a call to a DID.
+fn inbound(target_uri: &str, next_hop: &str) -> Value {
+    let mut decision = allowed();
+    (decision["groups"], decision["target_uri"], decision["next_hop"]) =
+        (json!([]), json!(target_uri), json!(next_hop));
+    decision
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_to_a_did_is_sent_to_no_name_and_not_back_to_the_edge() {
+    let edges = [
+        |_: &Net| "sip:localhost:5060".to_owned(),
+        |net: &Net| format!("sip:{}:5070", net.host(1)),
+        |_: &Net| String::new(),
+    ];
+    for next_hop in edges {
+        let edge = Edge::start(|net| inbound(&format!("sip:+31201234567@{}", net.host(3)), &next_hop(net))).await;
+        let customer = Sipp::upstream(edge.folder.path(), "callee", &edge.net.host(3));
+        assert_eq!(edge.dial("caller", 0).over().await.code(), 480);
+        assert_eq!(edge.oracle.wait_for("failed").await["sip_code"], 480);
+        assert!(customer.messages().is_empty());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_to_a_did_goes_to_its_trunks_uri() {
     let edge = Edge::start(|net| {
-        let mut decision = allowed();
-        (decision["groups"], decision["target_uri"]) = (json!([]), json!(format!("sip:{}:5060", net.host(3))));
-        decision
+        let host = net.host(3);
+        inbound(&format!("sip:+31201234567@{host}:5060"), &format!("sip:{host}:5060"))
     })
     .await;
     let _customer = Sipp::upstream(edge.folder.path(), "callee", &edge.net.host(3));

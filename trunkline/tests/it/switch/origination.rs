@@ -25,7 +25,8 @@ both! {
         let token = answer["call_token"].clone();
         assert_eq!(answer, json!({
             "decision": "allow", "call_token": token, "account_id": scene.customer.account_id, "trunk_id": scene.trunk,
-            "leg": "origination", "max_seconds": 300, "groups": [], "routes": [], "target_uri": INBOUND_URI,
+            "leg": "origination", "max_seconds": 300, "groups": [], "routes": [],
+            "target_uri": format!("sip:{DID}@8.8.4.7:5060"), "next_hop": INBOUND_URI,
         }));
         // A repeated request gets the same decision, although the trunk has changed.
         update_trunk(&scene.customer, &scene.trunk, json!({"inbound_uri": null})).await;

@@ -1,6 +1,7 @@
 //! IP allow-lists: the source networks of a trunk's calls.
 //!
-//! An address identifies one trunk, so a network that overlaps an entry of another trunk or account is refused. `rules`
+//! A network of an edge or an upstream is refused: the calls from there would count as the customer's. An address
+//! identifies one trunk, so a network that overlaps an entry of another trunk or account is refused. `rules`
 //! decides which networks may be listed at all.
 
 mod rules;
@@ -14,13 +15,16 @@ use super::store::find as find_trunk;
 use api::answer::{Created, NoContent};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use platform::routing::allow_lists::{self, AllowListEntry};
+use platform::routing::reserved::{self, Reserved, Resolved};
+use platform::routing::upstreams;
 use store::EntryRow;
 use types::{IpAllowCreate, IpAllowEntry};
-use values::{AccountId, IpAllowEntryId, TrunkId};
+use values::{AccountId, Cidr, IpAllowEntryId, TrunkId};
 
 /// Maximum number of entries of a trunk.
 const MAX_ENTRIES: i64 = 60;
@@ -52,12 +56,15 @@ pub async fn create(
     ctx.audit_note("trunk_id", trunk_id.to_string());
     ctx.audit_note("entry_id", new.id.to_string());
     ctx.audit_note("cidr", cidr.to_string());
-    ctx.commit(new, |tx, new| Box::pin(insert(tx, new))).await
+    let gateways = ctx.app.gateways.current(&ctx.app.db).await?;
+    let resolved = reserved::resolve(&ctx.app.settings, &ctx.app.hosts, gateways.all(), ctx.now).await;
+    ctx.commit((new, resolved), |tx, (new, resolved)| Box::pin(insert(tx, new, resolved))).await
 }
 
-async fn insert(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>, Problem> {
+async fn insert(tx: &mut Tx<'_>, new: &EntryRow, resolved: &Resolved) -> Result<Created<IpAllowEntry>, Problem> {
     find_locked(tx, new.trunk_id).await?;
     allow_lists::bump_version(tx).await?;
+    refuse_reserved(tx, new.cidr, resolved).await?;
     if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
         return Err(refusal(&taken, new.account_id));
     }
@@ -68,6 +75,16 @@ async fn insert(tx: &mut Tx<'_>, new: &EntryRow) -> Result<Created<IpAllowEntry>
     }
     store::insert(tx, new).await?;
     Ok(Created(new.clone().into()))
+}
+
+/// Refuses the network of an edge or an upstream. Upstreams are locked, so that none gets the network meanwhile.
+async fn refuse_reserved(tx: &mut Tx<'_>, cidr: Cidr, resolved: &Resolved) -> Result<(), Problem> {
+    upstreams::lock_version(tx).await?;
+    let upstreams = upstreams::load(tx).await?;
+    let reserved = Reserved::new(&tx.ctx.app.settings, &upstreams, resolved);
+    let mut faults = Faults::default();
+    faults.unless(reserved.overlap(cidr).is_none(), "cidr", rules::RESERVED);
+    faults.into_result()
 }
 
 /// Another customer's entry is not named.

@@ -11,6 +11,9 @@ use values::{Cidr, Invalid, Text, is_public_ip};
 const WIDEST_V4: u8 = 24;
 const WIDEST_V6: u8 = 48;
 
+/// The same for an edge and an upstream, so that nobody learns whose address it is.
+pub const RESERVED: &str = "must not overlap a network of this service or of its carriers";
+
 const FORM: Invalid = Invalid::because("must be an IP address, or a network such as 8.8.8.0/28");
 const MAPPED: Invalid = Invalid::because("must be written as the IPv4 address that it maps to");
 const NOT_PUBLIC: Invalid = Invalid::because("must be an address or network of the public internet");

@@ -26,6 +26,11 @@ pub async fn bump_version(conn: &mut Conn) -> Result<(), DbError> {
     Ok(())
 }
 
+/// Locks the version until the commit, so that no allow-list changes.
+pub async fn lock_version(conn: &mut Conn) -> Result<(), DbError> {
+    cache::lock(conn, NAME).await
+}
+
 /// The networks of all trunks.
 pub struct Addresses {
     version: i64,

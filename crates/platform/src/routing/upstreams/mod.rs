@@ -4,7 +4,7 @@
 
 mod store;
 
-pub use store::Upstream;
+pub use store::{Upstream, upstreams as load};
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::routing::cache::{self, Versioned};
 use crate::routing::tariff::UpstreamStatus;
 use db::{Conn, Db, DbError};
-use values::{UpstreamId, text_enum};
+use values::{SipUri, UpstreamId, text_enum};
 
 /// The row in `versions`.
 const NAME: &str = "gateways";
@@ -31,6 +31,11 @@ text_enum! {
 pub async fn bump_version(conn: &mut Conn) -> Result<(), DbError> {
     cache::bump_version(conn, NAME).await?;
     Ok(())
+}
+
+/// Locks the version until the commit, so that no upstream changes. Whoever locks the allow-lists too locks them first.
+pub async fn lock_version(conn: &mut Conn) -> Result<(), DbError> {
+    cache::lock(conn, NAME).await
 }
 
 /// All upstreams.
@@ -72,6 +77,16 @@ impl Gateways {
     pub fn find_by_source(&self, address: IpAddr) -> Option<&Upstream> {
         let has_address = |upstream: &&Upstream| upstream.signaling_ips.0.iter().any(|cidr| cidr.contains(address));
         self.active().find(has_address)
+    }
+
+    /// Whether an upstream, active or not, is at this address: it calls from there, or a gateway is there.
+    pub fn is_upstream(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let is_gateway = |gateway: &SipUri| gateway.address().is_some_and(|known| known.to_canonical() == address);
+        self.upstreams.iter().any(|upstream| {
+            upstream.signaling_ips.0.iter().any(|cidr| cidr.contains(address))
+                || upstream.gateways.0.iter().any(is_gateway)
+        })
     }
 
     pub fn active(&self) -> impl Iterator<Item = &Upstream> {

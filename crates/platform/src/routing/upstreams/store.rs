@@ -21,6 +21,7 @@ row! {
     }
 }
 
+/// All upstreams, sorted by id.
 pub async fn upstreams(conn: &mut Conn) -> Result<Vec<Upstream>, DbError> {
     conn.all(sql!("SELECT ", Upstream::COLS, " FROM upstreams ORDER BY id LIMIT $1"), params![MAX_UPSTREAMS]).await
 }

@@ -25,6 +25,9 @@ pub async fn acquire_together(
         // In one hour all calls reserve spend of the same day, the one on which they began, and no past peak is
         // recorded.
         let is_of_this_hour = context.zone_hour == Some(hour_of(attempt.now));
+        if offer.is_foreign() {
+            return Err(Refusal::Short);
+        }
         let requested = afford(&offer.price.rate, RESERVED_SECONDS, i64::MAX);
         let Some(reservation) = requested.filter(|_| is_of_this_hour) else { return Err(Refusal::Short) };
         calls.push((attempt, live_call(attempt, context, offer, attempt.new_token(), reservation)));
@@ -87,6 +90,9 @@ pub async fn acquire(
     let Some(capped) = reserve_spend(conn, day, rate, requested, 0).await? else {
         return Err(Refusal::FraudCap(day));
     };
+    if offer.is_foreign() {
+        enter_foreign(conn, attempt, context).await?;
+    }
     if !concurrency::occupy_channel(conn, context.trunk_id, context.channel_cap, context.cps_limit).await? {
         let is_full = concurrency::channels_in_use(conn, context.trunk_id).await? >= context.channel_cap;
         return Err(Refusal::Denied(if is_full { DenyReason::ChannelCap } else { DenyReason::CpsLimit }));
@@ -107,6 +113,19 @@ pub async fn acquire(
         true => Ok(funded),
         false => Err(Refusal::Denied(DenyReason::BalanceInsufficient)),
     }
+}
+
+/// Counts an inbound call to a host outside the trunk's allow-list.
+async fn enter_foreign(conn: &mut Conn, attempt: &Attempt, context: &CallContext) -> Result<(), Refusal> {
+    let settings = attempt.app.settings.calls;
+    if !concurrency::count_foreign(conn, context.trunk_id, settings.foreign_cps).await? {
+        return Err(Refusal::Denied(DenyReason::ForeignCpsLimit));
+    }
+    // The row that counts the second is locked, so no other such call of the trunk begins meanwhile.
+    if concurrency::inbound_channels_in_use(conn, context.trunk_id).await? >= settings.foreign_channels {
+        return Err(Refusal::Denied(DenyReason::ForeignChannelCap));
+    }
+    Ok(())
 }
 
 async fn hold(

@@ -6,12 +6,14 @@
 //! all counters are changed in one round trip, since mostly nothing is short; if something is, they are changed one by
 //! one, which tells the deny reason.
 //!
-//! - `offer`: checks without counters, price and routes · `acquire`: counters and the hold · `queue`: joint decisions
+//! - `offer`: checks without counters, price and routes · `target`: where an inbound call is sent · `acquire`: counters
+//!   and the hold · `queue`: joint decisions
 
 mod acquire;
 mod offer;
 mod queue;
 mod store;
+mod target;
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -35,6 +37,7 @@ use platform::routing::tariff::Tariff;
 use platform::routing::upstreams::Gateways;
 use queue::Queue;
 use store::{CallContext, Versions};
+use target::Target;
 use values::{CallId, E164, List, Money, Time, TrunkId, UpstreamId};
 
 /// How often a decision is made because the caches were behind.
@@ -83,6 +86,8 @@ struct Attempt {
     called: Result<E164, String>,
     /// None for inbound calls and for numbers without a sell rate.
     quote: Option<Quote>,
+    /// Where a call to a customer's number goes.
+    target: Option<Target>,
     versions: Versions,
     now: Time,
 }
@@ -108,6 +113,8 @@ enum Refusal {
     FraudCap(DailySpend),
     /// The caches are behind these versions.
     Behind(Versions),
+    /// The target of the called number has changed since it was checked.
+    Moved,
     /// Not everything could be acquired in one round trip.
     Short,
     Problem(Problem),
@@ -161,7 +168,12 @@ impl Authorizer {
                     continue;
                 }
             };
-            match self.queue.authorize(attempt(app, &request, &caches, source, now)).await {
+            let called = parse_dialled(&request.called);
+            let target = match (source, &called) {
+                (Source::Upstream(_), Some(number)) => target::find(app, &caches, number, now).await?,
+                _ => None,
+            };
+            match self.queue.authorize(attempt(app, &request, &caches, source, target, now)).await {
                 Ok(allowed) => return Ok(Decision::Allow(allowed)),
                 Err(Refusal::Behind(newer)) => versions = newer,
                 Err(Refusal::Denied(reason)) => return Ok(deny(reason)),
@@ -169,7 +181,7 @@ impl Authorizer {
                     notify_fraud_cap(app, day).await?;
                     return Ok(deny(DenyReason::FraudCap));
                 }
-                Err(Refusal::Short) => {}
+                Err(Refusal::Moved | Refusal::Short) => {}
                 Err(Refusal::Problem(problem)) => return Err(problem),
             }
         }
@@ -200,20 +212,31 @@ fn deny(reason: DenyReason) -> Decision {
     Decision::Deny(reason.into())
 }
 
+/// Whose call it is. An address of an upstream is never a customer's, whatever is on its allow-list: otherwise a customer
+/// could capture the upstream's calls.
 fn source(caches: &Caches, address: IpAddr, direction: Option<Direction>) -> Result<Source, DenyReason> {
-    let trunk = caches.addresses.find(address).map(|network| network.trunk_id);
-    let upstream = caches.gateways.find_by_source(address).map(|upstream| upstream.id);
-    match (direction, trunk, upstream) {
-        (_, None, None) => Err(DenyReason::SourceNotAllowed),
-        (None | Some(Direction::Outbound), Some(trunk), _) => Ok(Source::Trunk(trunk)),
-        (None | Some(Direction::Inbound), _, Some(upstream)) => Ok(Source::Upstream(upstream)),
-        (Some(Direction::Inbound), _, None) | (Some(Direction::Outbound), None, _) => {
+    let trunk = caches.addresses.find(address).filter(|_| !caches.gateways.is_upstream(address));
+    let source = match (caches.gateways.find_by_source(address), trunk) {
+        (Some(upstream), _) => Source::Upstream(upstream.id),
+        (None, Some(network)) => Source::Trunk(network.trunk_id),
+        (None, None) => return Err(DenyReason::SourceNotAllowed),
+    };
+    match (direction, source) {
+        (Some(Direction::Inbound), Source::Trunk(_)) | (Some(Direction::Outbound), Source::Upstream(_)) => {
             Err(DenyReason::DirectionMismatch)
         }
+        _ => Ok(source),
     }
 }
 
-fn attempt(app: &App, request: &AuthorizeRequest, caches: &Caches, source: Source, now: Time) -> Attempt {
+fn attempt(
+    app: &App,
+    request: &AuthorizeRequest,
+    caches: &Caches,
+    source: Source,
+    target: Option<Target>,
+    now: Time,
+) -> Attempt {
     let called = parse_dialled(&request.called);
     let outbound = called.as_ref().filter(|_| matches!(source, Source::Trunk(_)));
     let quote = outbound.and_then(|number| {
@@ -226,16 +249,23 @@ fn attempt(app: &App, request: &AuthorizeRequest, caches: &Caches, source: Sourc
         identity: CallIdentity {
             edge_id: request.edge_id.to_string(),
             call_id: request.call_id.to_string(),
-            from_tag: request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default(),
+            from_tag: identity_tag(request),
         },
         source,
         zone: request.zone.as_ref().map(ToString::to_string),
         calling: normalize_caller(request.calling.as_deref()),
         called: called.ok_or_else(|| request.called.to_string()),
         quote,
+        target,
         versions: caches.versions(),
         now,
     }
+}
+
+/// The tag, with the run of the switch if it sent that; a tag has no space.
+fn identity_tag(request: &AuthorizeRequest) -> String {
+    let tag = request.from_tag.as_ref().map(ToString::to_string).unwrap_or_default();
+    request.edge_instance.as_ref().map_or(tag.clone(), |run| format!("{tag} {run}"))
 }
 
 async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed, Refusal> {
@@ -246,6 +276,9 @@ async fn allow(conn: &mut Conn, attempt: &Attempt, mode: Mode) -> Result<Allowed
     }
     if let Some(token) = context.token {
         return replay_decision(conn, attempt, token).await;
+    }
+    if attempt.target.as_ref().is_some_and(|target| !target.is_of(&context)) {
+        return Err(Refusal::Moved);
     }
     let offer = offer(attempt, &context).map_err(Refusal::Denied)?;
     if mode == Mode::Together {
@@ -279,7 +312,7 @@ async fn allow_together(conn: &mut Conn, attempts: &[Arc<Attempt>]) -> Result<Ve
 fn offer(attempt: &Attempt, context: &CallContext) -> Result<Offer, DenyReason> {
     match (attempt.source, &attempt.called) {
         (Source::Trunk(_), called) => Offer::outbound(context, called.as_ref().ok(), attempt.quote.as_ref()),
-        (Source::Upstream(upstream), Ok(called)) => Offer::inbound(context, called, upstream),
+        (Source::Upstream(upstream), Ok(called)) => Offer::inbound(context, called, upstream, attempt.target.as_ref()),
         (Source::Upstream(_), Err(_)) => Err(DenyReason::NumberUnknown),
     }
 }
@@ -323,6 +356,7 @@ fn live_call(
     let state = LiveState {
         routes: List(offer.routes),
         target_uri: offer.target_uri,
+        next_hop: offer.next_hop.map(|next_hop| next_hop.uri),
         upstream_id: offer.upstream_id,
         answered_at: None,
         seen_at: attempt.now,
@@ -355,6 +389,7 @@ fn allowed(call: &LiveCall) -> Allowed {
         groups: routes.iter().map(|route| route.dispatcher_group_id).collect(),
         routes: routes.iter().map(RouteOut::from).collect(),
         target_uri: call.state.target_uri.clone(),
+        next_hop: call.state.next_hop.clone(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Checks that need no counter, and the price and routes of a call that passes them.
 
 use super::store::CallContext;
+use super::target::{NextHop, Target};
 use crate::calls::types::DenyReason;
 use crate::cdrs::{Leg, Price, Quote, Route};
 use crate::fraud_caps;
@@ -14,8 +15,9 @@ pub struct Offer {
     pub price: Price,
     /// Upstreams that may take the call, cheapest first.
     pub routes: Vec<Route>,
-    /// Where an inbound call goes.
+    /// The request URI of an inbound call, and the address that it is sent to.
     pub target_uri: Option<SipUri>,
+    pub next_hop: Option<NextHop>,
     /// The upstream that an inbound call comes from.
     pub upstream_id: Option<UpstreamId>,
 }
@@ -41,22 +43,35 @@ impl Offer {
             price: sale.into(),
             routes: routes.clone(),
             target_uri: None,
+            next_hop: None,
             upstream_id: None,
         })
     }
 
+    /// Whether the call goes to a host outside the trunk's allow-list.
+    pub fn is_foreign(&self) -> bool {
+        self.next_hop.as_ref().is_some_and(|next_hop| next_hop.is_foreign)
+    }
+
     /// For a call to a customer's number, which costs the customer nothing.
-    pub fn inbound(context: &CallContext, called: &E164, upstream: UpstreamId) -> Result<Offer, DenyReason> {
+    pub fn inbound(
+        context: &CallContext,
+        called: &E164,
+        upstream: UpstreamId,
+        target: Option<&Target>,
+    ) -> Result<Offer, DenyReason> {
         if !context.is_account_active {
             return Err(DenyReason::AccountNotActive);
         }
-        let target_uri = context.inbound_uri.clone().ok_or(DenyReason::NoInboundUri)?;
+        let uri = context.inbound_uri.as_ref().ok_or(DenyReason::NoInboundUri)?;
+        let next_hop = target.ok_or(DenyReason::NoInboundUri)?.next_hop.clone()?;
         Ok(Offer {
             leg: Leg::Origination,
             called: called.clone(),
             price: Price::free(context.number_country.clone()),
             routes: Vec::new(),
-            target_uri: Some(target_uri),
+            target_uri: Some(uri.with_user(called)),
+            next_hop: Some(next_hop),
             upstream_id: Some(upstream),
         })
     }

@@ -105,7 +105,7 @@ async fn decide(waiting: Vec<Waiting>) {
                 let cause = problem.cause();
                 tracing::warn!(calls = waiting.len(), ?cause, "joint authorization failed, deciding one by one");
             }
-            Err(Refusal::Short | Refusal::Denied(_) | Refusal::FraudCap(_)) => {}
+            Err(Refusal::Short | Refusal::Moved | Refusal::Denied(_) | Refusal::FraudCap(_)) => {}
         }
     }
     for it in waiting {

@@ -52,6 +52,8 @@ row! {
         pub channels: Option<i64>,
         /// Where inbound calls of the trunk go.
         pub inbound_uri: Option<SipUri>,
+        /// The host outside the allow-list that the team allowed for them.
+        pub allowed_inbound_host: Option<String>,
         /// Country of the called number, if it is a customer's.
         pub number_country: Option<String>,
         addresses: i64,
@@ -81,7 +83,8 @@ pub async fn context_of_trunk(
         sql!(
             "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
                     o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
-                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, CAST(NULL AS TEXT),
+                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, t.allowed_inbound_host,
+                    CAST(NULL AS TEXT),
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
@@ -110,7 +113,8 @@ pub async fn context_of_number(
         sql!(
             "SELECT t.id, t.account_id, COALESCE($2, t.zone), t.channel_cap, t.cps_limit,
                     o.onboarding_status = 'approved' AND o.suspended_from IS NULL,
-                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, n.country,
+                    f.max_spend_per_day, f.max_rate_per_minute, q.channels, t.inbound_uri, t.allowed_inbound_host,
+                    n.country,
                     (SELECT version FROM versions WHERE name = 'addresses'),
                     (SELECT version FROM versions WHERE name = 'gateways'),
                     (SELECT version FROM versions WHERE name = 'tariff'),
@@ -124,6 +128,28 @@ pub async fn context_of_number(
              WHERE n.e164 = $1 AND n.released_at IS NULL"
         ),
         params![*number, zone, identity.edge_id, identity.call_id, identity.from_tag],
+    )
+    .await
+}
+
+row! {
+    /// Where calls to a number go, as its trunk has it.
+    #[derive(Clone, Debug)]
+    pub struct InboundTarget {
+        pub trunk_id: TrunkId,
+        pub inbound_uri: Option<SipUri>,
+        pub allowed_inbound_host: Option<String>,
+    }
+}
+
+/// Where calls to a customer's number go; none if no customer has it.
+pub async fn inbound_target(conn: &mut Conn, number: &E164) -> Result<Option<InboundTarget>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT t.id, t.inbound_uri, t.allowed_inbound_host FROM numbers n JOIN trunks t ON t.id = n.trunk_id
+             WHERE n.e164 = $1 AND n.released_at IS NULL"
+        ),
+        params![*number],
     )
     .await
 }

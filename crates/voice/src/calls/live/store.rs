@@ -10,6 +10,7 @@ table_row! {
     pub struct LiveState {
         pub routes: List<Route>,
         pub target_uri: Option<SipUri>,
+        pub next_hop: Option<SipUri>,
         pub upstream_id: Option<UpstreamId>,
         pub answered_at: Option<Time>,
         pub seen_at: Time,
@@ -47,7 +48,7 @@ impl FromRow for LiveCall {
 pub struct CallIdentity {
     pub edge_id: String,
     pub call_id: String,
-    /// Empty if none was sent.
+    /// Empty if none was sent; followed by the run of the switch if that was.
     pub from_tag: String,
 }
 
@@ -80,7 +81,7 @@ pub fn insert_statement(identity: &CallIdentity, call: &LiveCall) -> Statement {
             LiveState::COLS,
             ", edge_id, from_tag)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
-                 $22, $23, $24, $25, $26, $27, $28, $29)
+                 $22, $23, $24, $25, $26, $27, $28, $29, $30)
              ON CONFLICT (edge_id, call_id, from_tag, trunk_id, leg) DO NOTHING"
         ),
         &params,

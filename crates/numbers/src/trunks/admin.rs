@@ -1,0 +1,115 @@
+//! `/admin/trunks`: customers' trunks as the team sees them, and the inbound hosts that it allows.
+//!
+//! Inbound calls go to addresses on the trunk's allow-list. Another host needs the team's permission, which is for that
+//! host and not for the trunk: it does not count for a host that the customer enters later.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::store::{self, TrunkRow};
+use api::answer::Json;
+use api::checks::{Checked, Checks, Given, must};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::input::{Body, Path};
+use api::page::{Listing, NewestFirst, Page};
+use api::problem::Problem;
+use values::{AccountId, Rfc3339, SipUri, Text, TrunkId};
+
+/// Filters of the list of trunks.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdminTrunkFilters {
+    /// Return trunks of this customer only.
+    #[serde(default)]
+    customer_id: Option<AccountId>,
+}
+
+/// A customer's trunk as the team sees it.
+#[derive(Serialize, JsonSchema)]
+pub struct AdminTrunk {
+    /// Id of the trunk.
+    pub id: TrunkId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
+    /// Name of the trunk, chosen by the account.
+    pub name: Text<1, 200>,
+    /// Zone of the switches that carry the calls of the trunk.
+    pub zone: Text<1, 64>,
+    /// SIP URI that receives the calls to the numbers of the trunk; null when none is set.
+    pub inbound_uri: Option<SipUri>,
+    /// Host outside the allow-list to which the team lets inbound calls go; null when there is none.
+    pub allowed_inbound_host: Option<String>,
+    /// When the trunk was created (RFC 3339, UTC).
+    pub created_at: Rfc3339,
+}
+
+impl From<TrunkRow> for AdminTrunk {
+    fn from(row: TrunkRow) -> Self {
+        AdminTrunk {
+            id: row.id,
+            customer_id: row.account_id.uuid(),
+            name: row.name,
+            zone: row.zone,
+            inbound_uri: row.inbound_uri,
+            allowed_inbound_host: row.allowed_inbound_host,
+            created_at: row.created_at.into(),
+        }
+    }
+}
+
+/// The host outside the allow-list to which inbound calls of a trunk may go.
+#[derive(Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InboundHostSet {
+    /// Host name or IP address, as in the trunk's `inbound_uri`; null withdraws the permission.
+    #[schemars(example = "pbx.customer.example")]
+    host: Option<Text<1, 253>>,
+}
+
+impl Checks for InboundHostSet {
+    fn check(given: &Given<'_>) {
+        given.check("host", |host: Text<1, 253>| must(read_host(&host).is_some(), "must be a host name or an IP address"));
+    }
+}
+
+/// The host in the form that it has in a SIP URI.
+fn read_host(text: &str) -> Option<String> {
+    let bracketed = if text.contains(':') { format!("[{}]", text.trim_matches(['[', ']'])) } else { text.to_owned() };
+    let uri: SipUri = format!("sip:{bracketed}").parse().ok()?;
+    let is_plain = !text.contains(['@', ';']);
+    is_plain.then(|| uri.host().to_owned())
+}
+
+pub async fn list(
+    mut ctx: ReadCtx,
+    listing: Listing<AdminTrunkFilters, NewestFirst<TrunkId>>,
+) -> Result<Page<AdminTrunk>, Problem> {
+    let rows = store::list_all(&mut ctx, listing.filters.customer_id, listing.before(), listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), AdminTrunk::from)
+}
+
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<AdminTrunk>, Problem> {
+    let trunk = store::find_any(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
+    Ok(Json(trunk.into()))
+}
+
+pub async fn set_inbound_host(
+    ctx: RequestCtx,
+    Path(id): Path<TrunkId>,
+    Body(Checked(InboundHostSet { host })): Body<Checked<InboundHostSet>>,
+) -> Result<Committed<Json<AdminTrunk>>, Problem> {
+    let host = host.as_deref().and_then(read_host);
+    ctx.audit_note("trunk_id", id.to_string());
+    ctx.audit_note("host", host.clone());
+    ctx.commit((id, host), |tx, (id, host)| Box::pin(apply_host(tx, *id, host.clone()))).await
+}
+
+async fn apply_host(tx: &mut Tx<'_>, id: TrunkId, host: Option<String>) -> Result<Json<AdminTrunk>, Problem> {
+    let before = store::lock(tx, id).await?.ok_or_else(Problem::not_found)?;
+    tx.ctx.audit_account(before.account_id);
+    tx.expect_version(&AdminTrunk::from(before.clone()))?;
+    let after = TrunkRow { allowed_inbound_host: host, updated_at: tx.ctx.now, ..before };
+    tx.update(&after).await?;
+    Ok(Json(after.into()))
+}

@@ -81,6 +81,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0038_suspense",
     "0039_vat_ids_and_hang_ups",
     "0046_job_classes",
+    "0047_audit_checkpoints",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -1,6 +1,6 @@
 //! Every kind of job and every schedule. Each crate lists its kinds in its `jobs.rs`.
 
-use backoffice::{maintenance, orphaned_files, retention};
+use backoffice::{audit_log, maintenance, orphaned_files, retention};
 use billing::{card_check, invoices, low_balance, payments, vat};
 use numbers::{orders, rented};
 use platform::app::App;
@@ -56,6 +56,7 @@ fn schedules() -> Vec<Schedule> {
         schedule("expire_cdr_exports", "37 * * * *", cdrs::EXPIRE_EXPORTS),
         schedule("forget", "17 * * * *", retention::PURGE),
         schedule("orphans", "47 3 * * *", orphaned_files::DELETE),
+        schedule("archive_audit_log", "40 2 * * *", audit_log::ARCHIVE),
         schedule("audit_head", "0 * * * *", maintenance::LOG_AUDIT_HEAD),
     ]
 }

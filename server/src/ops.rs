@@ -152,8 +152,8 @@ impl Operations {
         (endpoint.handler)(self, body).await
     }
 
-    /// Whether this node can take requests: it is not stopping, the database is reachable and migrated, and the job
-    /// queue is not too far behind.
+    /// Whether this node can take requests: it is not stopping, the database is reachable and migrated, and the
+    /// jobs that people wait for are not too far behind.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
@@ -162,11 +162,15 @@ impl Operations {
         if !self.app.db.is_migrated().await? {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
         }
-        let lag = jobs::lag(&mut *self.app.db.read().await?).await?;
         let limit = self.app.settings.max_job_lag;
-        if lag > limit {
-            let (lag, limit) = (lag.as_secs(), limit.as_secs());
-            return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {limit}.")));
+        let mut reader = self.app.db.read().await?;
+        for class in jobs::Class::ALL.iter().filter(|class| class.decides_readiness()) {
+            let lag = jobs::lag(&mut reader, *class).await?;
+            if lag > limit {
+                let (lag, limit) = (lag.as_secs(), limit.as_secs());
+                let detail = format!("Jobs of the class {class} are {lag} seconds behind, more than {limit}.");
+                return Err(Problem::unavailable(detail));
+            }
         }
         Ok(text(if self.app.settings.lab.is_lab { "ready\nlab\n" } else { "ready\n" }))
     }

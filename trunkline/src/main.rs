@@ -114,8 +114,12 @@ enum Admin {
 
 #[derive(Subcommand)]
 enum Audit {
-    /// Recompute the audit chain; fails at the first row that does not match
-    Verify,
+    /// Recompute the audit chain from its last checkpoint; fails at the first row that does not match
+    Verify {
+        /// Also read the files of older rows, and hold them against their checkpoints.
+        #[arg(long)]
+        archives: bool,
+    },
 }
 
 #[derive(Subcommand)]
@@ -257,7 +261,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
                 cli::bootstrap(settings, &legal_name, &name, &email).await
             }
             Command::Admin(Admin::Link { email }) => cli::create_magic_link(settings, &email).await,
-            Command::Audit(Audit::Verify) => cli::verify_audit(settings).await,
+            Command::Audit(Audit::Verify { archives }) => cli::verify_audit(settings, archives).await,
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
             Command::Fx(Fx::Import { file }) => cli::import_fx(settings, &file).await,

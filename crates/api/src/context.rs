@@ -20,6 +20,7 @@ use super::conditional;
 use super::endpoint::Endpoint;
 use super::idempotency::{self, Claim, Claimed, RequestFingerprint, StoredResponse};
 use super::problem::Problem;
+use super::strangers;
 use db::{Conn, DbError, Entropy, Reader};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
@@ -192,11 +193,11 @@ impl RequestCtx {
         self.claim().map(|claim| claim.fingerprint()).ok_or_else(Problem::idempotency_key_required)
     }
 
-    /// Rejects the request with a normal response body instead of a problem. Only the audit row is written.
+    /// Rejects the request with a normal response body instead of a problem. Only the audit row is written, if the caller
+    /// is known.
     pub async fn decline<A: Answer>(&self, answer: A, reason: &'static str) -> Result<Committed<A>, Problem> {
         let rendered = answer.render()?;
-        if let Some(action) = self.endpoint.audit_action() {
-            let entry = self.audit_entry(action, Outcome::Failure, Some(reason));
+        if let Some(entry) = self.failure_entry(reason) {
             let written = self
                 .app
                 .db
@@ -239,8 +240,19 @@ impl RequestCtx {
         Ok(audit::append(conn, &self.app.keys, &entry).await?)
     }
 
+    /// The audit row of this request as it failed. A failure of nobody known is only counted.
+    pub(super) fn failure_entry(&self, reason: &str) -> Option<audit::Entry> {
+        let action = self.endpoint.audit_action()?;
+        let entry = self.audit_entry(action, Outcome::Failure, Some(reason));
+        if entry.user_id.is_none() {
+            strangers::count_failure(self, action, reason);
+            return None;
+        }
+        Some(entry)
+    }
+
     /// The audit row of this request, as it ended.
-    pub(super) fn audit_entry(&self, action: &'static str, outcome: Outcome, reason: Option<&str>) -> audit::Entry {
+    fn audit_entry(&self, action: &'static str, outcome: Outcome, reason: Option<&str>) -> audit::Entry {
         let details = lock(&self.audit).clone();
         let signed_in = self.principal.as_ref().map(|principal| Subject {
             account_id: principal.account_id,

@@ -36,6 +36,7 @@ pub mod router;
 pub mod schema;
 pub mod screen;
 pub mod server;
+mod strangers;
 pub mod tags;
 pub mod timer;
 pub mod upload;

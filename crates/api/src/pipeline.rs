@@ -26,7 +26,7 @@ use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
 use super::{conditional, headers};
 use platform::app::App;
-use platform::audit::{self, Outcome};
+use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
 use platform::request_stats::Count;
 use platform::traces::RequestEnd;
@@ -354,12 +354,12 @@ fn success_response(
 /// Writes the audit row of a failed request and, if the problem is replayed to retries, the stored response.
 async fn record_failure(ctx: &RequestCtx, problem: Problem) -> Problem {
     let problem = check_declared(&ctx.endpoint, problem);
-    let action = ctx.endpoint.audit_action().filter(|_| is_audited(problem.code()));
+    let code = problem.code();
+    let entry = if is_audited(code) { ctx.failure_entry(code.as_str()) } else { None };
     let claim = ctx.claim().filter(|_| problem.is_stored_for_replay());
-    if action.is_none() && claim.is_none() {
+    if entry.is_none() && claim.is_none() {
         return problem;
     }
-    let entry = action.map(|action| ctx.audit_entry(action, Outcome::Failure, Some(problem.code().as_str())));
     let response = StoredResponse::new(&rendered(ctx, &problem), &ctx.app.keys);
     let stored = claim.and_then(|claim| Some((claim, response.ok()?)));
     let written = ctx

@@ -4,10 +4,11 @@ use platform::app::App;
 use platform::job_kinds;
 use platform::jobs::JobKind;
 
-use crate::{maintenance, orphaned_files, retention};
+use crate::{audit_log, maintenance, orphaned_files, retention};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {
+        audit_log::ARCHIVE => audit_log::archive_job,
         retention::PURGE => retention::purge_job,
         maintenance::EXPIRE_HOLDS => maintenance::expire_holds_job,
         maintenance::LOG_AUDIT_HEAD => maintenance::log_audit_head_job,

@@ -6,10 +6,10 @@ use data_encoding::HEXLOWER;
 use serde_json::Value;
 
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::{audit, ledger};
 
-pub const EXPIRE_HOLDS: Kind = Kind::new("housekeeping.expire_holds");
+pub const EXPIRE_HOLDS: Kind = Kind::new("housekeeping.expire_holds").class(Class::Money);
 pub const LOG_AUDIT_HEAD: Kind = Kind::new("housekeeping.audit_head");
 
 /// Holds expired in one transaction, so that other transactions do not wait long.

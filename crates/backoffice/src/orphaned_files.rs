@@ -13,6 +13,7 @@ use db::{Conn, DbError};
 use identity::compliance;
 use numbers::inventory;
 use platform::app::App;
+use platform::audit;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::{ContentHash, FilesError};
 use voice::cdrs;
@@ -29,7 +30,8 @@ const BATCH: usize = 500;
 type IsReferenced = for<'c> fn(&'c mut Conn, &'c ContentHash) -> BoxFuture<'c, Result<bool, DbError>>;
 
 /// Every feature whose rows reference files.
-const REFERENCES: [IsReferenced; 6] = [
+const REFERENCES: [IsReferenced; 7] = [
+    |conn, hash| Box::pin(audit::names_file(conn, hash)),
     |conn, hash| Box::pin(cdrs::names_file(conn, hash)),
     |conn, hash| Box::pin(compliance::names_file(conn, hash)),
     |conn, hash| Box::pin(decks::names_file(conn, hash)),

@@ -19,6 +19,7 @@ pub fn kinds() -> Vec<JobKind<App>> {
         webhooks::FETCH_ORDER => webhooks::fetch_order_job,
         sandbox::CALL_BACK => sandbox::call_back_job,
         vat::CHECK => vat::check_job,
+        vat::ROUND => vat::round_job,
         invoices::CLOSE_MONTHS => invoices::close_months_job,
         invoices::ISSUE => invoices::issue_job,
         invoices::DOCUMENT => invoices::document_job,

@@ -22,11 +22,11 @@ use api::problem::Problem;
 use db::{Conn, DbError, insert, params, sql};
 use platform::app::App;
 use platform::audit::Actor;
-use platform::jobs::{JobContext, JobError, Kind, enqueue};
+use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use platform::outside::payments::{Provider, WebhookEvent};
 use values::Time;
 
-pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up");
+pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up").class(Class::Money);
 
 /// Acknowledgement of a provider webhook.
 #[derive(Serialize, JsonSchema)]

@@ -21,6 +21,7 @@ mod conn;
 mod ddl;
 mod entropy;
 mod error;
+mod held;
 pub mod metrics;
 mod migrate;
 mod options;
@@ -41,6 +42,7 @@ pub use conn::Conn;
 pub use ddl::sqlite_ddl;
 pub use entropy::Entropy;
 pub use error::{DbError, Result};
+pub use held::assert_no_connection_held;
 pub use migrate::{MIGRATIONS, Migration};
 pub use options::{DbOptions, Location};
 pub use row::{FromRow, Row, TableRow};
@@ -48,6 +50,7 @@ pub use statements::{Statement, postgres_text};
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 
 use crate::metrics::Metrics;
+use held::Hold;
 use postgres::{Isolation, Postgres};
 use sqlite::{PoolSlot, Sqlite};
 
@@ -128,7 +131,7 @@ impl Db {
     pub async fn read(&self) -> Result<Reader> {
         let mut reader = match &self.engine {
             Engine::Sqlite(sqlite) => sqlite.readers.lend().await?,
-            Engine::Postgres(postgres) => Reader { conn: Box::pin(postgres.read()).await?, slot: None },
+            Engine::Postgres(postgres) => Reader::new(Box::pin(postgres.read()).await?, None),
         };
         reader.set_now(self.clock.now());
         Ok(reader)
@@ -216,7 +219,10 @@ impl Db {
                     reader.begin_read_snapshot()?;
                 }
                 let runtime = tokio::runtime::Handle::current();
-                let report = move || runtime.block_on(body(&mut reader, &input));
+                let report = move || {
+                    let _held = Hold::new();
+                    runtime.block_on(body(&mut reader, &input))
+                };
                 let reported = tokio::task::spawn_blocking(report).await;
                 reported.unwrap_or_else(|_| Err(DbError::other("the report panicked").into()))
             }
@@ -225,6 +231,7 @@ impl Db {
             }
             Engine::Postgres(postgres) => {
                 let mut conn = Box::pin(postgres.read()).await?;
+                let _held = Hold::new();
                 conn.set_now(now);
                 body(&mut conn, &input).await
             }
@@ -237,6 +244,13 @@ pub struct Reader {
     conn: Conn,
     /// The pool of a SQLite connection; PostgreSQL's pool returns its own.
     slot: Option<PoolSlot>,
+    _held: Hold,
+}
+
+impl Reader {
+    fn new(conn: Conn, slot: Option<PoolSlot>) -> Reader {
+        Reader { conn, slot, _held: Hold::new() }
+    }
 }
 
 impl Deref for Reader {

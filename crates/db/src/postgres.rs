@@ -23,6 +23,7 @@ use values::{Time, Value};
 use super::bound::{Bound, postgres_type};
 use super::conn::{Access, Conn};
 use super::error::{DbError, Result};
+use super::held::Hold;
 use super::options::DbOptions;
 use super::row::Row;
 use super::statements::postgres_text;
@@ -122,6 +123,7 @@ impl Postgres {
         let session = Session::new(client, State::BeginPending(Isolation::Snapshot));
         let mut conn = Conn::postgres(session, Access::ReadOnly, &self.metrics);
         conn.set_now(now);
+        let _held = Hold::new();
         let outcome = body(&mut conn, input).await;
         if let Some(session) = conn.into_session() {
             // If this fails, the session is closed; nothing was written anyway.
@@ -159,6 +161,7 @@ impl Postgres {
         };
         let session = Session::new(client, State::BeginPending(isolation));
         let mut conn = Conn::postgres(session, Access::ReadWrite, &self.metrics);
+        let _held = Hold::new();
         let ran = AssertUnwindSafe(transaction.run(&mut conn)).catch_unwind().await;
         let commits = ran.unwrap_or_else(|_| {
             transaction.fail(DbError::other(PANICKED));

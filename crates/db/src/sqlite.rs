@@ -149,7 +149,7 @@ impl Readers {
                 Conn::sqlite(connection, Access::ReadOnly, &self.metrics)
             }
         };
-        Ok(Reader { conn, slot: Some(slot) })
+        Ok(Reader::new(conn, Some(slot)))
     }
 
     fn take_idle(&self) -> Option<Conn> {

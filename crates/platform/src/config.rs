@@ -106,6 +106,8 @@ pub struct Settings {
     pub max_concurrent_requests: usize,
     /// How long a due job may wait before the node reports that it is not ready.
     pub max_job_lag: Duration,
+    /// How long rows of the audit log stay in the database before they move to files.
+    pub audit_retention: Duration,
     pub secrets: ConfiguredSecrets,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
@@ -219,6 +221,9 @@ impl Settings {
             max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
             max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
             max_job_lag: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
+            audit_retention: Duration::from_secs(
+                24 * 3600 * read.within("TRUNKLINE_AUDIT_DAYS", 30..=36_500, 730) as u64,
+            ),
             secrets: ConfiguredSecrets {
                 master: read.secret("TRUNKLINE_MASTER_SECRET"),
                 jwt: read.secret("TRUNKLINE_JWT_SECRET"),

@@ -18,7 +18,7 @@ pub async fn readings(app: &App) -> Vec<Reading> {
 }
 
 fn reading(name: &'static str, help: &'static str, value: f64) -> Reading {
-    Reading { name, help, value }
+    Reading { name, help, label: None, value }
 }
 
 fn in_memory(app: &App) -> Vec<Reading> {
@@ -54,20 +54,28 @@ fn in_memory(app: &App) -> Vec<Reading> {
     readings
 }
 
-async fn in_database(app: &App) -> Result<[Reading; 5], DbError> {
+async fn in_database(app: &App) -> Result<Vec<Reading>, DbError> {
     let mut conn = app.db.read_consistent().await?;
     let queue = jobs::queue_stats(&mut conn).await?;
     let calls = calls::count_live(&mut conn).await?;
     let suspended = cdrs::count_suspended(&mut conn).await?;
-    Ok([
-        reading("trunkline_jobs_waiting", "Jobs that are due and not running.", queue.waiting as f64),
-        reading("trunkline_jobs_dead", "Dead jobs.", queue.dead as f64),
-        reading(
+    let waiting = queue.classes.iter().map(|stats| Reading {
+        label: Some(("class", stats.class.as_str())),
+        ..reading("trunkline_jobs_waiting", "Jobs that are due and not running, by class.", stats.waiting as f64)
+    });
+    let lag = queue.classes.iter().map(|stats| Reading {
+        label: Some(("class", stats.class.as_str())),
+        ..reading(
             "trunkline_jobs_lag_seconds",
-            "How long a due job has been waiting to run, in seconds.",
-            queue.lag.as_secs_f64(),
-        ),
+            "How long a due job has been waiting to run, in seconds, by class.",
+            stats.lag.as_secs_f64(),
+        )
+    });
+    let mut readings: Vec<Reading> = waiting.chain(lag).collect();
+    readings.extend([
+        reading("trunkline_jobs_dead", "Dead jobs.", queue.dead as f64),
         reading("trunkline_calls_in_progress", "Live calls on all switches.", calls as f64),
         reading("trunkline_cdrs_suspended", "Imported lines that cannot be rated yet.", suspended as f64),
-    ])
+    ]);
+    Ok(readings)
 }

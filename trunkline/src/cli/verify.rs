@@ -1,21 +1,28 @@
 //! Verification of the audit chain, the ledger and the CDRs; each fails at the first difference.
 
 use super::{existing_database, print_line};
-use platform::app::StartError;
-use platform::audit;
+use backoffice::audit_log;
+use platform::app::{App, StartError};
+use platform::audit::{self, Fault, Verified};
 use platform::config::Settings;
 use platform::crypto::keys::Keys;
 use platform::crypto::secrets::Secrets;
-use platform::ledger::{self, Verified};
+use platform::ledger;
 use voice::cdrs;
 
-pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
+pub async fn verify_audit(settings: Settings, archives: bool) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
     let secrets = Secrets::load(&settings.secrets, &settings.data_dir)?;
     let keys = Keys::from_master(secrets.master.as_bytes());
-    match db.report(keys, |conn, keys| Box::pin(audit::verify(conn, keys))).await? {
-        Ok(verified) => print_line(&format!("The audit chain is valid: {} rows.", verified.rows)),
-        Err(fault) => return Err(format!("the audit chain is broken: {fault}").into()),
+    let broken = |fault: Fault| format!("the audit chain is broken: {fault}");
+    let Verified { rows, archived } =
+        db.report(keys.clone(), |conn, keys| Box::pin(audit::verify(conn, keys))).await?.map_err(broken)?;
+    print_line(&format!("The audit chain is valid: {rows} rows."));
+    if archives {
+        let files = audit_log::verify_archives(&App::open(settings).await?).await?.map_err(broken)?;
+        print_line(&format!("The {archived} older rows are valid too, in {files} files."));
+    } else if archived > 0 {
+        print_line(&format!("{archived} older rows are in files; --archives verifies them."));
     }
     Ok(())
 }
@@ -23,7 +30,7 @@ pub async fn verify_audit(settings: Settings) -> Result<(), StartError> {
 pub async fn verify_ledger(settings: Settings) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
     match db.snapshot((), |conn, ()| Box::pin(ledger::verify(conn))).await? {
-        Ok(Verified { customers, transactions, postings, open_holds }) => print_line(&format!(
+        Ok(ledger::Verified { customers, transactions, postings, open_holds }) => print_line(&format!(
             "The ledger is valid: {transactions} transactions with {postings} postings of {customers} customers, \
              {open_holds} open holds."
         )),

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::path::{Path, PathBuf};
+
 use db::Db;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -10,7 +12,11 @@ use values::Role;
 
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
-use crate::world::{World, process};
+use crate::world::fixtures::links::CORA;
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::{PASSWORD, World, process};
+
+const DAY: u64 = 24 * 3600;
 
 /// Each is an alteration of row 4 and what of it the row's hash covers.
 const ALTERATIONS: [&str; 14] = [
@@ -87,6 +93,77 @@ both! {
         assert!(!holds && message.contains("the head was changed"), "{message}");
     }
 
+    async fn failures_of_strangers_are_counted_and_not_in_the_audit_log(db) {
+        let world = World::unlimited(db).await;
+        world.user(CORA, Role::Customer).await;
+        let stranger = world.anyone();
+        for number in 0..5 {
+            let email = format!("nobody{number}@x.example");
+            stranger.post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.expect(401);
+            stranger.post("/auth/refresh", json!({"refresh_token": "x".repeat(43)})).await.expect(401);
+            let reset = json!({"token": "x".repeat(43), "new_password": "an entirely new secret"});
+            stranger.post("/auth/reset-password", reset).await.expect(401);
+            stranger.post("/webhooks/payments/elsewhere", json!({})).await.expect(404);
+            stranger.post("/webhooks/payments/sandbox", json!({"event": "x", "order_id": "y"})).await.expect(401);
+        }
+        assert_eq!(count(db, "SELECT COUNT(*) FROM audit_log").await, 0);
+        let scrape = Scrape::of(&world).await;
+        for (action, times) in
+            [("session.sign_in", 5.0), ("session.refresh", 5.0), ("password.reset", 5.0), ("payment.callback", 10.0)]
+        {
+            let sample = format!(r#"trunkline_unattributed_failures_total{{action="{action}"}}"#);
+            assert_eq!(scrape.value(&sample), times, "{action}");
+        }
+        // Who tries a known user's password is of interest to the team; lock-outs bound how often.
+        world.try_sign_in(CORA, "not the password").await.expect(401);
+        assert_eq!(count(db, "SELECT COUNT(*) FROM audit_log WHERE outcome = 'failure'").await, 1);
+        world.end().await;
+    }
+
+    async fn old_audit_rows_move_to_files_that_verify(db) {
+        let world = World::with(db, &[("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_AUDIT_DAYS", "30")]).await;
+        let caller = world.minted(Role::Customer).await;
+        let rename = async |caller: &Client, name: &str| {
+            caller.patch("/account", json!({"company_name": name})).await.expect(200);
+        };
+        for number in 0..6 {
+            rename(&caller, &format!("Name {number}")).await;
+        }
+        world.advance(20 * DAY).await;
+        let caller = world.minted(Role::Customer).await;
+        rename(&caller, "In between").await;
+        assert_eq!(count(db, "SELECT COUNT(*) FROM audit_checkpoints").await, 0);
+        world.advance(12 * DAY).await;
+        assert_eq!(count(db, "SELECT MIN(seq) FROM audit_log").await, 7);
+        assert_eq!(count(db, "SELECT last_seq FROM audit_checkpoints").await, 6);
+        // The cleanup of files keeps it, and the next one follows.
+        world.advance(20 * DAY).await;
+        assert!(count(db, "SELECT COUNT(*) FROM audit_checkpoints").await > 1);
+        let folder = world.take_folder().await;
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(holds && message.contains("older rows are valid too, in 2 files"), "{message}");
+
+        change(db, "UPDATE audit_checkpoints SET created_at = created_at + 1 WHERE first_seq = 1").await;
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(!holds && message.contains("the checkpoint at row 6 was altered"), "{message}");
+        change(db, "UPDATE audit_checkpoints SET created_at = created_at - 1 WHERE first_seq = 1").await;
+        assert!(verify_archives(db, folder.path()).0);
+
+        let archived = files_with(folder.path(), "Name 3");
+        let original = std::fs::read_to_string(&archived[0]).unwrap();
+        std::fs::write(&archived[0], original.replace("Name 3", "Name 9")).unwrap();
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(!holds && message.contains("audit chain is broken: row 4 "), "{message}");
+        let short: String = original.lines().take(5).map(|line| format!("{line}\n")).collect();
+        std::fs::write(&archived[0], short).unwrap();
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(!holds && message.contains("the file of the rows 1 to 6 is missing or was altered"), "{message}");
+
+        change(db, "DELETE FROM audit_checkpoints WHERE first_seq > 1").await;
+        let (holds, message) = verify_archives(db, folder.path());
+        assert!(!holds && message.contains("after row 6 comes row"), "{message}");
+    }
+
     async fn fifty_concurrent_changes_make_one_chain_without_a_gap(db) {
         let world = World::unlimited(db).await;
         let mut callers: Vec<Client> = Vec::new();
@@ -115,6 +192,23 @@ async fn written(db: &TestDb, rows: usize) -> TempDir {
     }
     world.end().await;
     TempDir::new().unwrap()
+}
+
+/// The stored files that contain this text.
+fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder.join("files")).unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| std::fs::read_to_string(path).is_ok_and(|content| content.contains(text))).collect()
+}
+
+fn verify_archives(db: &TestDb, folder: &Path) -> (bool, String) {
+    let settings = [("TRUNKLINE_MASTER_SECRET", crate::world::MASTER_SECRET)];
+    let output = process::run(db, folder, &settings, &["audit", "verify", "--archives"]);
+    let words = if output.status.success() { output.stdout } else { output.stderr };
+    (output.status.success(), String::from_utf8(words).unwrap().trim().to_owned())
+}
+
+async fn count(db: &Db, sql: &'static str) -> i64 {
+    db.read().await.unwrap().one::<(i64,)>(sql, &[]).await.unwrap().0
 }
 
 /// Whether the chain holds, and what the command says.

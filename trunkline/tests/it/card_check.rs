@@ -13,6 +13,7 @@ use crate::world::World;
 use crate::world::engines::{both, uuid};
 use crate::world::fixtures::audit::audit_rows;
 use crate::world::fixtures::count;
+use crate::world::fixtures::metrics::Scrape;
 use crate::world::fixtures::onboarding::{beta_status, card_status, sign_up, submit_kyb, traffic_profile};
 use crate::world::fixtures::payments::{VISA, send_webhook, webhook_row};
 use crate::world::payer::{Payer, fresh_key, set_up_card};
@@ -119,14 +120,16 @@ both! {
         assert_eq!(stale.expect(401), json!({"ok": false}));
 
         assert_eq!(card_status(&petra).await, "pending_verification");
-        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("failure"); 3]);
+        assert_eq!(audit_rows(db, "payment.callback").await, []);
         assert_eq!(count(db, "SELECT COUNT(*) FROM payment_callbacks").await, 0);
         let description = anyone.get("/openapi.json").await.ok();
         let refusal = &description["paths"]["/webhooks/payments/{provider}"]["post"]["responses"]["401"];
         assert!(refusal["content"]["application/json"].is_object(), "{refusal}");
-        // Every caller of this path is audited as a webhook, even for an unknown provider.
+        // Whoever sent them is unknown, so they are counted and not in the audit log.
         anyone.post("/webhooks/payments/elsewhere", body).await.problem(404, "not_found");
-        assert_eq!(audit_rows(db, "payment.callback").await, vec![webhook_row("failure"); 4]);
+        assert_eq!(audit_rows(db, "payment.callback").await, []);
+        let counted = r#"trunkline_unattributed_failures_total{action="payment.callback"}"#;
+        assert_eq!(Scrape::of(&world).await.value(counted), 4.0);
         world.end().await;
     }
 

@@ -37,7 +37,7 @@ both! {
             before.values([
                 r#"trunkline_deck_imports_total{outcome="completed"}"#, "trunkline_deck_rows_total", "trunkline_decks",
                 "trunkline_deck_prefixes", r#"trunkline_ledger_transactions_total{kind="topup"}"#,
-                "trunkline_calls_in_progress", "trunkline_jobs_waiting", "trunkline_jobs_dead",
+                "trunkline_calls_in_progress", r#"trunkline_jobs_waiting{class="money"}"#, "trunkline_jobs_dead",
             ]),
             [1.0, 4.0, 1.0, 4.0, 1.0, 0.0, 0.0, 0.0]
         );
@@ -120,7 +120,8 @@ both! {
         assert_eq!(
             scrape.values([
                 &sample("fx.fetch", "failure"), &sample("fx.fetch", "dead"), &sample("decks.import", "dead"),
-                "trunkline_jobs_dead", "trunkline_jobs_waiting", "trunkline_jobs_lag_seconds",
+                "trunkline_jobs_dead", r#"trunkline_jobs_waiting{class="outside"}"#,
+                r#"trunkline_jobs_lag_seconds{class="outside"}"#,
             ]),
             [1.0, 1.0, 1.0, 2.0, 0.0, 0.0]
         );

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use data_encoding::BASE64;
 use db::DbError;
-use platform::jobs;
+use platform::jobs::{self, Class, Kind};
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -104,10 +104,11 @@ both! {
         // A schedule first fires after it was first seen.
         world.settle().await;
 
-        // One more than a node runs concurrently.
+        // One more than a node runs of a class concurrently. What waits for another service does not count.
+        const MONEY: Kind = fx::FETCH.class(Class::Money);
         app.db.tx((), |conn, ()| Box::pin(async move {
             for _ in 0..5 {
-                jobs::enqueue(conn, fx::FETCH, json!({})).await?;
+                jobs::enqueue(conn, MONEY, json!({})).await?;
             }
             Ok::<_, DbError>(())
         })).await.unwrap();
@@ -123,8 +124,9 @@ both! {
         let problem = ops.get("/readyz").await.problem(503, "service.unavailable");
         let detail = problem["detail"].as_str().unwrap();
         let scrape = Scrape::of(&world).await;
-        assert!(scrape.value("trunkline_jobs_waiting") >= 1.0 && scrape.value("trunkline_jobs_lag_seconds") >= 620.0);
-        assert!(detail.starts_with("Jobs are 62") && detail.ends_with("more than 600."), "{detail}");
+        assert!(scrape.value(r#"trunkline_jobs_waiting{class="money"}"#) >= 1.0);
+        assert!(scrape.value(r#"trunkline_jobs_lag_seconds{class="money"}"#) >= 620.0);
+        assert!(detail.starts_with("Jobs of the class money are 62") && detail.ends_with("more than 600."), "{detail}");
         ops.get("/healthz").await.expect(200);
 
         drop((held, silent));

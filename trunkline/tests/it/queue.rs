@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use db::{Clock, Db, DbError};
 use futures_util::future::BoxFuture;
-use platform::jobs::{self, JobContext, JobError, JobKind, Kind, Registry, Runner, Schedule};
+use platform::jobs::{self, Class, JobContext, JobError, JobKind, Kind, Registry, Runner, Schedule};
 use serde_json::{Value as Json, json};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -20,6 +20,7 @@ const PANIC: Kind = Kind::new("panic");
 const HOPELESS: Kind = Kind::new("hopeless");
 const HANG: Kind = Kind::new("hang");
 const BOOK: Kind = Kind::new("book");
+const STUCK: Kind = HANG.class(Class::Outside);
 
 /// What the jobs of a node can reach: the ids they ran for, and a signal that one has begun.
 #[derive(Clone, Default)]
@@ -284,6 +285,55 @@ both! {
         assert_eq!(settle().await, 1);
         clock.advance(Duration::from_secs(10 * 3600));
         assert_eq!(settle().await, 2, "ten missed ticks are one");
+    }
+
+    async fn jobs_that_hang_delay_only_those_of_their_class(db) {
+        let clock = Clock::system();
+        let node = node(db, &clock);
+        let running = tokio::spawn({
+            let runner = node.runner.clone();
+            async move { runner.run(std::future::pending()).await }
+        });
+        for _ in 0..40 {
+            enqueue(db, &clock, STUCK, json!({})).await;
+        }
+        let mut expected = Vec::new();
+        for class in [Class::Money, Class::Mail, Class::Bulk, Class::Mail, Class::Money] {
+            expected.push(enqueue(db, &clock, NOTE.class(class), json!({})).await);
+        }
+        let behind = enqueue(db, &clock, NOTE.class(Class::Outside), json!({})).await;
+        while node.ran().len() < expected.len() {
+            tokio::task::yield_now().await;
+        }
+        let mut ran = node.ran();
+        ran.sort();
+        assert_eq!(ran, expected);
+        assert!(!ran.contains(&behind));
+        running.abort();
+    }
+
+    async fn a_job_with_a_key_is_enqueued_once_until_it_ends(db) {
+        let clock = Clock::movable();
+        let enqueue_keyed = async |kind: Kind, key: &'static str| {
+            db.tx((kind, key), |conn, (kind, key)| Box::pin(jobs::enqueue_once(conn, *kind, key, json!({})))).await.unwrap();
+        };
+        for _ in 0..20 {
+            enqueue_keyed(NOTE, "all").await;
+        }
+        enqueue_keyed(NOTE, "other").await;
+        enqueue_keyed(HOPELESS, "all").await;
+        assert_eq!(waiting(db).await, 3);
+        let node = node(db, &clock);
+        node.runner.settle().await.unwrap();
+        assert_eq!((node.ran().len(), dead(db).await.len()), (2, 1));
+        // One that ended or died keeps no other away, and may itself run again.
+        enqueue_keyed(NOTE, "all").await;
+        enqueue_keyed(HOPELESS, "all").await;
+        assert_eq!(waiting(db).await, 2);
+        let died = dead(db).await[0].id;
+        assert!(db.tx(died, |conn, id| Box::pin(jobs::rerun(conn, *id))).await.unwrap());
+        node.runner.settle().await.unwrap();
+        assert_eq!((node.ran().len(), dead(db).await.len()), (3, 2));
     }
 
     async fn a_job_runner_works_when_woken_and_drains_when_stopped(db) {

@@ -4,29 +4,40 @@
 
 use std::time::Duration;
 
+use backoffice::maintenance;
 use billing::vat::{self, Category};
-use db::Db;
-use db::params;
+use db::{Db, DbError, params};
+use platform::jobs::{self, Kind};
 use platform::outside::vies::{Rest, Verdict};
 use serde_json::{Value, json};
 use values::Role;
+use voice::fx;
 
 use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::links::{CORA, forgot_password};
 use crate::world::form::{Form, pdf};
-use crate::world::vies::{Reply, ViesServer, invalid, refuses, valid};
+use crate::world::vies::{Reply, ViesServer, held, invalid, refuses, valid};
 
 const GERMAN: &str = "DE136695976";
 const DAY: u64 = 24 * 3600;
 
 async fn with_vies(db: &TestDb, vies: &ViesServer) -> World {
-    let settings = [
+    World::with(db, &vies_settings(vies)).await
+}
+
+fn vies_settings(vies: &ViesServer) -> [(&str, &str); 3] {
+    [
         ("TRUNKLINE_VAT_CHECKS", "vies"),
         ("TRUNKLINE_VIES_URL", vies.url.as_str()),
         ("TRUNKLINE_SELLER_VAT_ID", "NL123456782B90"),
-    ];
-    World::with(db, &settings).await
+    ]
+}
+
+async fn count_jobs(db: &Db, kind: Kind) -> i64 {
+    let sql = "SELECT COUNT(*) FROM jobs WHERE kind = $1";
+    db.read().await.unwrap().one::<(i64,)>(sql, &params![kind.name]).await.unwrap().0
 }
 
 /// A customer who says this is its VAT id.
@@ -41,6 +52,18 @@ async fn checked(world: &World, customer: &Client) -> Value {
     ask(customer).await.expect(202);
     world.settle().await;
     customer.get("/account/vat").await.ok()
+}
+
+async fn enqueue<const N: usize>(db: &Db, kinds: [Kind; N]) {
+    let enqueued = db.tx(kinds, |conn, kinds| {
+        Box::pin(async move {
+            for kind in kinds {
+                jobs::enqueue(conn, *kind, json!({})).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    });
+    enqueued.await.unwrap();
 }
 
 async fn ask(customer: &Client) -> crate::world::client::Answer {
@@ -130,6 +153,73 @@ both! {
         vies.answers(valid());
         world.advance(DAY).await;
         assert_eq!(status(db).await, "valid");
+        world.end().await;
+    }
+
+    async fn while_vies_hangs_mail_money_and_reads_go_on(db) {
+        let (release, answer) = held(valid());
+        let vies = ViesServer::start(answer).await;
+        // A server for exchange rates that never answers takes what VIES leaves of the slots for other services.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let fx_url = format!("http://{}", silent.local_addr().unwrap());
+        let mut settings = vies_settings(&vies).to_vec();
+        settings.extend([("TRUNKLINE_RATE_LIMITS", "off"), ("TRUNKLINE_FX_URL", fx_url.as_str())]);
+        let world = World::with(db, &settings).await;
+        world.customer(CORA).await;
+        let mut customers = Vec::new();
+        for _ in 0..4 {
+            customers.push(customer_with(&world, GERMAN).await);
+        }
+        for _ in 0..15 {
+            for customer in &customers {
+                assert_eq!(ask(customer).await.expect(202)["status"], "pending");
+            }
+        }
+        assert_eq!(count_jobs(db, vat::ROUND).await, 1, "sixty requests are four checks and one job");
+        enqueue(db, [fx::FETCH; 5]).await;
+        let mut hanging = Vec::new();
+        for _ in 0..3 {
+            hanging.push(silent.accept().await.unwrap());
+        }
+        while vies.asked().len() < 4 {
+            tokio::task::yield_now().await;
+        }
+
+        forgot_password(&world, CORA).await.expect(202);
+        enqueue(db, [maintenance::EXPIRE_HOLDS]).await;
+        let outbox = world.data_folder().join("outbox");
+        while std::fs::read_dir(&outbox).unwrap().count() == 0 || count_jobs(db, maintenance::EXPIRE_HOLDS).await > 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(customers[0].get("/account/vat").await.ok()["status"], "pending");
+        world.anyone_at_operations().get("/readyz").await.expect(200);
+
+        drop((hanging, silent));
+        release.send(true).unwrap();
+        world.settle().await;
+        assert_eq!(vies.asked().len(), 4, "every customer was checked once");
+        for customer in &customers {
+            assert_eq!(customer.get("/account/vat").await.ok()["status"], "valid");
+        }
+        world.end().await;
+    }
+
+    async fn a_vat_id_that_changes_during_its_check_is_checked_too(db) {
+        let (release, answer) = held(invalid());
+        let vies = ViesServer::start(answer).await;
+        let world = with_vies(db, &vies).await;
+        let customer = customer_with(&world, GERMAN).await;
+        ask(&customer).await.expect(202);
+        while vies.asked().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        customer.patch("/account", json!({"vat_id": "EL094259216"})).await.ok();
+        ask(&customer).await.expect(202);
+        vies.answers(valid());
+        release.send(true).unwrap();
+        world.settle().await;
+        assert_eq!(customer.get("/account/vat").await.ok()["status"], "valid");
+        assert_eq!(vies.asked().last().unwrap()["countryCode"], "EL");
         world.end().await;
     }
 

@@ -1,6 +1,9 @@
 //! The team's view of the audit log: who did what, when, from where, with which outcome.
 
+mod archive;
 mod store;
+
+pub use archive::{ARCHIVE, archive_job, verify_archives};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

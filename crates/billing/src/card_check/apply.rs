@@ -10,12 +10,12 @@ use db::Conn;
 use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry, Outcome};
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::payments::{Order, OrderState};
 use values::{AccountId, CardVerificationId, Time};
 
 /// Few attempts, since the schedule enqueues it again every minute.
-pub const POLL: Kind = Kind::new("card.poll").attempts(3);
+pub const POLL: Kind = Kind::new("card.poll").attempts(3).class(Class::Money);
 
 /// Verifications polled in one run.
 const BATCH: i64 = 100;

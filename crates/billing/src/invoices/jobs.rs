@@ -15,14 +15,15 @@ use super::update_dunning;
 use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind};
+use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::ledger;
 use values::{AccountId, Currency, Money};
 
 pub const CLOSE_MONTHS: Kind = Kind::new("invoice.close_months");
-pub const ISSUE: Kind = Kind::new("invoice.issue").attempts(20);
+/// It may ask VIES first.
+pub const ISSUE: Kind = Kind::new("invoice.issue").attempts(20).class(Class::Outside);
 pub const DOCUMENT: Kind = Kind::new("invoice.document").attempts(20);
-pub const MARK_PAID: Kind = Kind::new("invoice.settle").attempts(3);
+pub const MARK_PAID: Kind = Kind::new("invoice.settle").attempts(3).class(Class::Money);
 
 /// A month is closed this long after its end, when all of its charges are in the ledger.
 const CLOSE_DELAY: Duration = Duration::from_secs(3600);

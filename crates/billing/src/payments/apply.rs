@@ -16,16 +16,16 @@ use identity::notifications::{TopupCompleted, TopupFailed, notify};
 use identity::onboarding::{Event, apply_event};
 use platform::app::App;
 use platform::audit::{self, Actor, Outcome};
-use platform::jobs::{JobContext, JobError, Kind, enqueue};
+use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use platform::ledger::{self, Book, Entry};
 use platform::outside::payments::{Order, OrderState, ProviderError};
 use values::{PaymentId, Time};
 
 /// Few attempts, since the schedule enqueues it again every minute.
-pub const POLL: Kind = Kind::new("payment.poll").attempts(3);
+pub const POLL: Kind = Kind::new("payment.poll").attempts(3).class(Class::Money);
 
 /// Enqueued when a charge of a saved card has ended.
-pub const CHARGED: Kind = Kind::new("payment.charged");
+pub const CHARGED: Kind = Kind::new("payment.charged").class(Class::Money);
 
 /// Payments polled in one run.
 const BATCH: i64 = 100;

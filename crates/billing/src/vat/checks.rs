@@ -1,10 +1,13 @@
 //! Checks of VAT ids at VIES.
 //!
-//! The request is made outside of any transaction; the result is stored if the account still has the same id.
+//! The request is made outside of any transaction; the result is stored if the account still has the same id. One job
+//! at a time makes all checks that are due, some concurrently, so that however many are requested while VIES hangs, they
+//! take one slot of the job runner.
 
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
 
 use super::rules;
 use super::store::{self, NewCheck};
@@ -13,15 +16,21 @@ use identity::accounts::{self, TaxStanding, VatStatus};
 use identity::notifications::{VatInvalid, VatValid, notify};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry, Outcome};
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::outside::vies::Verdict;
 use values::{AccountId, Time, VatId};
 
-/// Few attempts, since the schedule enqueues it again every five minutes.
+/// Starts a round if a check is due; enqueued every five minutes.
 pub const CHECK: Kind = Kind::new("vat.check").attempts(3);
+/// Makes all checks that are due.
+pub const ROUND: Kind = Kind::new("vat.round").attempts(3).class(Class::Outside);
 
-/// Ids checked in one run.
+/// Ids read at once.
 const BATCH: i64 = 100;
+/// Requests to VIES at a time: it limits them.
+const MAX_CONCURRENT: usize = 4;
+/// The key of the one round.
+const ROUND_KEY: &str = "all";
 /// A check that is younger than this is not repeated before an invoice.
 const MAX_CHECK_AGE: Duration = Duration::from_secs(24 * 3600);
 
@@ -34,13 +43,59 @@ struct CheckResult {
     now: Time,
 }
 
-/// Checks every id that is due: requested by its customer, not answered before, or valid for a month.
+/// The job [`CHECK`].
 pub async fn check_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let (app, now) = (&context.app, context.clock.now());
-    for (account,) in store::list_due(&mut *app.db.read().await?, BATCH).await? {
-        check_account(app, account, now).await?;
+    context.db.tx(context.clone(), |conn, context| Box::pin(end_round(conn, context))).await
+}
+
+/// The job [`ROUND`]: checks every id that is due: requested by its customer, not answered before, or valid for a month.
+pub async fn round_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
+    let app = &context.app;
+    loop {
+        let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
+        if due.is_empty() {
+            break;
+        }
+        check_accounts(app, due).await?;
+    }
+    context.db.tx(context.clone(), |conn, context| Box::pin(end_round(conn, context))).await
+}
+
+/// Enqueues a round, unless one is waiting or running.
+pub async fn request_round(conn: &mut Conn) -> Result<(), DbError> {
+    jobs::enqueue_once(conn, ROUND, ROUND_KEY, json!({})).await
+}
+
+/// Ends the job, and enqueues a round if a check is due: after a round, one that was requested after it last looked.
+async fn end_round(conn: &mut Conn, context: &JobContext<App>) -> Result<(), JobError> {
+    context.finish_in(conn).await?;
+    if !store::list_due(conn, 1).await?.is_empty() {
+        request_round(conn).await?;
     }
     Ok(())
+}
+
+async fn check_accounts(app: &App, due: Vec<(AccountId,)>) -> Result<(), JobError> {
+    let mut running = JoinSet::new();
+    for (account,) in due {
+        if running.len() >= MAX_CONCURRENT {
+            join_one(&mut running).await?;
+        }
+        let app = app.clone();
+        running.spawn(async move { check_account(&app, account, app.clock.now()).await });
+    }
+    while !running.is_empty() {
+        join_one(&mut running).await?;
+    }
+    Ok(())
+}
+
+async fn join_one(running: &mut JoinSet<Result<(), DbError>>) -> Result<(), JobError> {
+    match running.join_next().await {
+        None => Ok(()),
+        Some(Ok(checked)) => Ok(checked?),
+        Some(Err(error)) => Err(JobError::Failed(error.to_string())),
+    }
 }
 
 /// Checks the id of an account again if the last check is a day old; called before an invoice relies on it.
@@ -81,6 +136,10 @@ async fn stop_checking(app: &App, account: AccountId) -> Result<(), DbError> {
 async fn apply_result(conn: &mut Conn, result: &CheckResult) -> Result<(), DbError> {
     let Some(standing) = accounts::tax_standing(conn, result.account).await? else { return Ok(()) };
     if standing.vat_id.as_deref() != Some(result.vat_id.as_str()) {
+        // A check of the new id was requested meanwhile and is still due.
+        if standing.vat_status == VatStatus::Pending {
+            return Ok(());
+        }
         return store::reschedule(conn, result.account, None).await;
     }
     let status = rules::after_verdict(standing.vat_status, &result.verdict);

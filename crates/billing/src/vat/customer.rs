@@ -1,16 +1,16 @@
 //! The customer's side of VAT: status, checks and VAT evidence.
 
+use super::checks::request_round;
 use super::rules;
+use super::standing_of;
 use super::store::{self, EvidenceRow, MAX_EVIDENCE_DOCUMENTS};
 use super::types::{EvidenceForm, VatStanding};
-use super::{CHECK, standing_of};
 use api::answer::{Accepted, Created, Json};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::problem::Problem;
 use api::upload::Upload;
 use db::Conn;
-use identity::accounts;
-use platform::jobs;
+use identity::accounts::{self, VatStatus};
 use platform::outside::download::plain_name;
 use values::{AccountId, Rfc3339};
 
@@ -46,8 +46,15 @@ pub async fn check(ctx: RequestCtx) -> Result<Committed<Accepted<VatStanding>>, 
             if !accounts::move_vat_status(tx, *account, &standing, status).await? {
                 return Err(tx.retry_conflict().into());
             }
-            store::request_check(tx, *account).await?;
-            jobs::enqueue(tx, CHECK, serde_json::json!({})).await?;
+            // An account has one pending check, however often it is requested.
+            let is_pending = standing.vat_status == VatStatus::Pending;
+            if is_pending && !store::request_check_again(tx, *account).await? {
+                return Ok(Accepted(view(tx, *account).await?));
+            }
+            if !is_pending {
+                store::request_check(tx, *account).await?;
+            }
+            request_round(tx).await?;
             Ok(Accepted(view(tx, *account).await?))
         })
     })

@@ -15,7 +15,7 @@ mod store;
 mod types;
 
 pub use admin::{Ruling, list_evidence, rule};
-pub use checks::{CHECK, check_job, refresh};
+pub use checks::{CHECK, ROUND, check_job, refresh, round_job};
 pub use customer::{check, show, upload_evidence};
 pub use rules::{Category, Decision, Rate, VatTreatment};
 pub use store::names_file;

@@ -56,7 +56,7 @@ pub async fn set_terms(conn: &mut Conn, account: AccountId, terms: &Profile) -> 
     Ok(())
 }
 
-/// Schedules a check of the account's VAT id.
+/// Schedules a check of the account's VAT id, at once.
 pub async fn request_check(conn: &mut Conn, account: AccountId) -> Result<(), DbError> {
     insert!(
         conn,
@@ -65,6 +65,15 @@ pub async fn request_check(conn: &mut Conn, account: AccountId) -> Result<(), Db
     )
     .await?;
     Ok(())
+}
+
+/// The same unless a check is due, under way or waiting to be tried again. Says whether it was scheduled.
+pub async fn request_check_again(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let sql = sql!(
+        "UPDATE vat_profiles SET next_check_at = $2
+         WHERE account_id = $1 AND (next_check_at IS NULL OR next_check_at > $2) AND failures = 0"
+    );
+    Ok(conn.exec(sql, params![account, conn.now()]).await? == 1)
 }
 
 /// Accounts whose check is due, longest due first.

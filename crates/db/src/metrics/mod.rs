@@ -71,6 +71,8 @@ pub struct Decks {
 pub struct Reading {
     pub name: &'static str,
     pub help: &'static str,
+    /// Name and value of its label, if it has one. Readings of one name follow each other.
+    pub label: Option<(&'static str, &'static str)>,
     pub value: f64,
 }
 
@@ -112,9 +114,18 @@ impl Metrics {
     pub fn text(&self, readings: &[Reading]) -> prometheus::Result<Vec<u8>> {
         let mut families = self.registry.gather();
         for reading in readings {
-            let gauge = Gauge::new(reading.name, reading.help)?;
+            let mut opts = Opts::new(reading.name, reading.help);
+            if let Some((name, value)) = reading.label {
+                opts = opts.const_label(name, value);
+            }
+            let gauge = Gauge::with_opts(opts)?;
             gauge.set(reading.value);
-            families.extend(gauge.collect());
+            for mut family in gauge.collect() {
+                match families.last_mut().filter(|last| last.name() == reading.name) {
+                    Some(last) => last.mut_metric().extend(family.take_metric()),
+                    None => families.push(family),
+                }
+            }
         }
         let mut text = Vec::new();
         TextEncoder::new().encode(&families, &mut text)?;

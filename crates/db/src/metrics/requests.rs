@@ -15,6 +15,8 @@ pub struct Requests {
     latency: HistogramVec,
     /// Requests refused by a rate limit, by limit.
     pub limited: Counters,
+    /// Failed requests of callers who are not known, by the action they tried.
+    pub unattributed_failures: Counters,
     /// Open connections of the public listener.
     pub connections: IntGauge,
 }
@@ -34,6 +36,11 @@ impl Requests {
                 &BUCKETS,
             )?,
             limited: factory.counters("trunkline_rate_limited_total", "Requests refused by a rate limit.", "limit")?,
+            unattributed_failures: factory.counters(
+                "trunkline_unattributed_failures_total",
+                "Failed requests of unknown callers, which are not in the audit log, by action.",
+                "action",
+            )?,
             connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
         })
     }

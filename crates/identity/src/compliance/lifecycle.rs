@@ -19,7 +19,7 @@ use api::problem::Problem;
 use api::upload::Upload;
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
-use platform::jobs::{self, Kind};
+use platform::jobs::{self, Class, Kind};
 use platform::outside::download::plain_name;
 use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 
@@ -240,7 +240,7 @@ async fn follow_up(tx: &mut Tx<'_>, intake: &IntakeRow, action: Action) -> Resul
 }
 
 /// Tells the number order that waits for an intake about its decision; the payload is an [`IntakeDecision`].
-pub const INTAKE_DECIDED: Kind = Kind::new("compliance.decided");
+pub const INTAKE_DECIDED: Kind = Kind::new("compliance.decided").class(Class::Outside);
 
 /// Decision about the intake of a number order.
 #[derive(Serialize, Deserialize)]

@@ -10,11 +10,11 @@ use crate::users;
 use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use platform::crypto::keys::Purpose;
-use platform::jobs::{JobContext, JobError, Kind, enqueue};
+use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use platform::mail::{self, ReadableTime, Recipient, ResetPassword};
 use values::Email;
 
-pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot");
+pub const FORGOT_PASSWORD: Kind = Kind::new("password.forgot").class(Class::Mail);
 
 /// Enqueues a job about an email address, which is encrypted in the payload.
 pub async fn enqueue_encrypted(conn: &mut Conn, app: &App, kind: Kind, email: &Email) -> Result<(), DbError> {

@@ -9,11 +9,11 @@ use super::types::OrderId;
 use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use values::Time;
 
 /// The next scheduled run retries what failed.
-pub const PROVISION: Kind = Kind::new("number.provision").attempts(3);
+pub const PROVISION: Kind = Kind::new("number.provision").attempts(3).class(Class::Outside);
 
 /// Orders in one run; the next run takes the others.
 const BATCH: i64 = 100;

@@ -15,13 +15,13 @@ use identity::accounts;
 use identity::balance::CURRENCY;
 use identity::notifications::{NumberReleased, NumberRenewalAhead, NumberRenewalFailed, notify};
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::ledger::{self, Book, Entry, LedgerError};
 use platform::mail::{self, ReadableTime, Recipient};
 use values::{AccountId, Money, Rfc3339, Time};
 
 /// The next scheduled run retries what failed.
-pub const RENEW: Kind = Kind::new("number.renew").attempts(3);
+pub const RENEW: Kind = Kind::new("number.renew").attempts(3).class(Class::Money);
 pub const RENEWAL_REMINDER: Kind = Kind::new("number.look_ahead").attempts(3);
 
 const BATCH: i64 = 200;

@@ -10,12 +10,12 @@ use uuid::Uuid;
 use crate::inventory::{self, StockId};
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{self, JobContext, JobError, Kind};
+use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::outside::did_supplier::DidSupplier;
 use values::E164;
 
 /// With backoff, retried for several days.
-pub const RETURN_TO_SUPPLIER: Kind = Kind::new("number.hand_back").attempts(100);
+pub const RETURN_TO_SUPPLIER: Kind = Kind::new("number.hand_back").attempts(100).class(Class::Outside);
 
 #[derive(Serialize, Deserialize)]
 struct ReturnPayload {

@@ -3,9 +3,14 @@
 //! Every row has an HMAC over the HMAC of the row before it and its own content, so an altered, inserted or removed row
 //! breaks the chain. The head of the chain is a separate row, so truncation is found too. A row commits with its
 //! action. Append it last: the head is locked until the commit.
+//!
+//! Old rows move to files ([`archive`]). A signed checkpoint takes their place, and the chain goes on from there.
 
+pub mod archive;
+mod checkpoint;
 mod verify;
 
+pub use checkpoint::{Checkpoint, list as list_checkpoints, names_file};
 pub use verify::{Fault, Verified, verify};
 
 use std::net::IpAddr;
@@ -14,7 +19,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::crypto::keys::{Keys, Purpose};
-use db::{Conn, DbError, insert, params, row, sql};
+use db::{Conn, DbError, params, row, sql};
 use values::{AccountId, Time, UserId, text_enum};
 
 text_enum! {
@@ -127,26 +132,26 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entry: &Entry) -> Result<(), D
         hash: Vec::new(),
     };
     row.hash = row.link(keys, &previous).to_vec();
-    insert!(
-        conn,
-        audit_log {
-            seq: row.seq,
-            id: row.id,
-            ts: row.ts,
-            action: row.action,
-            account_id: row.account_id,
-            user_id: row.user_id,
-            actor: row.actor,
-            ip: row.ip,
-            user_agent: row.user_agent,
-            outcome: row.outcome,
-            reason: row.reason,
-            meta: row.meta,
-            hash: row.hash
-        }
-    )
-    .await?;
-    conn.exec(sql!("UPDATE audit_head SET hash = $1 WHERE id = 1"), params![row.hash]).await?;
+    // In one round trip: other transactions wait for the head.
+    let insert =
+        sql!("INSERT INTO audit_log (", Row::COLS, ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)");
+    let inserted = params![
+        row.seq,
+        row.id,
+        row.ts,
+        row.action,
+        row.account_id,
+        row.user_id,
+        row.actor,
+        row.ip,
+        row.user_agent,
+        row.outcome,
+        row.reason,
+        row.meta,
+        row.hash
+    ];
+    let move_head = sql!("UPDATE audit_head SET hash = $1 WHERE id = 1");
+    conn.exec_all(&[(insert, inserted), (move_head, params![row.hash])]).await?;
     Ok(())
 }
 

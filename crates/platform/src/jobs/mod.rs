@@ -8,7 +8,11 @@
 //! So a job may run twice, but its effect need not happen twice: [`JobContext::finish_in`] ends the job in the
 //! transaction of the effect, and fails if another node has the job by now. [`Schedule`]s enqueue jobs by a cron
 //! expression, once for all nodes. [`queue_stats`] has the length and the lag of the queue.
+//!
+//! A kind belongs to a [`Class`], which has slots of its own on every node: jobs that wait for a service that hangs
+//! delay only others of their class.
 
+mod class;
 mod context;
 mod queue;
 mod retry;
@@ -16,11 +20,12 @@ mod runner;
 mod schedule;
 mod stats;
 
+pub use class::Class;
 pub use context::{JobContext, JobError};
-pub use queue::{Claimed, DeadJob, Kind, enqueue, enqueue_at, list_dead, purge_dead, rerun, rerun_kind};
+pub use queue::{Claimed, DeadJob, Kind, enqueue, enqueue_at, enqueue_once, list_dead, purge_dead, rerun, rerun_kind};
 pub use runner::{JobKind, Outcome, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
-pub use stats::{QueueStats, lag, queue_stats};
+pub use stats::{ClassStats, QueueStats, lag, queue_stats};
 
 /// One row for each kind of job: `KIND => function`.
 #[macro_export]

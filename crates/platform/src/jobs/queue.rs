@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
+use super::class::Class;
 use db::{Conn, Result, insert, params, row, sql};
 use values::Time;
 
@@ -14,21 +15,26 @@ pub(super) const LEASE: Duration = Duration::from_secs(60);
 /// Maximum length of a stored error.
 const MAX_ERROR_CHARS: usize = 500;
 
-/// The name of a kind of job, and its maximum number of attempts.
+/// The name of a kind of job, its maximum number of attempts and its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     pub name: &'static str,
     pub max_attempts: u16,
+    pub class: Class,
 }
 
 impl Kind {
-    /// A kind with ten attempts.
+    /// A kind of the class `bulk` with ten attempts.
     pub const fn new(name: &'static str) -> Kind {
-        Kind { name, max_attempts: 10 }
+        Kind { name, max_attempts: 10, class: Class::Bulk }
     }
 
     pub const fn attempts(self, max_attempts: u16) -> Kind {
         Kind { max_attempts, ..self }
+    }
+
+    pub const fn class(self, class: Class) -> Kind {
+        Kind { class, ..self }
     }
 }
 
@@ -46,6 +52,7 @@ pub async fn enqueue_at(conn: &mut Conn, kind: Kind, payload: Json, run_at: Time
         jobs {
             id,
             kind: kind.name,
+            class: kind.class,
             payload: payload.to_string(),
             run_at,
             attempts: 0i64,
@@ -59,12 +66,39 @@ pub async fn enqueue_at(conn: &mut Conn, kind: Kind, payload: Json, run_at: Time
     Ok(id)
 }
 
+/// Enqueues a job that is due at once, unless a live one of this kind has the same key. A job that is found is locked
+/// until the end of the transaction: it cannot end before it could see what this transaction changes, provided that it
+/// looks for more work after [`JobContext::finish_in`](super::JobContext::finish_in).
+pub async fn enqueue_once(conn: &mut Conn, kind: Kind, key: &str, payload: Json) -> Result<()> {
+    let (id, attempts, now) = (conn.new_id::<Uuid>(), i64::from(kind.max_attempts), conn.now());
+    insert!(
+        conn,
+        jobs {
+            id,
+            kind: kind.name,
+            class: kind.class,
+            unique_key: key,
+            payload: payload.to_string(),
+            run_at: now,
+            attempts: 0i64,
+            max_attempts: attempts,
+            lease_until: 0i64,
+            created_at: now
+        },
+        "ON CONFLICT (kind, unique_key) DO UPDATE SET run_at = jobs.run_at"
+    )
+    .await?;
+    conn.wake_job_runner();
+    Ok(())
+}
+
 row! {
     /// A job that this node has leased.
     #[derive(Clone, Debug)]
     pub struct Claimed {
         pub id: Uuid,
         pub kind: String,
+        pub class: Class,
         pub payload: String,
         pub run_at: Time,
         /// Including this attempt.
@@ -77,24 +111,34 @@ row! {
 pub(super) struct Claim {
     pub(super) token: Uuid,
     pub(super) now: Time,
-    pub(super) limit: i64,
+    /// How many jobs of each class.
+    pub(super) limits: Vec<(Class, i64)>,
 }
 
-/// Leases the jobs that have been due for longest. This counts as the attempt, even if the job crashes its node.
+/// Leases the jobs of each class that have been due for longest. This counts as the attempt, even if the job crashes
+/// its node.
 pub(super) async fn claim(conn: &mut Conn, claim: &Claim) -> Result<Vec<Claimed>> {
+    let mut jobs = Vec::new();
+    for (class, limit) in &claim.limits {
+        jobs.extend(claim_class(conn, claim, *class, *limit).await?);
+    }
+    Ok(jobs)
+}
+
+async fn claim_class(conn: &mut Conn, claim: &Claim, class: Class, limit: i64) -> Result<Vec<Claimed>> {
     let mut jobs: Vec<Claimed> = conn
         .all(
             sql!(
                 // Materialized: if the subquery ran twice, it could lease more than the limit.
                 "WITH due AS MATERIALIZED (
-                     SELECT id FROM jobs WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
+                     SELECT id FROM jobs WHERE class = $5 AND dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
                      ORDER BY run_at, id LIMIT $4 /*pg FOR UPDATE SKIP LOCKED */)
                  UPDATE jobs SET lease_until = $2, lease_token = $3, attempts = attempts + 1
                  WHERE id IN (SELECT id FROM due)
                  RETURNING ",
                 Claimed::COLS
             ),
-            params![claim.now, claim.now.plus(LEASE), claim.token, claim.limit],
+            params![claim.now, claim.now.plus(LEASE), claim.token, limit, class],
         )
         .await?;
     jobs.sort_by_key(|job| (job.run_at, job.id));
@@ -136,7 +180,7 @@ impl Claimed {
 
     pub(super) async fn mark_dead(&self, conn: &mut Conn, error: &str) -> Result<()> {
         let sql = sql!(
-            "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, last_error = $4
+            "UPDATE jobs SET dead_at = $3, lease_until = 0, lease_token = NULL, unique_key = NULL, last_error = $4
              WHERE id = $1 AND lease_token = $2"
         );
         conn.exec(sql, params![self.id, self.lease_token, conn.now(), truncate_error(error)]).await?;

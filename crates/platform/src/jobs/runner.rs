@@ -6,21 +6,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::Value as Json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::class::{Class, SLOTS};
 use super::context::{JobContext, JobError};
 use super::queue::{self, Claim, Claimed, Kind, LEASE};
 use super::retry::backoff;
 use super::schedule::{self, ParsedSchedule, Schedule};
 use db::{Clock, Db, DbError, Entropy};
 use values::Time;
-
-/// Maximum concurrent jobs of a node.
-const CONCURRENCY: u32 = 4;
 
 /// How often to look for due jobs without being woken.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -125,7 +123,20 @@ struct Inner<A> {
     clock: Clock,
     registry: Registry<A>,
     schedules: Vec<ParsedSchedule>,
+    pools: Vec<Pool>,
+}
+
+/// The slots of a class.
+struct Pool {
+    class: Class,
+    size: u32,
     slots: Arc<Semaphore>,
+}
+
+impl Pool {
+    fn take_free(&self) -> Vec<OwnedSemaphorePermit> {
+        std::iter::from_fn(|| self.slots.clone().try_acquire_owned().ok()).collect()
+    }
 }
 
 impl<A: Clone + Send + Sync + 'static> Runner<A> {
@@ -141,8 +152,9 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
             return Err(SetupError(format!("schedule {} has an unknown job kind", schedule.name)));
         }
         let schedules = schedules.into_iter().map(ParsedSchedule::new).collect::<Result<_, _>>().map_err(SetupError)?;
-        let slots = Arc::new(Semaphore::new(CONCURRENCY as usize));
-        Ok(Runner(Arc::new(Inner { app, db, clock, registry, schedules, slots })))
+        let pool = |(class, size)| Pool { class, size, slots: Arc::new(Semaphore::new(size as usize)) };
+        let pools = SLOTS.map(pool).into();
+        Ok(Runner(Arc::new(Inner { app, db, clock, registry, schedules, pools })))
     }
 
     /// Runs jobs until `shutdown`, then waits for the running ones.
@@ -173,7 +185,8 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
                 continue;
             }
             // Jobs that `run` has started may enqueue more. With all slots free, none runs on this node.
-            let _idle = self.0.slots.acquire_many(CONCURRENCY).await.map_err(DbError::other)?;
+            let idle = self.0.pools.iter().map(|pool| pool.slots.acquire_many(pool.size));
+            let _idle = try_join_all(idle).await.map_err(DbError::other)?;
             if !queue::is_due(&mut *self.0.db.read().await?).await? {
                 return Ok(());
             }
@@ -190,18 +203,22 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
         let ticked = self.tick().await?;
-        let mut slots: Vec<OwnedSemaphorePermit> = Vec::new();
-        while let Ok(slot) = inner.slots.clone().try_acquire_owned() {
-            slots.push(slot);
-        }
-        if slots.is_empty() {
+        let mut free: Vec<(Class, Vec<OwnedSemaphorePermit>)> = inner
+            .pools
+            .iter()
+            .map(|pool| (pool.class, pool.take_free()))
+            .filter(|(_, slots)| !slots.is_empty())
+            .collect();
+        if free.is_empty() {
             return Ok(ticked);
         }
         let now = inner.clock.now();
-        let claim = Claim { token: Entropy.uuid(now), now, limit: slots.len() as i64 };
+        let limits = free.iter().map(|(class, slots)| (*class, slots.len() as i64)).collect();
+        let claim = Claim { token: Entropy.uuid(now), now, limits };
         let jobs = inner.db.tx(claim, |conn, claim| Box::pin(queue::claim(conn, claim))).await?;
         let started = jobs.len();
-        for (job, slot) in jobs.into_iter().zip(slots) {
+        for job in jobs {
+            let slot = free.iter_mut().find(|(class, _)| *class == job.class).and_then(|(_, slots)| slots.pop());
             let runner = self.clone();
             running.spawn(async move {
                 runner.execute(job).await;

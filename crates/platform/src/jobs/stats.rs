@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::class::Class;
 use db::{Conn, Result};
 use db::{params, sql};
 use values::Time;
@@ -11,26 +12,33 @@ const MAX_LAG_SAMPLE: i64 = 64;
 /// Counts stop here, to keep them cheap.
 const MAX_COUNTED: i64 = 10_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Jobs that are due and not running.
-    pub waiting: i64,
+    pub classes: Vec<ClassStats>,
     /// Dead jobs.
     pub dead: i64,
-    /// How long the queue is behind, see [`lag`].
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassStats {
+    pub class: Class,
+    /// Jobs that are due and not running.
+    pub waiting: i64,
+    /// How long the class is behind, see [`lag`].
     pub lag: Duration,
 }
 
-/// How far the queue is behind: the longest time that one of the next jobs could have been claimed and was not.
-pub async fn lag(conn: &mut Conn) -> Result<Duration> {
+/// How far a class is behind: the longest time that one of the next jobs could have been claimed and was not.
+pub async fn lag(conn: &mut Conn, class: Class) -> Result<Duration> {
     let now = conn.now();
     let next: Vec<(Time, Time, Time)> = conn
         .all(
             sql!(
                 "SELECT run_at, created_at, lease_until FROM jobs
-                 WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1 ORDER BY run_at, id LIMIT $2"
+                 WHERE class = $3 AND dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
+                 ORDER BY run_at, id LIMIT $2"
             ),
-            params![now, MAX_LAG_SAMPLE],
+            params![now, MAX_LAG_SAMPLE, class],
         )
         .await?;
     // The job of a missed tick is due since before it was created, and that of a dead node since before its lease
@@ -41,17 +49,14 @@ pub async fn lag(conn: &mut Conn) -> Result<Duration> {
 
 /// Counts in the order of the indexes, so that neither engine scans the whole table.
 pub async fn queue_stats(conn: &mut Conn) -> Result<QueueStats> {
-    let now = conn.now();
-    let (waiting,) = conn
-        .one(
-            sql!(
-                "SELECT COUNT(*) FROM (SELECT id FROM jobs
-                     WHERE dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
-                     ORDER BY run_at, id LIMIT $2) AS due"
-            ),
-            params![now, MAX_COUNTED],
-        )
-        .await?;
+    let mut classes = Vec::new();
+    for class in Class::ALL {
+        classes.push(ClassStats {
+            class: *class,
+            waiting: waiting(conn, *class).await?,
+            lag: lag(conn, *class).await?,
+        });
+    }
     let (dead,) = conn
         .one(
             sql!(
@@ -61,5 +66,20 @@ pub async fn queue_stats(conn: &mut Conn) -> Result<QueueStats> {
             params![MAX_COUNTED],
         )
         .await?;
-    Ok(QueueStats { waiting, dead, lag: lag(conn).await? })
+    Ok(QueueStats { classes, dead })
+}
+
+async fn waiting(conn: &mut Conn, class: Class) -> Result<i64> {
+    let now = conn.now();
+    let (waiting,) = conn
+        .one(
+            sql!(
+                "SELECT COUNT(*) FROM (SELECT id FROM jobs
+                     WHERE class = $3 AND dead_at IS NULL AND run_at <= $1 AND lease_until <= $1
+                     ORDER BY run_at, id LIMIT $2) AS due"
+            ),
+            params![now, MAX_COUNTED, class],
+        )
+        .await?;
+    Ok(waiting)
 }

@@ -13,7 +13,7 @@ use db::{Conn, DbError, params, sql};
 use values::{AccountId, Currency, Money};
 
 /// The job that checks a balance.
-pub const BALANCE_CHANGED: jobs::Kind = jobs::Kind::new("ledger.moved");
+pub const BALANCE_CHANGED: jobs::Kind = jobs::Kind::new("ledger.moved").class(jobs::Class::Money);
 
 /// The payload of a [`BALANCE_CHANGED`] job.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

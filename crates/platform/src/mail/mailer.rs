@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::outbox::Outbox;
 use super::smtp::Smtp;
+use db::assert_no_connection_held;
 use values::Time;
 
 /// The latest date that fits a mail header: the end of the year 9999.
@@ -100,6 +101,7 @@ impl Mailer {
 
     /// Delivers a message: on `Ok` the mail server has accepted it, or it is on disk. `at` becomes its date.
     pub async fn deliver(&self, message: &Message, at: Time) -> Result<(), MailError> {
+        assert_no_connection_held();
         let composed = self.compose(message, at)?;
         match &self.transport {
             Transport::Outbox(outbox) => outbox.deliver(message.id, composed.formatted()).await,

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::templates::{Branding, MailTemplate, RenderedMail};
 use super::{Mailer, Message, Recipient};
 use crate::crypto::keys::{Keys, Purpose};
-use crate::jobs::{JobContext, JobError, Kind, enqueue};
+use crate::jobs::{Class, JobContext, JobError, Kind, enqueue};
 use db::{Conn, DbError};
 
 /// With backoff, 60 attempts span more than a day: a mail server may be down for that long.
-pub const SEND: Kind = Kind::new("letter.send").attempts(60);
+pub const SEND: Kind = Kind::new("letter.send").attempts(60).class(Class::Mail);
 
 /// What it takes to render, enqueue and send mail.
 pub struct MailQueue {

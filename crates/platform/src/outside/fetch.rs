@@ -16,6 +16,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::StatusCode;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 
+use db::assert_no_connection_held;
 use values::{WebUrl, is_public_ip};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,6 +86,7 @@ impl From<reqwest::Error> for FetchError {
 impl Fetcher {
     /// Downloads a file, unless it still has the known ETag.
     pub async fn fetch(&self, from: &WebUrl, known: Option<&str>) -> Result<Fetched, FetchError> {
+        assert_no_connection_held();
         let client = self.client(from).await?;
         let mut request = client.get(from.url().clone());
         if let Some(etag) = known {

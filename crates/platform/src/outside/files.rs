@@ -20,6 +20,7 @@ use std::{error, fmt, fs, io};
 use bucket::Bucket;
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
+use db::assert_no_connection_held;
 use folder::Folder;
 use futures_util::Stream;
 use futures_util::stream::BoxStream;
@@ -159,6 +160,7 @@ impl Files {
         S: Stream<Item = Result<Bytes, E>>,
         E: Into<Box<dyn error::Error + Send + Sync>>,
     {
+        assert_no_connection_held();
         let body = self.incoming.receive(body, limit_bytes).await?;
         Ok(Received { body, store: self.store.clone() })
     }
@@ -174,6 +176,7 @@ impl Files {
 
     /// The size and content of a file, or `None` if there is no file with this hash.
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
+        assert_no_connection_held();
         let stored = match &self.store {
             Store::Folder(folder) => folder.open_read(hash).await?,
             Store::Bucket(bucket) => bucket.open_read(hash).await?,
@@ -183,6 +186,7 @@ impl Files {
     }
 
     pub async fn exists(&self, hash: &ContentHash) -> Result<bool, FilesError> {
+        assert_no_connection_held();
         match &self.store {
             Store::Folder(folder) => Ok(folder.exists(hash).await?),
             Store::Bucket(bucket) => Ok(bucket.exists(hash).await?),
@@ -196,6 +200,7 @@ impl Files {
         after: Option<ContentHash>,
         limit: usize,
     ) -> Result<Vec<ContentHash>, FilesError> {
+        assert_no_connection_held();
         match &self.store {
             Store::Folder(folder) => Ok(folder.list_older(cutoff, after, limit).await?),
             Store::Bucket(bucket) => Ok(bucket.list_older(cutoff, after, limit).await?),
@@ -204,6 +209,7 @@ impl Files {
 
     /// Deletes a file if it was last stored before `cutoff`, and says whether it did.
     pub async fn delete_older(&self, hash: &ContentHash, cutoff: Time) -> Result<bool, FilesError> {
+        assert_no_connection_held();
         match &self.store {
             Store::Folder(folder) => Ok(folder.delete_older(hash, cutoff).await?),
             Store::Bucket(bucket) => Ok(bucket.delete_older(hash, cutoff).await?),
@@ -229,6 +235,7 @@ impl Received {
 
     /// Stores it durably.
     pub async fn store(self) -> Result<StoredFile, FilesError> {
+        assert_no_connection_held();
         match self.store {
             Store::Folder(folder) => Ok(folder.store(self.body).await?),
             Store::Bucket(bucket) => bucket.store(self.body).await,

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use db::assert_no_connection_held;
 use values::Date;
 
 /// The file of 90 days has about 100 KiB.
@@ -37,6 +38,7 @@ impl std::error::Error for FeedError {}
 
 impl Feed {
     pub async fn fetch(&self) -> Result<Vec<Sheet>, FeedError> {
+        assert_no_connection_held();
         let failed = |error: reqwest::Error| FeedError(format!("the exchange rates cannot be downloaded: {error}"));
         let request = self.http.get(&self.url).timeout(TIMEOUT).send();
         let mut response = request.await.and_then(reqwest::Response::error_for_status).map_err(failed)?;

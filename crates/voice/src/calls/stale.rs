@@ -8,10 +8,10 @@ use super::live;
 use crate::cdrs::{self, CallEnd, CallStatus, EndedCall, ProvisionalCdr};
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::ledger::LedgerError;
 
-pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished");
+pub const CLOSE_STALE: Kind = Kind::new("calls.close_vanished").class(Class::Money);
 
 /// How long after the expiry of its hold a call is closed: time for a switch that could not reach us to report its end.
 const CLOSE_AFTER: Duration = Duration::from_secs(300);

@@ -23,11 +23,11 @@ use api::input::{Body, Query};
 use api::problem::Problem;
 use db::{Conn, DbError};
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::fx::Sheet;
 use values::{Currency, Date};
 
-pub const FETCH: Kind = Kind::new("fx.fetch");
+pub const FETCH: Kind = Kind::new("fx.fetch").class(Class::Outside);
 
 /// Exchange rates of a day.
 #[derive(Serialize, JsonSchema)]

@@ -221,6 +221,13 @@ impl World {
         self.node.stop().await;
     }
 
+    /// Ends the world like [`end`](World::end) and returns its data folder.
+    pub async fn take_folder(self) -> Arc<TempDir> {
+        let folder = self.folder.clone();
+        self.end().await;
+        folder
+    }
+
     /// Stops a node without those checks.
     pub async fn stop(self) {
         self.node.stop().await;

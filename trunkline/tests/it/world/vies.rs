@@ -14,12 +14,15 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 #[derive(Clone)]
 pub enum Reply {
     Says(u16, String),
     /// Accepts the request and never answers.
     Silence,
+    /// Accepts the request and answers once it is released.
+    Held(watch::Receiver<bool>, Box<Reply>),
 }
 
 /// The answer for a valid VAT id.
@@ -42,6 +45,12 @@ pub fn invalid() -> Reply {
 /// The answer when VIES cannot decide.
 pub fn refuses(error: &str) -> Reply {
     says(json!({"actionSucceed": false, "errorWrappers": [{"error": error}]}))
+}
+
+/// The answer that waits until the sender says `true`.
+pub fn held(reply: Reply) -> (watch::Sender<bool>, Reply) {
+    let (release, released) = watch::channel(false);
+    (release, Reply::Held(released, Box::new(reply)))
 }
 
 fn says(body: Value) -> Reply {
@@ -93,8 +102,15 @@ async fn answer(
         state.1.push(serde_json::from_slice(&body).unwrap());
         state.0.clone()
     };
+    let reply = match reply {
+        Reply::Held(mut released, reply) => {
+            released.wait_for(|released| *released).await.unwrap();
+            *reply
+        }
+        reply => reply,
+    };
     match reply {
         Reply::Says(status, body) => Ok(Response::builder().status(status).body(Full::new(Bytes::from(body))).unwrap()),
-        Reply::Silence => std::future::pending().await,
+        Reply::Silence | Reply::Held(..) => std::future::pending().await,
     }
 }

@@ -15,12 +15,12 @@ use identity::balance::CURRENCY;
 use identity::notifications::{RechargeFailed, notify};
 use identity::{accounts, onboarding};
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind, enqueue_at};
+use platform::jobs::{Class, JobContext, JobError, Kind, enqueue_at};
 use platform::ledger;
 use platform::mail::{self, Recipient};
 use values::{AccountId, Money, Time};
 
-pub const ATTEMPT: Kind = Kind::new("recharge.attempt");
+pub const ATTEMPT: Kind = Kind::new("recharge.attempt").class(Class::Money);
 
 /// Enqueues the job that decides whether to charge, to run at this time.
 pub async fn enqueue_attempt(conn: &mut Conn, account: AccountId, at: Time) -> Result<(), DbError> {

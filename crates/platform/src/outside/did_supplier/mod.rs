@@ -10,6 +10,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use db::assert_no_connection_held;
 use values::{E164, text_enum};
 
 pub use http::{HttpDidSupplier, HttpDidSupplierSettings};
@@ -54,6 +55,7 @@ pub enum DidSupplier {
 impl DidSupplier {
     /// Activates a number for an order, or says how far the activation is.
     pub async fn activate(&self, number: &E164, order: Uuid) -> Result<Activation, DidSupplierError> {
+        assert_no_connection_held();
         match self {
             DidSupplier::Inventory => Ok(Activation::Active),
             DidSupplier::Http(supplier) => supplier.activate(number, order).await,
@@ -62,6 +64,7 @@ impl DidSupplier {
 
     /// Deactivates the number of an order, whether or not it was activated.
     pub async fn deactivate(&self, number: &E164, order: Uuid) -> Result<(), DidSupplierError> {
+        assert_no_connection_held();
         match self {
             DidSupplier::Inventory => Ok(()),
             DidSupplier::Http(supplier) => supplier.deactivate(number, order).await,

@@ -17,6 +17,7 @@ use std::fmt;
 
 use hyper::header::HeaderMap;
 
+use db::assert_no_connection_held;
 use values::{AccountId, Email, Money, Time, text_enum};
 
 use revolut::Revolut;
@@ -200,6 +201,7 @@ impl Payments {
 
     /// Opens an order, or returns the existing one of this reference.
     pub async fn open(&self, request: OrderRequest) -> Result<Checkout, ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.open(request).await,
             Payments::Revolut(revolut) => revolut.open(request).await,
@@ -208,6 +210,7 @@ impl Payments {
 
     /// The order with this id, if it exists.
     pub async fn order(&self, id: &str) -> Result<Option<Order>, ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.order(id).await,
             Payments::Revolut(revolut) => revolut.order(id).await,
@@ -216,6 +219,7 @@ impl Payments {
 
     /// The order with this reference of ours, if it exists.
     pub async fn find(&self, reference: &str) -> Result<Option<Order>, ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.find(reference).await,
             Payments::Revolut(revolut) => revolut.find(reference).await,
@@ -225,6 +229,7 @@ impl Payments {
     /// Charges a saved card once per reference, provided that calls with one reference do not overlap. A declined card
     /// is a failed order, not an error.
     pub async fn charge(&self, request: ChargeRequest) -> Result<Order, ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.charge(request).await,
             Payments::Revolut(revolut) => revolut.charge(request).await,
@@ -233,6 +238,7 @@ impl Payments {
 
     /// Refunds part of a completed order, once per reference and never more than is left of it.
     pub async fn refund(&self, order_id: &str, amount: Money, reference: &str) -> Result<Refund, ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.refund(order_id, amount, reference).await,
             Payments::Revolut(revolut) => revolut.refund(order_id, amount, reference).await,
@@ -241,6 +247,7 @@ impl Payments {
 
     /// Cancels an unpaid order; any other order is left unchanged.
     pub async fn cancel(&self, order_id: &str) -> Result<(), ProviderError> {
+        assert_no_connection_held();
         match self {
             Payments::Sandbox(sandbox) => sandbox.cancel(order_id).await,
             Payments::Revolut(revolut) => revolut.cancel(order_id).await,

@@ -8,6 +8,7 @@ mod rest;
 
 pub use rest::Rest;
 
+use db::assert_no_connection_held;
 use values::{VatId, text_enum};
 
 text_enum! {
@@ -50,6 +51,7 @@ pub enum Vies {
 impl Vies {
     /// Checks an id.
     pub async fn check(&self, id: &VatId) -> Verdict {
+        assert_no_connection_held();
         match self {
             Vies::Offline => Verdict::Plausible,
             Vies::Online(rest) => rest.check(id).await,

@@ -14,13 +14,13 @@ use identity::balance::CURRENCY;
 use identity::notifications::{self, NotificationPayload, QualityLowAsr, SpendJump};
 use platform::app::App;
 use platform::config::AlarmSettings;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use rules::{TRAILING_HOURS, asr, average, is_jump};
 use store::Alert;
 pub use store::purge;
 use values::{AccountId, Date, Money, Rfc3339, Time};
 
-pub const SEND_ALERTS: Kind = Kind::new("calls.alarm");
+pub const SEND_ALERTS: Kind = Kind::new("calls.alarm").class(Class::Mail);
 
 const BATCH_SIZE: i64 = 500;
 

@@ -14,12 +14,12 @@ use api::csv::{Lines, MAX_TABLE_BYTES};
 use db::{Conn, DbError, Entropy};
 use identity::imports::rows_of;
 use platform::app::App;
-use platform::jobs::{JobContext, JobError, Kind};
+use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::outside::fetch::Fetched;
 use platform::outside::files::{ContentHash, Files, FilesError, Received};
 use values::UpstreamId;
 
-pub const PULL_DUE: Kind = Kind::new("decks.pull_due");
+pub const PULL_DUE: Kind = Kind::new("decks.pull_due").class(Class::Outside);
 
 const BATCH: i64 = 100;
 /// Limit for the whole file, longer than the fetcher allows a slow server.

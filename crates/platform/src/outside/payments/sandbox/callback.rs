@@ -11,10 +11,11 @@ use super::super::webhook::{self, signed_message};
 use super::super::{InvalidWebhook, OrderState, WebhookEvent};
 use super::Sandbox;
 use crate::crypto::keys::{Keys, Purpose};
-use crate::jobs::{JobError, Kind};
+use crate::jobs::{Class, JobError, Kind};
+use db::assert_no_connection_held;
 use values::Time;
 
-pub const CALL_BACK: Kind = Kind::new("sandbox.call_back");
+pub const CALL_BACK: Kind = Kind::new("sandbox.call_back").class(Class::Money);
 
 const SIGNATURE: &str = "sandbox-signature";
 const TIMESTAMP: &str = "sandbox-request-timestamp";
@@ -94,6 +95,7 @@ pub(super) fn payload(order_id: &str, state: OrderState) -> Value {
 }
 
 pub(super) async fn send(sandbox: &Sandbox, body: String) -> Result<(), JobError> {
+    assert_no_connection_held();
     let url = format!("{}/v1/webhooks/payments/sandbox", sandbox.public_url);
     let mut request = sandbox.http.post(url).timeout(TIMEOUT).header("content-type", "application/json");
     for (name, value) in sign(&sandbox.keys, body.as_bytes(), sandbox.clock.now()) {

@@ -25,12 +25,14 @@ pub enum Purpose {
     Mail,
     /// Webhooks of the sandbox payment provider.
     SandboxCallback,
+    /// Nonces of SIP digest authentication.
+    SipNonce,
     /// The fingerprint that shows whether a node has the master secret of its database.
     Fingerprint,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 8] = [
+    const ALL: [Purpose; 9] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -38,6 +40,7 @@ impl Purpose {
         Purpose::StoredResponse,
         Purpose::Mail,
         Purpose::SandboxCallback,
+        Purpose::SipNonce,
         Purpose::Fingerprint,
     ];
 
@@ -51,6 +54,7 @@ impl Purpose {
             Purpose::StoredResponse => b"trunkline stored response",
             Purpose::Mail => b"trunkline letter",
             Purpose::SandboxCallback => b"trunkline sandbox callback",
+            Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",
         }
     }

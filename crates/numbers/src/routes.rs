@@ -39,11 +39,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the networks from which the trunk accepts calls, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
         post("/trunks/{id}/ip-allow-list", trunks::create_entry, "createIpAllowListEntry", "Create allow-list entry")
-            .about("Lets the trunk accept calls from a network, in force on every node within two seconds. A network \
-                    that overlaps another entry of the account or of another customer is a 409. Open to customers with \
-                    an approved account.")
+            .about("Lists a network that the trunk's calls come from. It counts once it is verified: send SIP OPTIONS \
+                    or a call from it to the user `verify`, with the credentials in `proof`; the operator's team \
+                    vouches for networks wider than an IPv4 address or an IPv6 /64. A network that overlaps another \
+                    entry of the account is a 409. Open to customers with an approved account.")
             .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
-            .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under(tags::TRUNKS),
+            .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),
         delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::delete_entry,
                "deleteIpAllowListEntry", "Delete allow-list entry")
             .about("Removes a network from the trunk's IP allow-list; within two seconds every node denies its calls. \
@@ -106,14 +107,20 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the trunks of all customers, or of one, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/trunks/{id}", trunks::show_any, "getCustomerTrunk", "Get trunk of a customer")
-            .about("Returns a customer's trunk with the inbound host that the team allowed. Open to the team (admin or \
-                    support).")
+            .about("Returns a customer's trunk with the inbound host that the team allowed, and its allow-list. Open to \
+                    the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
         put("/admin/trunks/{id}/inbound-host", trunks::set_inbound_host,
             "setTrunkInboundHost", "Set allowed inbound host of a trunk")
             .about("Lets inbound calls of a trunk go to a host outside its allow-list, or withdraws that with null. It \
                     counts while the trunk's `inbound_uri` names this host. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("trunk.allow_inbound_host").idempotent().under(tags::CUSTOMERS),
+        post("/admin/trunks/{id}/ip-allow-list/{entry_id}/verify", trunks::vouch,
+             "verifyIpAllowListEntry", "Verify allow-list entry")
+            .about("Vouches for a network that the customer cannot prove: it counts as if it had. A network that \
+                    overlaps a verified entry of another customer, an edge or an upstream is a 409. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("ip_allow_list.vouch").idempotent().problems(&[ResourceInUse])
+            .under(tags::CUSTOMERS),
 
         get("/admin/did-inventory", inventory::list_all, "listDidInventory", "List DID inventory")
             .about("Lists all DIDs of the inventory in the order of their numbers. Open to the team (admin or \

@@ -11,12 +11,14 @@ use api::input::parse_json;
 use api::problem::Problem;
 use api::response::Response;
 use db::metrics::Requests;
+use numbers::trunks;
 use platform::app::App;
 use platform::edge::{AddressOwner, Config, Gateway, Source};
 use platform::routing::cache::Versioned;
 use voice::{calls, cdrs};
 
 const MAX_AUTHORIZE_BYTES: usize = 16 * 1024;
+const MAX_VERIFY_BYTES: usize = 4 * 1024;
 const MAX_EVENTS_BYTES: usize = 1024 * 1024;
 const MAX_CDRS_BYTES: usize = 16 * 1024 * 1024;
 /// A file of CDRs is held in memory, so only a few are imported at the same time.
@@ -39,6 +41,7 @@ pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
         endpoint(Method::POST, "/switch/authorize", MAX_AUTHORIZE_BYTES, |ops, body| {
             Box::pin(authorize(&ops.app, &ops.decisions, body))
         }),
+        endpoint(Method::POST, "/switch/verify", MAX_VERIFY_BYTES, |ops, body| Box::pin(verify(&ops.app, body))),
         endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
         OpsEndpoint {
             queue: Some(Queue::new(MAX_CONCURRENT_IMPORTS, MAX_WAITING_IMPORTS)),
@@ -56,7 +59,7 @@ async fn config(app: &App) -> Result<Response, Problem> {
         upstream.gateways.0.iter().map(move |uri| Gateway { group_id, uri: uri.clone(), upstream_id })
     });
     let trunks = addresses
-        .networks()
+        .networks(app.settings.allow_list_proof)
         .iter()
         .map(|network| Source { cidr: network.cidr, owner: AddressOwner::TrunkId(network.trunk_id) });
     let upstreams = gateways.active().flat_map(|upstream| {
@@ -73,6 +76,11 @@ async fn config(app: &App) -> Result<Response, Problem> {
 async fn authorize(app: &App, decisions: &calls::Authorizer, body: Bytes) -> Result<Response, Problem> {
     let Checked(request) = parse_json(&body, &app.settings, app.clock.now())?;
     json(&decisions.authorize(request).await?)
+}
+
+/// A SIP request by which a customer proves a network.
+async fn verify(app: &App, body: Bytes) -> Result<Response, Problem> {
+    json(&trunks::prove(app, &parse_json(&body, &app.settings, app.clock.now())?).await?)
 }
 
 async fn events(app: &App, body: Bytes) -> Result<Response, Problem> {

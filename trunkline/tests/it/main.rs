@@ -40,6 +40,7 @@ mod lockout;
 mod low_balance;
 mod mail;
 mod metrics;
+mod network_proofs;
 mod nodes;
 mod notices;
 mod notifications;

@@ -31,7 +31,10 @@ pub async fn search(conn: &mut Conn, q: &str, filter: &CustomerFilter) -> Result
     }
 }
 
-/// Accounts that the text identifies exactly; five at most.
+/// Entries of allow-lists that a text may find.
+const MAX_ENTRIES: i64 = 5;
+
+/// Accounts that the text identifies exactly; nine at most.
 async fn exact_matches(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, DbError> {
     let mut ids = BTreeSet::new();
     ids.extend(q.parse::<AccountId>().ok());
@@ -45,7 +48,8 @@ async fn exact_matches(conn: &mut Conn, q: &str) -> Result<BTreeSet<AccountId>, 
         ids.extend(store::owner_of_number(conn, &number).await?);
     }
     if let Some(cidr) = network(q) {
-        ids.extend(allow_lists::overlap(conn, cidr).await?.map(|taken| taken.account_id));
+        let entries = allow_lists::overlaps(conn, cidr, MAX_ENTRIES).await?;
+        ids.extend(entries.into_iter().map(|entry| entry.account_id));
     }
     Ok(ids)
 }

@@ -1,4 +1,5 @@
-//! `/admin/trunks`: customers' trunks as the team sees them, and the inbound hosts that it allows.
+//! `/admin/trunks`: customers' trunks as the team sees them, the inbound hosts that it allows and the networks that it
+//! vouches for.
 //!
 //! Inbound calls go to addresses on the trunk's allow-list. Another host needs the team's permission, which is for that
 //! host and not for the trunk: it does not count for a host that the customer enters later.
@@ -7,14 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::allow_list::{self, EntryRow, Verdict};
 use super::store::{self, TrunkRow};
 use api::answer::Json;
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
-use api::input::{Body, Path};
+use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
-use values::{AccountId, Rfc3339, SipUri, Text, TrunkId};
+use platform::routing::reserved::{self, Resolved};
+use values::{AccountId, Cidr, IpAllowEntryId, Rfc3339, SipUri, Text, Time, TrunkId};
 
 /// Filters of the list of trunks.
 #[derive(Deserialize, JsonSchema)]
@@ -58,6 +61,37 @@ impl From<TrunkRow> for AdminTrunk {
     }
 }
 
+/// A customer's trunk with its allow-list.
+#[derive(Serialize, JsonSchema)]
+pub struct AdminTrunkDetails {
+    /// The trunk.
+    pub trunk: AdminTrunk,
+    /// Networks that its calls may come from, newest first.
+    pub allow_list: Vec<AdminAllowEntry>,
+}
+
+/// An allow-list entry as the team sees it.
+#[derive(Serialize, JsonSchema)]
+pub struct AdminAllowEntry {
+    /// Id of the allow-list entry.
+    pub id: IpAllowEntryId,
+    /// The network in CIDR form.
+    pub cidr: Cidr,
+    /// Note of the account about the network; null when there is none.
+    pub note: Option<Text<0, 200>>,
+    /// When the network was proved, or the team vouched for it (RFC 3339, UTC); null while it is pending.
+    pub verified_at: Option<Rfc3339>,
+    /// When the entry was created (RFC 3339, UTC).
+    pub created_at: Rfc3339,
+}
+
+impl From<EntryRow> for AdminAllowEntry {
+    fn from(row: EntryRow) -> Self {
+        let EntryRow { id, cidr, note, verified_at, created_at, .. } = row;
+        AdminAllowEntry { id, cidr, note, verified_at: verified_at.map(Rfc3339), created_at: created_at.into() }
+    }
+}
+
 /// The host outside the allow-list to which inbound calls of a trunk may go.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +103,9 @@ pub struct InboundHostSet {
 
 impl Checks for InboundHostSet {
     fn check(given: &Given<'_>) {
-        given.check("host", |host: Text<1, 253>| must(read_host(&host).is_some(), "must be a host name or an IP address"));
+        given.check("host", |host: Text<1, 253>| {
+            must(read_host(&host).is_some(), "must be a host name or an IP address")
+        });
     }
 }
 
@@ -89,9 +125,54 @@ pub async fn list(
     listing.page(rows, |row| (row.created_at, row.id), AdminTrunk::from)
 }
 
-pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<AdminTrunk>, Problem> {
+pub async fn show(mut ctx: ReadCtx, Path(id): Path<TrunkId>) -> Result<Json<AdminTrunkDetails>, Problem> {
     let trunk = store::find_any(&mut ctx, id).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(trunk.into()))
+    let newest = (Time::from_millis(i64::MAX), IpAllowEntryId::new(Uuid::max()));
+    let entries = allow_list::list_rows(&mut ctx, trunk.id, newest, allow_list::MAX_ENTRIES).await?;
+    let allow_list = entries.into_iter().map(AdminAllowEntry::from).collect();
+    Ok(Json(AdminTrunkDetails { trunk: trunk.into(), allow_list }))
+}
+
+/// Vouches for a network: it counts as if the customer had proved it.
+pub async fn vouch(
+    ctx: RequestCtx,
+    PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
+) -> Result<Committed<Json<AdminAllowEntry>>, Problem> {
+    ctx.audit_note("trunk_id", trunk.to_string());
+    ctx.audit_note("entry_id", entry.to_string());
+    let gateways = ctx.app.gateways.current(&ctx.app.db).await?;
+    let resolved = reserved::resolve(&ctx.app.settings, &ctx.app.hosts, gateways.all(), ctx.now).await;
+    ctx.commit((trunk, entry, resolved), |tx, (trunk, entry, resolved)| {
+        Box::pin(vouch_for(tx, *trunk, *entry, resolved))
+    })
+    .await
+}
+
+async fn vouch_for(
+    tx: &mut Tx<'_>,
+    trunk: TrunkId,
+    entry: IpAllowEntryId,
+    resolved: &Resolved,
+) -> Result<Json<AdminAllowEntry>, Problem> {
+    let ctx = tx.ctx;
+    let found = allow_list::find(tx, entry).await?.filter(|entry| entry.trunk_id == trunk);
+    let entry = found.ok_or_else(Problem::not_found)?;
+    ctx.audit_account(entry.account_id);
+    ctx.audit_note("cidr", entry.cidr.to_string());
+    if entry.verified_at.is_some() {
+        return Ok(Json(entry.into()));
+    }
+    match allow_list::verify(tx, &ctx.app, &entry, resolved).await? {
+        Verdict::Verified(entry) => Ok(Json(entry.into())),
+        Verdict::Reserved => Err(Problem::resource_in_use("The network overlaps an edge or an upstream.")),
+        Verdict::Taken(taken) => Err(Problem::resource_in_use(format!(
+            "The network overlaps {}, verified entry {} of trunk {} of customer {}.",
+            taken.cidr,
+            taken.id,
+            taken.trunk_id,
+            taken.account_id.uuid()
+        ))),
+    }
 }
 
 pub async fn set_inbound_host(

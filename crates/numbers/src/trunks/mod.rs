@@ -13,8 +13,8 @@ mod store;
 mod target;
 mod types;
 
-pub use admin::{list as list_all, set_inbound_host, show as show_any};
-pub use allow_list::{create as create_entry, delete as delete_entry, list as list_entries};
+pub use admin::{list as list_all, set_inbound_host, show as show_any, vouch};
+pub use allow_list::{ProofRequest, create as create_entry, delete as delete_entry, list as list_entries, prove};
 
 use crate::rented;
 use api::answer::{Created, Json, NoContent};
@@ -135,7 +135,8 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committe
                 return Err(Problem::resource_in_use(reason));
             }
             allow_lists::bump_version(tx).await?;
-            allow_list::delete_of_trunk(tx, trunk.id).await?;
+            let is_proof_required = tx.ctx.app.settings.allow_list_proof;
+            allow_list::delete_of_trunk(tx, trunk.id, is_proof_required).await?;
             store::delete(tx, trunk.id).await?;
             Ok(NoContent)
         })

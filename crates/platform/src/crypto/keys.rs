@@ -27,12 +27,14 @@ pub enum Purpose {
     SandboxCallback,
     /// The keys of files in the store.
     File,
+    /// Nonces of SIP digest authentication.
+    SipNonce,
     /// The fingerprint that shows whether a node has the master secret of its database.
     Fingerprint,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 9] = [
+    const ALL: [Purpose; 10] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -41,6 +43,7 @@ impl Purpose {
         Purpose::Mail,
         Purpose::SandboxCallback,
         Purpose::File,
+        Purpose::SipNonce,
         Purpose::Fingerprint,
     ];
 
@@ -55,6 +58,7 @@ impl Purpose {
             Purpose::Mail => b"trunkline letter",
             Purpose::SandboxCallback => b"trunkline sandbox callback",
             Purpose::File => b"trunkline file",
+            Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",
         }
     }

@@ -7,4 +7,5 @@
 pub mod keys;
 pub mod passwords;
 pub mod secrets;
+pub mod sip_digest;
 pub mod tokens;

@@ -5,7 +5,7 @@ use api::context::RequestCtx;
 use api::problem::Problem;
 use db::Conn;
 use platform::app::App;
-use platform::routing::allow_lists;
+use platform::routing::allow_lists::{self, AllowListEntry};
 use platform::routing::reserved::{self, Reserved, Resolved};
 use platform::routing::upstreams::Upstream;
 use values::{List, SipUri};
@@ -25,7 +25,10 @@ pub async fn refuse_overlap(
     allow_lists::lock_version(conn).await?;
     let reserved = Reserved::new(&app.settings, &[routed(upstream)], resolved);
     for cidr in reserved.networks_of(upstream.id) {
-        if let Some(taken) = allow_lists::overlap(conn, cidr).await? {
+        // One that does not count takes nothing from the upstream.
+        let overlapping = allow_lists::overlaps(conn, cidr, 1).await?.into_iter().next();
+        let counts = |entry: &AllowListEntry| entry.verified_at.is_some() || !app.settings.allow_list_proof;
+        if let Some(taken) = overlapping.filter(counts) {
             return Err(Problem::resource_in_use(format!(
                 "{cidr} overlaps {}, entry {} of trunk {} of customer {}. Have it removed first.",
                 taken.cidr,

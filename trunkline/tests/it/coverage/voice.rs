@@ -50,6 +50,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let body = json!({"host": "pbx.customer.example"});
         request(world.minted(Role::Admin).await, &format!("/admin{trunk}/inbound-host"), body)
     })),
+    ("POST", "/admin/trunks/{id}/ip-allow-list/{entry_id}/verify", |world| Box::pin(async move {
+        let (_, entry) = with_entry(world).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin{entry}/verify"))
+    })),
     ("PUT", "/fraud-caps", |world| Box::pin(async move {
         let body = json!({
             "max_spend_per_day": {"amount_minor": 10_000, "currency": "EUR"},

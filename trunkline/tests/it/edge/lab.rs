@@ -186,6 +186,12 @@ impl<'a> Lab<'a> {
         Sipp::phone(self.folder.path(), &self.net.edge(), scenario, (address, port), number, talk_millis)
     }
 
+    /// Begins to prove the network of this address.
+    pub fn verify(&self, address: &str, user: &str, password: &str) -> Sipp {
+        let port = self.ports.fetch_add(1, Ordering::Relaxed);
+        Sipp::prover(self.folder.path(), &self.net.edge(), (address, port), user, password)
+    }
+
     /// Begins this many calls of the customer.
     pub fn dial_many(&self, scenario: &str, number: &str, talk_millis: u64, calls: usize) -> Sipp {
         let (address, port) = (self.net.customer(), self.ports.fetch_add(1, Ordering::Relaxed));

@@ -26,6 +26,7 @@ mod limits;
 mod messages;
 mod names;
 mod programs;
+mod proofs;
 mod slow_service;
 mod spoofed;
 mod sync;

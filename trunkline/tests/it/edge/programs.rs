@@ -180,6 +180,14 @@ impl Sipp {
         Sipp::start(folder, &name, scenario, &[&identity[..], &ways[..]].concat())
     }
 
+    /// A phone that proves its network with these credentials.
+    pub fn prover(folder: &Path, edge: &str, (address, port): From<'_>, user: &str, password: &str) -> Sipp {
+        let (name, port) = (format!("prover-{address}-{port}"), port.to_string());
+        let identity = ["-key", "calling", "+31201111111", "-i", address, "-p", &port, "-au", user, "-ap", password];
+        let ways = ["-m", "1", "-timeout", "60s", "-timeout_error", edge];
+        Sipp::start(folder, &name, "verify", &[&identity[..], &ways[..]].concat())
+    }
+
     /// What passed so far.
     pub fn messages(&self) -> Vec<Message> {
         messages::read(&self.messages)

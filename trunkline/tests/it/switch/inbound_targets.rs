@@ -10,9 +10,11 @@ use crate::world::World;
 use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::key;
-use crate::world::fixtures::numbers::{AMSTERDAM, FIRST_MONTH_CENTS, import_inventory, inventory_csv, inventory_groups, order_number};
+use crate::world::fixtures::numbers::{
+    AMSTERDAM, FIRST_MONTH_CENTS, import_inventory, inventory_csv, inventory_groups, order_number,
+};
 use crate::world::fixtures::switch::{
-    DID, INBOUND_URI, SOURCE_IP, Scene, deny_reason, origination_call, scene_with_did, update_trunk,
+    DID, INBOUND_URI, Scene, deny_reason, origination_call, scene_with_did, update_trunk,
 };
 use crate::world::fixtures::trunks::{post_trunk, trunk_body};
 use crate::world::fixtures::upstreams::update_upstream;
@@ -152,5 +154,7 @@ both! {
 
 /// Has the team vouch for the trunk's network.
 async fn vouch(scene: &Scene) {
-    let _ = (scene, SOURCE_IP);
+    let trunk = format!("/admin/trunks/{}", scene.trunk);
+    let entry = scene.admin.get(&trunk).await.ok()["allow_list"][0]["id"].as_str().unwrap().to_owned();
+    scene.admin.with_key(key()).post(&format!("{trunk}/ip-allow-list/{entry}/verify"), json!({})).await.ok();
 }

@@ -1,14 +1,18 @@
 //! IP allow-lists: the source networks of a trunk's calls.
 //!
 //! A network of an edge or an upstream is refused: the calls from there would count as the customer's. An address
-//! identifies one trunk, so a network that overlaps an entry of another trunk or account is refused. `rules`
-//! decides which networks may be listed at all.
+//! identifies one trunk, so a network that overlaps another entry of the account is refused. One that another customer
+//! has listed is accepted like any other, so that nobody learns of it: whoever proves it first has it (`proof`).
+//! `rules` decides which networks may be listed at all.
 
+mod proof;
 mod rules;
 mod store;
 mod types;
 
-pub use store::delete_of_trunk;
+pub use proof::{ProofRequest, Verdict, prove, verify};
+pub use store::{EntryRow, delete_of_trunk, find, list as list_rows};
+pub use types::IpAllowEntry;
 
 use super::find_locked;
 use super::store::find as find_trunk;
@@ -19,15 +23,19 @@ use api::faults::Faults;
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
+use data_encoding::BASE32_NOPAD;
+use db::Entropy;
 use platform::routing::allow_lists::{self, AllowListEntry};
 use platform::routing::reserved::{self, Reserved, Resolved};
 use platform::routing::upstreams;
-use store::EntryRow;
-use types::{IpAllowCreate, IpAllowEntry};
-use values::{AccountId, Cidr, IpAllowEntryId, TrunkId};
+use types::IpAllowCreate;
+use values::{Cidr, IpAllowEntryId, TrunkId};
 
 /// Maximum number of entries of a trunk.
-const MAX_ENTRIES: i64 = 60;
+pub const MAX_ENTRIES: i64 = 60;
+
+/// Random bytes of the password that a network is proved with.
+const CODE_BYTES: usize = 15;
 
 pub async fn list(
     mut ctx: ReadCtx,
@@ -51,6 +59,8 @@ pub async fn create(
         account_id: ctx.principal()?.account_id,
         cidr,
         note,
+        code: BASE32_NOPAD.encode(&Entropy.bytes::<CODE_BYTES>()).to_lowercase(),
+        verified_at: None,
         created_at: ctx.now,
     };
     ctx.audit_note("trunk_id", trunk_id.to_string());
@@ -65,8 +75,10 @@ async fn insert(tx: &mut Tx<'_>, new: &EntryRow, resolved: &Resolved) -> Result<
     find_locked(tx, new.trunk_id).await?;
     allow_lists::bump_version(tx).await?;
     refuse_reserved(tx, new.cidr, resolved).await?;
-    if let Some(taken) = allow_lists::overlap(tx, new.cidr).await? {
-        return Err(refusal(&taken, new.account_id));
+    if let Some(AllowListEntry { id, trunk_id, cidr, .. }) =
+        allow_lists::overlap_of(tx, new.cidr, new.account_id).await?
+    {
+        return Err(Problem::state_conflict(format!("The network overlaps {cidr}, entry {id} of trunk {trunk_id}.")));
     }
     if store::count(tx, new.trunk_id).await? >= MAX_ENTRIES {
         return Err(Problem::state_conflict(format!(
@@ -87,16 +99,6 @@ async fn refuse_reserved(tx: &mut Tx<'_>, cidr: Cidr, resolved: &Resolved) -> Re
     faults.into_result()
 }
 
-/// Another customer's entry is not named.
-fn refusal(taken: &AllowListEntry, account: AccountId) -> Problem {
-    if taken.account_id == account {
-        let AllowListEntry { id, trunk_id, cidr, .. } = taken;
-        Problem::state_conflict(format!("The network overlaps {cidr}, entry {id} of trunk {trunk_id}."))
-    } else {
-        Problem::resource_in_use("The network overlaps an allow-list entry of another customer.")
-    }
-}
-
 pub async fn delete(
     ctx: RequestCtx,
     PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
@@ -107,7 +109,9 @@ pub async fn delete(
         Box::pin(async move {
             let trunk = find_locked(tx, *trunk).await?;
             allow_lists::bump_version(tx).await?;
-            let deleted = store::delete(tx, trunk.id, *entry).await?.ok_or_else(Problem::not_found)?;
+            let is_proof_required = tx.ctx.app.settings.allow_list_proof;
+            let deleted = store::delete(tx, trunk.id, *entry, is_proof_required).await?;
+            let deleted = deleted.ok_or_else(Problem::not_found)?;
             tx.ctx.audit_note("cidr", deleted.to_string());
             Ok(NoContent)
         })

@@ -6,7 +6,24 @@ use serde::{Deserialize, Serialize};
 use super::rules;
 use super::store::EntryRow;
 use api::checks::{Checks, Given};
-use values::{Cidr, IpAllowEntryId, Rfc3339, Text};
+use values::{Cidr, IpAllowEntryId, Rfc3339, Text, text_enum};
+
+text_enum! {
+    /// Whether a network was proved. A `pending` one counts only where the operator requires no proof.
+    pub enum NetworkStatus {
+        Pending = "pending",
+        Verified = "verified",
+    }
+}
+
+/// SIP credentials that prove a network.
+#[derive(Serialize, JsonSchema)]
+pub struct NetworkProof {
+    /// User name of the digest authentication.
+    pub username: IpAllowEntryId,
+    /// Password of the digest authentication.
+    pub password: String,
+}
 
 /// A network that a trunk's calls may come from.
 #[derive(Serialize, JsonSchema)]
@@ -18,14 +35,24 @@ pub struct IpAllowEntry {
     /// Note of the account about the network; left out when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<Text<0, 200>>,
+    /// Whether the network was proved.
+    pub status: NetworkStatus,
+    /// When the network was proved, or the operator's team vouched for it (RFC 3339, UTC); null while it is pending.
+    pub verified_at: Option<Rfc3339>,
+    /// Credentials that prove the network: send SIP OPTIONS, or a call, from it to the user `verify` at the
+    /// `sip_endpoint_hint` and answer the challenge with them. Null once the network is verified.
+    pub proof: Option<NetworkProof>,
     /// When the entry was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
 impl From<EntryRow> for IpAllowEntry {
     fn from(row: EntryRow) -> Self {
-        let EntryRow { id, cidr, note, created_at, .. } = row;
-        IpAllowEntry { id, cidr, note, created_at: created_at.into() }
+        let EntryRow { id, cidr, note, code, verified_at, created_at, .. } = row;
+        let status = if verified_at.is_some() { NetworkStatus::Verified } else { NetworkStatus::Pending };
+        let proof = verified_at.is_none().then_some(NetworkProof { username: id, password: code });
+        let verified_at = verified_at.map(Rfc3339);
+        IpAllowEntry { id, cidr, note, status, verified_at, proof, created_at: created_at.into() }
     }
 }
 

@@ -158,7 +158,7 @@ impl Authorizer {
         let mut versions = Versions::default();
         for _ in 0..MAX_DECISIONS {
             let caches = Caches::at_least(app, &versions).await?;
-            let source = match source(&caches, request.source_ip, request.direction) {
+            let source = match source(&caches, app.settings.allow_list_proof, request.source_ip, request.direction) {
                 Ok(source) => source,
                 Err(reason) => {
                     versions = store::versions(&mut *app.db.read().await?).await?;
@@ -214,8 +214,13 @@ fn deny(reason: DenyReason) -> Decision {
 
 /// Whose call it is. An address of an upstream is never a customer's, whatever is on its allow-list: otherwise a customer
 /// could capture the upstream's calls.
-fn source(caches: &Caches, address: IpAddr, direction: Option<Direction>) -> Result<Source, DenyReason> {
-    let trunk = caches.addresses.find(address).filter(|_| !caches.gateways.is_upstream(address));
+fn source(
+    caches: &Caches,
+    is_proof_required: bool,
+    address: IpAddr,
+    direction: Option<Direction>,
+) -> Result<Source, DenyReason> {
+    let trunk = caches.addresses.find(address, is_proof_required).filter(|_| !caches.gateways.is_upstream(address));
     let source = match (caches.gateways.find_by_source(address), trunk) {
         (Some(upstream), _) => Source::Upstream(upstream.id),
         (None, Some(network)) => Source::Trunk(network.trunk_id),

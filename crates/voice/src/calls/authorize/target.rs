@@ -72,7 +72,7 @@ async fn check(
     if reserved.has_host(uri) || !addresses.iter().all(may_be_called) {
         return Err(DenyReason::InboundTargetRefused);
     }
-    let own = addresses.iter().find(|address| is_own(caches, stored.trunk_id, **address));
+    let own = addresses.iter().find(|address| is_own(app, caches, stored.trunk_id, **address));
     let address = own.or(addresses.first()).ok_or(DenyReason::InboundTargetUnresolved)?;
     let is_allowed = !app.settings.allow_list_proof || stored.allowed_inbound_host.as_deref() == Some(uri.host());
     if own.is_none() && !is_allowed {
@@ -89,6 +89,6 @@ fn is_callable(app: &App, address: IpAddr) -> bool {
 }
 
 /// Whether an address is on the trunk's allow-list.
-fn is_own(caches: &Caches, trunk: TrunkId, address: IpAddr) -> bool {
-    caches.addresses.find(address).is_some_and(|network| network.trunk_id == trunk)
+fn is_own(app: &App, caches: &Caches, trunk: TrunkId, address: IpAddr) -> bool {
+    caches.addresses.find(address, app.settings.allow_list_proof).is_some_and(|network| network.trunk_id == trunk)
 }

@@ -205,7 +205,10 @@ impl<'a> Importer<'a> {
     /// so that calls from before a customer was set up can be imported.
     async fn trunk_of_address(&mut self, address: IpAddr, at: Time) -> Result<Option<TrunkId>, DbError> {
         if !self.holders.contains_key(&address) {
-            let all = store::list_address_holders(&mut *self.app.db.read().await?, address).await?;
+            let is_proof_required = self.app.settings.allow_list_proof;
+            let mut conn = self.app.db.read().await?;
+            let all = store::list_address_holders(&mut conn, address, is_proof_required).await?;
+            drop(conn);
             self.holders.insert(address, all);
         }
         let holders = self.holders.get(&address).map(Vec::as_slice).unwrap_or_default();

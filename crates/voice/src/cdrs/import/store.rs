@@ -43,7 +43,12 @@ row! {
 }
 
 /// The trunks that have or had an address, in the order in which they got it.
-pub async fn list_address_holders(conn: &mut Conn, address: IpAddr) -> Result<Vec<AddressHolder>, DbError> {
+/// Where proof is required, a network is had from its verification on.
+pub async fn list_address_holders(
+    conn: &mut Conn,
+    address: IpAddr,
+    is_proof_required: bool,
+) -> Result<Vec<AddressHolder>, DbError> {
     let address = address_sort_key(address);
     // A network that contains the address begins in the widest network that an allow-list may have around it.
     let kept = if address.to_ipv4_mapped().is_some() { 15 } else { 6 };
@@ -51,13 +56,14 @@ pub async fn list_address_holders(conn: &mut Conn, address: IpAddr) -> Result<Ve
     let mut holders: Vec<AddressHolder> = conn
         .all(
             sql!(
-                "SELECT trunk_id, created_at, CAST(NULL AS BIGINT) AS deleted_at FROM ip_allow_entries
-                 WHERE first_address BETWEEN $1 AND $2 AND last_address >= $2
+                "SELECT trunk_id, COALESCE(verified_at, created_at) AS created_at, CAST(NULL AS BIGINT) AS deleted_at
+                 FROM ip_allow_entries
+                 WHERE first_address BETWEEN $1 AND $2 AND last_address >= $2 AND (verified_at IS NOT NULL OR NOT $4)
                  UNION ALL SELECT trunk_id, created_at, deleted_at FROM deleted_allow_entries
                  WHERE first_address BETWEEN $1 AND $2 AND last_address >= $2
                  ORDER BY created_at DESC LIMIT $3"
             ),
-            params![widest.to_vec(), address.octets().to_vec(), MAX_HOLDERS],
+            params![widest.to_vec(), address.octets().to_vec(), MAX_HOLDERS, is_proof_required],
         )
         .await?;
     holders.reverse();

@@ -128,6 +128,7 @@ impl Operations {
         endpoint: Option<&OpsEndpoint>,
         request: Request<IncomingBody>,
     ) -> Result<Response, Problem> {
+        headers::check_host(request.version(), request.headers())?;
         let endpoint = endpoint.ok_or_else(Problem::not_found)?;
         if *request.method() == Method::OPTIONS {
             let mut response = full(StatusCode::NO_CONTENT, "");

@@ -5,13 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, HEXLOWER};
 use db::Entropy;
+use hyper::Version;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap,
-    HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST,
+    HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use hyper::http::uri::Authority;
 use platform::limits::RateLimitStatus;
+
+use super::problem::Problem;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID_LENGTH: usize = 64;
@@ -43,6 +47,21 @@ impl RequestIds {
                 HEXLOWER.encode(&(u128::from(self.process) << 64 | u128::from(count)).to_be_bytes())
             }
         }
+    }
+}
+
+/// A request has exactly one valid `Host`; HTTP/1.0 may have none. Otherwise a proxy and this service could disagree on
+/// whom the request is for.
+pub fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) if version < Version::HTTP_11 => Ok(()),
+        (None, _) => Err(Problem::malformed("The header Host is missing.")),
+        (Some(_), Some(_)) => Err(Problem::malformed("The header Host is given twice.")),
+        (Some(host), None) => match Authority::try_from(host.as_bytes()) {
+            Ok(host) if !host.as_str().contains('@') => Ok(()),
+            _ => Err(Problem::malformed("The header Host is not a host name or address.")),
+        },
     }
 }
 

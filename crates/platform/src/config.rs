@@ -6,6 +6,7 @@
 
 mod bucket;
 mod calls;
+mod clients;
 mod did_supplier;
 mod lab;
 mod reader;
@@ -31,6 +32,7 @@ use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
+pub use clients::ClientSettings;
 pub use lab::LabSettings;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
@@ -90,6 +92,8 @@ pub struct Settings {
     pub log_filter: String,
     /// Maximum number of open client connections.
     pub max_connections: usize,
+    /// What one client may hold.
+    pub clients: ClientSettings,
     /// Maximum number of requests in progress.
     pub max_concurrent_requests: usize,
     /// How long a due job may wait before the node reports that it is not ready.
@@ -190,6 +194,7 @@ impl Settings {
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
             max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
+            clients: read.clients(),
             max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
             max_job_lag: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
             secrets: ConfiguredSecrets {

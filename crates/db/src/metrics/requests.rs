@@ -17,6 +17,8 @@ pub struct Requests {
     pub limited: Counters,
     /// Open connections of the public listener.
     pub connections: IntGauge,
+    /// Connections of the public listener that were over the limit of their network.
+    pub connections_refused: IntCounter,
 }
 
 impl Requests {
@@ -35,6 +37,10 @@ impl Requests {
             )?,
             limited: factory.counters("trunkline_rate_limited_total", "Requests refused by a rate limit.", "limit")?,
             connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
+            connections_refused: factory.counter(
+                "trunkline_connections_refused_total",
+                "Connections closed because their network has too many.",
+            )?,
         })
     }
 

@@ -82,6 +82,7 @@ impl World {
         let mut names: BTreeMap<String, String> = [
             ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
             ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0"),
+            ("TRUNKLINE_DRAIN_SECONDS", "0"),
             ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
             ("TRUNKLINE_SWITCH_SECRET", SWITCH_SECRET),
             ("TRUNKLINE_JWT_SECRET", JWT_SECRET),

@@ -49,6 +49,8 @@ pub struct Settings {
     pub data_dir: PathBuf,
     pub database_url: Option<String>,
     pub database_connections: usize,
+    /// How long a statement may run (PostgreSQL).
+    pub statement_timeout: Duration,
     /// The S3 bucket for files; `None` stores them in the data folder.
     pub bucket: Option<BucketSettings>,
     pub mail: String,
@@ -154,6 +156,7 @@ impl Settings {
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
+            statement_timeout: read.seconds("TRUNKLINE_DATABASE_STATEMENT_SECONDS", 1..=20, 20),
             bucket: read.bucket(),
             mail: read
                 .checked("TRUNKLINE_MAIL", "file, smtp://… or smtps://…", is_mail)

@@ -29,6 +29,7 @@ mod engines;
 mod files;
 mod first_customer;
 mod fraud_caps;
+mod frozen_database;
 mod fx;
 mod impersonation;
 mod invoices;

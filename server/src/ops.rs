@@ -25,12 +25,15 @@ use api::problem::Problem;
 use api::response::{Response, full, without_body};
 use endpoint::{Access, OpsEndpoint};
 use platform::app::App;
+use platform::disk;
 use platform::jobs::{self, Runner};
 use platform::traces::RequestEnd;
 use values::Rfc3339;
 use voice::calls;
 
 const MAX_CLOCK_BODY_BYTES: usize = 4096;
+/// A health check is not kept waiting for longer.
+const MAX_DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// Ten years.
 const MAX_ADVANCE_SECONDS: u64 = 10 * 366 * 24 * 3600;
 
@@ -153,12 +156,22 @@ impl Operations {
         (endpoint.handler)(self, body).await
     }
 
-    /// Whether this node can take requests: it is not stopping, the database is reachable and migrated, and the job
-    /// queue is not too far behind.
+    /// Whether this node can take requests: it is not stopping, its disks have room, the database is reachable and
+    /// migrated, and the job queue is not too far behind.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
         }
+        if let Some(full) = disk::find_full(&self.app).await {
+            return Err(Problem::unavailable(format!("{full}.")));
+        }
+        let late = |_| Problem::unavailable("The database does not answer.");
+        tokio::time::timeout(MAX_DATABASE_WAIT, self.check_database()).await.map_err(late)??;
+        Ok(text("ready\n"))
+    }
+
+    /// Whether the database answers, has every migration, and jobs are not behind.
+    async fn check_database(&self) -> Result<(), Problem> {
         self.app.db.ping().await?;
         if !self.app.db.is_migrated().await? {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
@@ -169,7 +182,7 @@ impl Operations {
             let (lag, limit) = (lag.as_secs(), limit.as_secs());
             return Err(Problem::unavailable(format!("Jobs are {lag} seconds behind, more than {limit}.")));
         }
-        Ok(text("ready\n"))
+        Ok(())
     }
 
     async fn metrics(&self) -> Result<Response, Problem> {

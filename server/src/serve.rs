@@ -22,6 +22,7 @@ use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
 use platform::config::Settings;
+use platform::disk;
 use platform::jobs::Runner;
 use platform::routing::cache::{Cached, Versioned};
 use voice::cdrs;
@@ -68,8 +69,7 @@ pub async fn start_with_clock(
     let ops = bind(settings.ops_listen)?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
-    let app = App::open_with(settings.clone(), clock).await?;
-    cdrs::create_partitions(&app).await?;
+    let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
     let runner = job_registry::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
     let (drain, draining) = watch::channel(false);

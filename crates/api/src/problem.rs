@@ -391,6 +391,11 @@ impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
         match error {
             DbError::NotFound => Problem::not_found(),
+            DbError::DiskFull(_) => {
+                let mut problem = Problem::unavailable("The disk of the database is full. Retry later.");
+                problem.0.cause = Some(Box::new(error));
+                problem
+            }
             DbError::Unavailable(_) | DbError::Retry | DbError::LockTimeout => {
                 let mut problem = Problem::unavailable("The database is not reachable. Retry later.");
                 problem.0.cause = Some(Box::new(error));
@@ -429,6 +434,11 @@ impl From<FilesError> for Problem {
                 problem.0.cause = Some(Box::new(error));
                 problem
             }
+            error if error.is_disk_full() => {
+                let mut problem = Problem::unavailable("The disk of the file store is full. Retry later.");
+                problem.0.cause = Some(Box::new(error));
+                problem
+            }
             error => Problem::internal(error),
         }
     }
@@ -446,5 +456,23 @@ impl From<PasswordError> for Problem {
 impl fmt::Debug for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({:?}) caused by {:?}", self.0.code.as_str(), self.0.detail, self.0.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_whatever_found_it_full() {
+        let full_store = FilesError::Disk(io::Error::from(io::ErrorKind::StorageFull));
+        for problem in [Problem::from(full_store), Problem::from(DbError::DiskFull("no room".into()))] {
+            assert_eq!(problem.code(), Code::ServiceUnavailable);
+            assert!(problem.detail().is_some_and(|detail| detail.contains("disk") && detail.contains("full")));
+        }
+        let broken_store = FilesError::Disk(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(Problem::from(broken_store).code(), Code::Internal);
     }
 }

@@ -22,6 +22,7 @@ mod dashboards;
 mod decks;
 mod demo;
 mod devices;
+mod disk_full;
 mod downloads;
 mod dunning;
 mod edge;

@@ -26,6 +26,8 @@ use incoming::{Incoming, ReceivedBody};
 pub use s3::{Addressing, BucketError, BucketSettings};
 use values::{Invalid, Stored, Time};
 
+use crate::durable::is_full_disk;
+
 /// SHA-256 of a file's content; as text, 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
@@ -102,6 +104,12 @@ impl fmt::Display for FilesError {
 }
 
 impl error::Error for FilesError {}
+
+impl FilesError {
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, FilesError::Disk(error) if is_full_disk(error))
+    }
+}
 
 impl From<io::Error> for FilesError {
     fn from(error: io::Error) -> Self {

@@ -195,7 +195,9 @@ fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
         ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
     documents.extend(pages::documents()?);
-    Ok(Router::new(&table, documents, sandbox::screens(&app.payments))?)
+    let mut screens = sandbox::screens(&app.payments);
+    screens.extend(pages::screens());
+    Ok(Router::new(&table, documents, screens)?)
 }
 
 fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {

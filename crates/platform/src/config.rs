@@ -55,6 +55,8 @@ pub struct Settings {
     pub bucket: Option<BucketSettings>,
     pub mail: String,
     pub mail_from: String,
+    /// Whom to tell of a vulnerability; the sender of mail by default.
+    pub security_contact: Option<String>,
     pub payments: Provider,
     /// `Some` exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
@@ -164,6 +166,7 @@ impl Settings {
             mail_from: read
                 .text("TRUNKLINE_MAIL_FROM")
                 .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
+            security_contact: read.checked("TRUNKLINE_SECURITY_CONTACT", "a mailto: or https:// URL", is_contact),
             payments,
             revolut: read.revolut(payments),
             sandbox_callbacks: read.parsed(
@@ -232,6 +235,12 @@ impl Settings {
         let origins = self.return_origins();
         let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
         (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| url.to_string())
+    }
+
+    /// A URL to report vulnerabilities to.
+    pub fn security_contact(&self) -> String {
+        let sender = self.mail_from.rsplit('<').next().unwrap_or_default().trim_end_matches('>').trim();
+        self.security_contact.clone().unwrap_or_else(|| format!("mailto:{sender}"))
     }
 
     pub fn zone(&self, name: &str) -> Option<&Zone> {
@@ -310,6 +319,13 @@ fn is_url(text: &str) -> bool {
 
 fn is_database_url(text: &str) -> bool {
     ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+fn is_contact(text: &str) -> bool {
+    let address = text.strip_prefix("mailto:").filter(|address| address.contains('@'));
+    address
+        .or_else(|| text.strip_prefix("https://"))
+        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|letter| letter.is_ascii_graphic()))
 }
 
 fn is_mail(text: &str) -> bool {

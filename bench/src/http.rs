@@ -18,6 +18,8 @@ pub struct Response {
     pub status: u16,
     pub body: Vec<u8>,
     pub length: usize,
+    /// Whether the service closes the connection after it.
+    pub closes: bool,
 }
 
 impl Client {
@@ -77,7 +79,8 @@ fn parse(bytes: &[u8]) -> Option<Response> {
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
     };
     let length = head_length + head.lines().find_map(length_of).unwrap_or(0);
-    Some(Response { status, body: bytes.get(head_length..length)?.to_vec(), length })
+    let closes = head.lines().any(|line| line.eq_ignore_ascii_case("connection: close"));
+    Some(Response { status, body: bytes.get(head_length..length)?.to_vec(), length, closes })
 }
 
 pub fn get(path: &str, token: Option<&str>) -> Vec<u8> {

@@ -19,6 +19,7 @@ mod postgres;
 mod rate_lookup;
 mod report;
 mod requests;
+mod restarts;
 mod service;
 mod slow_clients;
 mod start;
@@ -39,7 +40,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 12] = [
+const MEASUREMENTS: [Measurement; 13] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -49,6 +50,7 @@ const MEASUREMENTS: [Measurement; 12] = [
     ("records", calls::measure_reads),
     ("start", start::measure),
     ("slow", slow_clients::measure),
+    ("restarts", restarts::measure),
     ("timing", timing::measure),
     ("rating", rate_lookup::measure),
     ("edge", edge::measure),

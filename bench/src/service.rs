@@ -67,10 +67,27 @@ impl Service {
 
     /// Resident memory in MiB.
     pub fn resident_mib(&self) -> Outcome<f64> {
+        self.memory_mib("VmRSS:")
+    }
+
+    /// The most memory that was ever resident, in MiB.
+    pub fn peak_mib(&self) -> Outcome<f64> {
+        self.memory_mib("VmHWM:")
+    }
+
+    fn memory_mib(&self, name: &str) -> Outcome<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line")?;
         let kib: f64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kib / 1024.0)
+    }
+
+    /// Sends SIGTERM and waits until the service has ended.
+    pub async fn terminate(mut self) -> Outcome<()> {
+        let id = self.process.child.id().to_string();
+        Command::new("/usr/bin/kill").args(["-TERM", &id]).status()?;
+        tokio::task::spawn_blocking(move || self.process.child.wait()).await??;
+        Ok(())
     }
 
     /// Open connections of the public listener, from the service's metrics.

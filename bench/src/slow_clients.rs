@@ -1,12 +1,12 @@
-//! Slow-client attacks: 2,000 connections that hardly send, and two bodies of 1 GiB. A normal client must not be
-//! affected.
+//! Slow-client attacks from other addresses, all at once: 10,000 connections that never read, 2,000 slow headers, 1,024
+//! slow bodies and 200 bodies that arrive byte by byte; and two bodies of 1 GiB. A normal client must not be affected.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::http::{Client, get};
@@ -14,11 +14,33 @@ use crate::report::{Limit, Line, Spread};
 use crate::service::Service;
 use crate::{Outcome, on_one_thread};
 
-const SLOW_CLIENTS: usize = 2000;
 const BODY_BYTES: usize = 1 << 30;
-const LATENCY_ROUND: Duration = Duration::from_secs(5);
-/// The service closes a connection whose request head takes more than ten seconds.
-const CLOSED_WITHIN: Duration = Duration::from_secs(15);
+const LATENCY_ROUND: Duration = Duration::from_secs(10);
+/// The attackers hold on to their connections; the service must have closed all of them after this long.
+const CLOSED_WITHIN: Duration = Duration::from_secs(60);
+/// Addresses of each kind of attacker.
+const ADDRESSES: u8 = 8;
+
+const GET_PAGE: &[u8] = b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const POST_HEAD: &[u8] = b"POST /v1/auth/refresh HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                           Content-Length: 60000\r\n\r\n";
+
+/// What attackers of one kind send at first, and then again and again; they read what they are sent or nothing.
+#[derive(Clone, Copy)]
+struct Attacker {
+    count: usize,
+    first: &'static [u8],
+    then: &'static [u8],
+    every: Duration,
+    reads: bool,
+}
+
+const ATTACKERS: [Attacker; 4] = [
+    Attacker { count: 10_000, first: GET_PAGE, then: b"", every: Duration::from_secs(1), reads: false },
+    Attacker { count: 2000, first: b"G", then: b"E", every: Duration::from_secs(1), reads: true },
+    Attacker { count: 1024, first: POST_HEAD, then: &[b' '; 50], every: Duration::from_millis(500), reads: true },
+    Attacker { count: 200, first: POST_HEAD, then: b" ", every: Duration::from_millis(10), reads: true },
+];
 
 pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
     on_one_thread(async {
@@ -28,48 +50,52 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
             let (address, request) = (service.public, request.clone());
             tokio::task::spawn_blocking(move || latencies(address, &request)).await?
         };
+        // The page that the attackers ask for is generated at its first request.
+        Client::connect(service.public).await?.stream.write_all(GET_PAGE).await?;
         let before = latencies().await?;
         let memory_before = service.resident_mib()?;
 
         let length = format!("Content-Length: {BODY_BYTES}");
-        let slow = start_slow_clients(service.public).await?;
+        let started = Instant::now();
+        let attack = start_attack(service.public);
         let (during, announced, chunked) = tokio::join!(
             latencies(),
             send_gigabyte(service.public, &length, b""),
             send_gigabyte(service.public, "Transfer-Encoding: chunked", b"10000\r\n"),
         );
         let (during, refused_after) = (during?, announced?.max(chunked?));
-        let memory_during = service.resident_mib()?;
-
-        let cut_off = slow.join_all().await.into_iter().filter(|cut_off| *cut_off).count();
-        let memory_after = service.resident_mib()?;
-        let left = SLOW_CLIENTS - cut_off + service.open_connections().await?;
-        Ok(lines(&before, &during, [memory_before, memory_during, memory_after], refused_after, left))
+        let mut left = service.open_connections().await?;
+        while left > 0 && started.elapsed() < LATENCY_ROUND + CLOSED_WITHIN {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            left = service.open_connections().await?;
+        }
+        let memory = [memory_before, service.peak_mib()?];
+        drop(attack);
+        Ok(lines(&before, &during, memory, refused_after, left))
     })
 }
 
-fn lines(before: &[f64], during: &[f64], memory: [f64; 3], refused_after: Duration, left: usize) -> Vec<Line> {
+fn lines(before: &[f64], during: &[f64], memory: [f64; 2], refused_after: Duration, left: usize) -> Vec<Line> {
     let percentile = |sorted: &[f64], part: usize| sorted.get(sorted.len() * part / 100).copied().unwrap_or(f64::NAN);
     let text = |sorted: &[f64]| format!("p50 {:.2} ms, p99 {:.2} ms", percentile(sorted, 50), percentile(sorted, 99));
     let mut latency = Line::alone(
-        "Latency of `GET /v1/me` during 2,000 slow clients; baseline: before",
+        "Latency of `GET /v1/me` during 13,224 slow clients; baseline: before",
         text(during),
         text(before),
         percentile(during, 99),
         Limit::AtMost(5.0 * percentile(before, 99) + 5.0, " ms (5× and 5 ms)"),
     );
     latency.ratio = Spread::ratio(&[percentile(during, 99)], &[percentile(before, 99)]).text(2, "×");
-    let [memory_before, memory_during, memory_after] = memory;
-    let growth = memory_during.max(memory_after) - memory_before;
+    let [memory_before, peak] = memory;
     let refused = refused_after.as_secs_f64();
     vec![
         latency,
         Line::alone(
-            "Memory growth with slow clients and bodies of 1 GiB",
-            format!("{growth:.1} MiB (during {memory_during:.1}, after {memory_after:.1})"),
+            "Memory at most, with slow clients and bodies of 1 GiB",
+            format!("{peak:.1} MiB"),
             format!("{memory_before:.1} MiB before"),
-            growth,
-            Limit::AtMost(64.0, " MiB"),
+            peak,
+            Limit::AtMost(300.0, " MiB"),
         ),
         Line::alone(
             "Time to 413 for a body of 1 GiB, announced or chunked",
@@ -79,9 +105,9 @@ fn lines(before: &[f64], during: &[f64], memory: [f64; 3], refused_after: Durati
             Limit::AtMost(1.0, " s"),
         ),
         Line::alone(
-            "Slow clients still connected after 15 s",
+            "Slow clients still connected after 60 s",
             left.to_string(),
-            format!("{SLOW_CLIENTS} at first"),
+            "13,224 tried".to_owned(),
             left as f64,
             Limit::AtMost(0.0, ""),
         ),
@@ -105,26 +131,40 @@ fn latencies(address: SocketAddr, request: &[u8]) -> Outcome<Vec<f64>> {
     })
 }
 
-/// Each task returns whether the service closed its connection in time.
-async fn start_slow_clients(address: SocketAddr) -> Outcome<JoinSet<bool>> {
-    let mut slow = JoinSet::new();
-    for number in 0..SLOW_CLIENTS {
-        let stream = TcpStream::connect(address).await?;
-        let trickle = trickle(stream, number % 2 == 0);
-        slow.spawn(async move { tokio::time::timeout(CLOSED_WITHIN, trickle).await.is_ok() });
+/// Each kind of attacker comes from addresses of its own.
+fn start_attack(address: SocketAddr) -> JoinSet<()> {
+    let mut attack = JoinSet::new();
+    for (kind, attacker) in (1..).zip(ATTACKERS) {
+        for number in 0..attacker.count {
+            let source = Ipv4Addr::new(127, 0, kind, 1 + (number % usize::from(ADDRESSES)) as u8);
+            attack.spawn(async move {
+                // The service may close it at any time.
+                if let Ok(stream) = connect_from(source.into(), address).await {
+                    let _ = trickle(stream, attacker).await;
+                }
+            });
+        }
     }
-    Ok(slow)
+    attack
 }
 
-/// Sends one byte of a header per second, or nothing, until the service closes the connection.
-async fn trickle(mut stream: TcpStream, sends_bytes: bool) {
+async fn connect_from(source: IpAddr, address: SocketAddr) -> std::io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_recv_buffer_size(4096)?;
+    socket.bind(SocketAddr::new(source, 0))?;
+    socket.connect(address).await
+}
+
+/// Ends when the service closes the connection, which who does not read only notices when sending.
+async fn trickle(mut stream: TcpStream, attacker: Attacker) -> std::io::Result<()> {
+    stream.write_all(attacker.first).await?;
     let mut buffer = [0; 512];
-    let mut second = tokio::time::interval(Duration::from_secs(1));
+    let mut next = tokio::time::interval(attacker.every);
     loop {
         let (mut from, mut to) = stream.split();
         tokio::select! {
-            read = from.read(&mut buffer) => if matches!(read, Ok(0) | Err(_)) { return },
-            _ = second.tick(), if sends_bytes => if to.write_all(b"G").await.is_err() { return },
+            read = from.read(&mut buffer), if attacker.reads => if read? == 0 { return Ok(()) },
+            _ = next.tick() => to.write_all(attacker.then).await?,
         }
     }
 }

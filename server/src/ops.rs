@@ -25,12 +25,15 @@ use api::problem::Problem;
 use api::response::{Response, full, without_body};
 use endpoint::{Access, OpsEndpoint};
 use platform::app::App;
+use platform::disk;
 use platform::jobs::{self, Runner};
 use platform::traces::RequestEnd;
 use values::Rfc3339;
 use voice::calls;
 
 const MAX_CLOCK_BODY_BYTES: usize = 4096;
+/// A health check is not kept waiting for longer.
+const MAX_DATABASE_WAIT: Duration = Duration::from_secs(5);
 /// Ten years.
 const MAX_ADVANCE_SECONDS: u64 = 10 * 366 * 24 * 3600;
 
@@ -128,6 +131,7 @@ impl Operations {
         endpoint: Option<&OpsEndpoint>,
         request: Request<IncomingBody>,
     ) -> Result<Response, Problem> {
+        headers::check_host(request.version(), request.headers())?;
         let endpoint = endpoint.ok_or_else(Problem::not_found)?;
         if *request.method() == Method::OPTIONS {
             let mut response = full(StatusCode::NO_CONTENT, "");
@@ -152,12 +156,22 @@ impl Operations {
         (endpoint.handler)(self, body).await
     }
 
-    /// Whether this node can take requests: it is not stopping, the database is reachable and migrated, and the
-    /// jobs that people wait for are not too far behind.
+    /// Whether this node can take requests: it is not stopping, its disks have room, the database is reachable and
+    /// migrated, and the jobs that people wait for are not too far behind.
     async fn ready(&self) -> Result<Response, Problem> {
         if *self.stopping.borrow() {
             return Err(Problem::unavailable("The service is stopping."));
         }
+        if let Some(full) = disk::find_full(&self.app).await {
+            return Err(Problem::unavailable(format!("{full}.")));
+        }
+        let late = |_| Problem::unavailable("The database does not answer.");
+        tokio::time::timeout(MAX_DATABASE_WAIT, self.check_database()).await.map_err(late)??;
+        Ok(text(if self.app.settings.lab.is_lab { "ready\nlab\n" } else { "ready\n" }))
+    }
+
+    /// Whether the database answers, has every migration, and jobs are not behind.
+    async fn check_database(&self) -> Result<(), Problem> {
         self.app.db.ping().await?;
         if !self.app.db.is_migrated().await? {
             return Err(Problem::unavailable("The database lacks migrations of this release."));
@@ -172,7 +186,7 @@ impl Operations {
                 return Err(Problem::unavailable(detail));
             }
         }
-        Ok(text(if self.app.settings.lab.is_lab { "ready\nlab\n" } else { "ready\n" }))
+        Ok(())
     }
 
     async fn metrics(&self) -> Result<Response, Problem> {

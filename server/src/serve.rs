@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
-use prometheus::IntGauge;
+use prometheus::{IntCounter, IntGauge};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,12 +15,14 @@ use crate::{job_registry, pages, routes};
 use api::endpoint::Endpoint;
 use api::pipeline::Service;
 use api::router::{BASE, Document, Router};
-use api::{openapi, reference, server};
+use api::server::{self, ClientLimits, ConnectionMetrics, Shutdown};
+use api::{openapi, reference};
 use backoffice::dashboards;
 use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
 use platform::config::Settings;
+use platform::disk;
 use platform::jobs::Runner;
 use platform::routing::cache::{Cached, Versioned};
 use voice::cdrs;
@@ -37,6 +39,7 @@ pub struct Running {
     pub public: SocketAddr,
     pub ops: SocketAddr,
     pub runner: Runner<App>,
+    drain: watch::Sender<bool>,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
     stop_ops: watch::Sender<bool>,
@@ -62,34 +65,44 @@ pub async fn start_with_clock(
     table: Vec<Endpoint>,
     clock: Clock,
 ) -> Result<Running, StartError> {
-    let public = bind(settings.listen).await?;
-    let ops = bind(settings.ops_listen).await?;
+    let public = bind(settings.listen)?;
+    let ops = bind(settings.ops_listen)?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
 
-    let app = App::open_with(settings.clone(), clock).await?;
-    cdrs::create_partitions(&app).await?;
+    let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
     let runner = job_registry::runner(&app)?;
     let service = Service::new(app.clone(), router(&app, table)?);
+    let (drain, draining) = watch::channel(false);
     let (stop, stopping) = watch::channel(false);
     let (stop_ops, stopping_ops) = watch::channel(false);
     let (stop_traces, stopping_traces) = watch::channel(false);
 
-    let operations = Operations::new(app.clone(), runner.clone(), stopping.clone());
+    let operations = Operations::new(app.clone(), runner.clone(), draining.clone());
     let (ops_address, public_address) = (settings.ops_listen, settings.listen);
-    let connections = app.metrics.requests.connections.clone();
-    let max_connections = app.settings.max_connections;
+    let public_shutdown =
+        Shutdown { draining: draining.clone(), closing: stopping.clone(), drain: settings.clients.drain };
+    let ops_shutdown = Shutdown { draining, closing: stopping_ops, drain: settings.clients.drain };
+    let requests = &app.metrics.requests;
+    let (open, refused) = (requests.connections.clone(), requests.connections_refused.clone());
     let tasks = vec![
-        tokio::spawn(server::serve(public, max_connections, connections, stopping.clone(), move |request, peer| {
-            let service = service.clone();
-            async move { service.handle(request, peer).await }
-        })),
+        tokio::spawn(server::serve(
+            public,
+            public_limits(&app.settings),
+            ConnectionMetrics { open, refused },
+            public_shutdown,
+            move |request, peer| {
+                let service = service.clone();
+                async move { service.handle(request, peer).await }
+            },
+        )),
         tokio::spawn(run_jobs(runner.clone(), stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.addresses, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
-    let ops_task = tokio::spawn(server::serve(ops, MAX_OPS_CONNECTIONS, IntGauge::new("ops", "ops")?, stopping_ops, {
+    let (ops_limits, ops_metrics) = (ops_limits(&app.settings), unregistered_metrics()?);
+    let ops_task = tokio::spawn(server::serve(ops, ops_limits, ops_metrics, ops_shutdown, {
         let operations = Arc::new(operations);
         move |request, _| {
             let operations = operations.clone();
@@ -98,11 +111,41 @@ pub async fn start_with_clock(
     }));
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
     let (public, ops) = (public_address, ops_address);
-    Ok(Running { app, public, ops, runner, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
+    Ok(Running { app, public, ops, runner, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}").into())
+async fn open(settings: &Settings, clock: Clock) -> Result<App, StartError> {
+    let app = App::open_with(settings.clone(), clock).await?;
+    cdrs::create_partitions(&app).await?;
+    Ok(app)
+}
+
+fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    server::bind(address).map_err(|error| format!("cannot listen on {address}: {error}").into())
+}
+
+fn public_limits(settings: &Settings) -> ClientLimits {
+    ClientLimits {
+        max_connections: settings.max_connections,
+        max_per_network: settings.clients.max_connections,
+        exempt: settings.trusted_proxies.clone(),
+        window: settings.clients.window,
+    }
+}
+
+/// A few machines share the operations port, so that none of them is limited alone.
+fn ops_limits(settings: &Settings) -> ClientLimits {
+    ClientLimits {
+        max_connections: MAX_OPS_CONNECTIONS,
+        max_per_network: MAX_OPS_CONNECTIONS,
+        exempt: Vec::new(),
+        window: settings.clients.window,
+    }
+}
+
+/// The connections of the operations port are in no metric.
+fn unregistered_metrics() -> Result<ConnectionMetrics, StartError> {
+    Ok(ConnectionMetrics { open: IntGauge::new("ops", "ops")?, refused: IntCounter::new("ops_refused", "ops")? })
 }
 
 async fn run_jobs(runner: Runner<App>, mut stopping: watch::Receiver<bool>) {
@@ -152,7 +195,9 @@ fn router(app: &App, table: Vec<Endpoint>) -> Result<Router, StartError> {
         ("/docs", reference_page(table.clone(), app.public_url.clone())?),
     ];
     documents.extend(pages::documents()?);
-    Ok(Router::new(&table, documents, sandbox::screens(&app.payments))?)
+    let mut screens = sandbox::screens(&app.payments);
+    screens.extend(pages::screens());
+    Ok(Router::new(&table, documents, screens)?)
 }
 
 fn openapi_document(table: Arc<[Arc<Endpoint>]>) -> Document {
@@ -170,9 +215,17 @@ fn reference_page(table: Arc<[Arc<Endpoint>]>, public_url: String) -> Result<Doc
 }
 
 impl Running {
-    /// Stops accepting connections and waits for running requests and jobs. The operations port stops last, so that
-    /// load balancers see the service draining.
+    /// Drains, so that clients and load balancers turn to other nodes, then stops accepting connections and waits for
+    /// running requests and jobs. The operations port stops last, so that load balancers see that.
     pub async fn stop(self) {
+        let _ = self.drain.send(true);
+        tokio::time::sleep(self.app.settings.clients.drain).await;
+        self.close().await;
+    }
+
+    /// Stops without draining.
+    pub async fn close(self) {
+        let _ = self.drain.send(true);
         let _ = self.stop.send(true);
         for task in self.tasks {
             join(task).await;

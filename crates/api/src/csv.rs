@@ -70,8 +70,7 @@ async fn receive(ctx: &RequestCtx, request: &mut IncomingRequest) -> Result<Opti
     let lines = Lines::default();
     let counted = body.into_data_stream().inspect_ok(|chunk| lines.count(chunk));
     let received = ctx.app.files.receive(counted, MAX_TABLE_BYTES);
-    let late = |_| Problem::malformed("The body did not arrive in time.");
-    let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(late)??;
+    let file = tokio::time::timeout(TABLE_TIMEOUT, received).await.map_err(|_| Problem::request_timeout())??;
     request.body_digest = Some(digest(request, Some(&file)));
     let is_empty = file.stored_as().size_bytes == 0;
     Ok((!is_empty).then_some(Table { file, lines: lines.total() }))
@@ -82,7 +81,7 @@ fn describe(required: bool, description: &mut Description) {
         "required": required,
         "content": {CSV: {"schema": {"type": "string", "description": "CSV table with a header line, 256 MiB at most."}}},
     }));
-    description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge]);
+    description.problems.extend([Code::Malformed, Code::UnsupportedMediaType, Code::TooLarge, Code::RequestTimeout]);
 }
 
 /// Counts the lines of a text that arrives in chunks: blank lines do not count, a last line without a line feed does.

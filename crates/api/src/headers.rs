@@ -5,15 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_lc_rs::digest::{SHA256, digest};
 use data_encoding::{BASE64, HEXLOWER};
 use db::Entropy;
+use hyper::Version;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderMap,
-    HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST,
+    HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, VARY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use hyper::http::uri::Authority;
 use platform::limits::RateLimitStatus;
 
+use super::problem::Problem;
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+const CROSS_ORIGIN_OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const MAX_REQUEST_ID_LENGTH: usize = 64;
 
 /// Creates request ids: a random number of the process, and a counter.
@@ -46,6 +52,21 @@ impl RequestIds {
     }
 }
 
+/// A request has exactly one valid `Host`; HTTP/1.0 may have none. Otherwise a proxy and this service could disagree on
+/// whom the request is for.
+pub fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (None, _) if version < Version::HTTP_11 => Ok(()),
+        (None, _) => Err(Problem::malformed("The header Host is missing.")),
+        (Some(_), Some(_)) => Err(Problem::malformed("The header Host is given twice.")),
+        (Some(host), None) => match Authority::try_from(host.as_bytes()) {
+            Ok(host) if !host.as_str().contains('@') => Ok(()),
+            _ => Err(Problem::malformed("The header Host is not a host name or address.")),
+        },
+    }
+}
+
 /// Sets the headers of every response. Caching and policy set by the handler stay.
 pub fn finish(headers: &mut HeaderMap, request_id: &str) {
     if let Ok(value) = HeaderValue::from_str(request_id) {
@@ -56,6 +77,8 @@ pub fn finish(headers: &mut HeaderMap, request_id: &str) {
         .entry(CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CROSS_ORIGIN_RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     // Browsers ignore it without TLS.

@@ -4,8 +4,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::http::request::Parts;
@@ -18,12 +18,14 @@ use super::context::RequestCtx;
 use super::faults::Faults;
 use super::incoming_body::IncomingBody;
 use super::problem::{Code, Problem};
-use super::schema;
+use super::{json as json_text, schema};
 use platform::config::Settings;
 use values::Time;
 
 /// The largest JSON body; uploads and tables have their own limits.
 pub const MAX_JSON_BYTES: usize = 64 * 1024;
+/// What is allocated for a body before it arrives.
+const MAX_RESERVED_BYTES: usize = 4096;
 /// How long a body may take to arrive.
 pub const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -98,8 +100,10 @@ impl<T: Request + Default> Input for OptionalBody<T> {
 
 /// Parses a JSON body into its type, or names every field that fails.
 pub fn parse_json<T: Request>(bytes: &[u8], settings: &Settings, now: Time) -> Result<T, Problem> {
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| Problem::malformed(format!("The body is not JSON: {error}.")))?;
+    let value = json_text::parse(bytes).map_err(|error| match error.is_data() {
+        true => Problem::malformed(format!("The body is ambiguous: {error}.")),
+        false => Problem::malformed(format!("The body is not JSON: {error}.")),
+    })?;
     schema::read_request(value, Faults::default(), settings, now)
 }
 
@@ -125,7 +129,7 @@ impl Input for Signed {
     fn describe(_: &str, _: &mut SchemaGenerator, description: &mut Description) {
         description.request_body =
             Some(json!({"required": true, "content": {"application/json": {"schema": {"type": "object"}}}}));
-        description.problems.extend([Code::Malformed, Code::TooLarge]);
+        description.problems.extend([Code::Malformed, Code::TooLarge, Code::RequestTimeout]);
     }
 }
 
@@ -147,8 +151,8 @@ pub(super) fn media_type(headers: &HeaderMap) -> Option<String> {
 struct Nothing {}
 
 /// Problems of an unexpected body.
-pub const NO_BODY_PROBLEMS: [Code; 4] =
-    [Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge];
+pub const NO_BODY_PROBLEMS: [Code; 5] =
+    [Code::Malformed, Code::ValidationFailed, Code::UnsupportedMediaType, Code::TooLarge, Code::RequestTimeout];
 
 impl IncomingRequest {
     /// Neither a body nor a type of one.
@@ -176,12 +180,27 @@ pub async fn read_body(body: IncomingBody, limit_bytes: usize) -> Result<Bytes, 
     if body.size_hint().lower() > limit_bytes as u64 {
         return Err(Problem::too_large(limit_bytes));
     }
-    match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit_bytes).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(Problem::too_large(limit_bytes)),
-        Ok(Err(_)) => Err(Problem::malformed("The body was interrupted.")),
-        Err(_) => Err(Problem::malformed("The body did not arrive in time.")),
+    tokio::time::timeout(BODY_TIMEOUT, gather(body, limit_bytes)).await.map_err(|_| Problem::request_timeout())?
+}
+
+/// Copies the frames of a body together. A frame is never kept: however small it is, it holds on to the buffer of some
+/// kilobytes that it was read into.
+async fn gather<B>(body: B, limit_bytes: usize) -> Result<Bytes, Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Problem>,
+{
+    let mut body = std::pin::pin!(body);
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(limit_bytes);
+    let mut bytes = BytesMut::with_capacity(announced.min(limit_bytes).min(MAX_RESERVED_BYTES));
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(Into::into)?.into_data() else { continue };
+        if bytes.len() + data.len() > limit_bytes {
+            return Err(Problem::too_large(limit_bytes));
+        }
+        bytes.extend_from_slice(&data);
     }
+    Ok(bytes.freeze())
 }
 
 /// The value in the path; 404 if it cannot be parsed.
@@ -301,4 +320,44 @@ pub fn describe_query<T: Request>(schemas: &mut SchemaGenerator, description: &m
         description.parameters.push(parameter(name, "query", required, schema.clone(), schemas));
     }
     description.problems.extend([Code::Malformed, Code::ValidationFailed]);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    use super::*;
+
+    impl From<Infallible> for Problem {
+        fn from(never: Infallible) -> Problem {
+            match never {}
+        }
+    }
+
+    struct ReadBuffer {
+        _counted: Arc<()>,
+    }
+
+    impl AsRef<[u8]> for ReadBuffer {
+        fn as_ref(&self) -> &[u8] {
+            b"x"
+        }
+    }
+
+    #[tokio::test]
+    async fn a_small_frame_does_not_keep_the_buffer_it_was_read_into() {
+        let buffers = Arc::new(());
+        let frames = (0..1000).map(|_| {
+            assert_eq!(Arc::strong_count(&buffers), 1, "an earlier frame is still kept");
+            Ok::<_, Infallible>(Frame::data(Bytes::from_owner(ReadBuffer { _counted: buffers.clone() })))
+        });
+        let body = StreamBody::new(stream::iter(frames));
+        assert_eq!(gather(body, 1000).await.unwrap(), "x".repeat(1000));
+    }
 }

@@ -7,8 +7,9 @@
 //! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
-//! - [`server`][]: connections; [`timer`]: their timeouts; [`incoming_body`]: request bodies; `bare_answer`: what is not
-//!   a request; `concurrency`: how many requests run at the same time
+//! - [`server`][]: connections; `networks`: how many a client may have; [`timer`] and `pace`: their timeouts;
+//!   [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request; `concurrency`: how
+//!   many requests run at the same time
 
 pub mod answer;
 pub mod auth;
@@ -26,7 +27,10 @@ pub mod html;
 pub mod idempotency;
 pub mod incoming_body;
 pub mod input;
+pub mod json;
+mod networks;
 pub mod openapi;
+mod pace;
 pub mod page;
 pub mod pipeline;
 pub mod problem;

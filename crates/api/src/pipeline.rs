@@ -13,7 +13,7 @@ use hyper::{Method, Request, StatusCode};
 
 use super::answer::{Payload, Rendered};
 use super::auth::{Who, authenticate};
-use super::concurrency::{ConcurrencyLimits, LimitReached};
+use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
 use super::endpoint::{Endpoint, Idempotency};
 use super::handler::HandlerOutput;
@@ -38,7 +38,7 @@ pub struct Service {
     router: Router,
     cors: headers::Cors,
     request_ids: headers::RequestIds,
-    concurrency: ConcurrencyLimits,
+    concurrency: Arc<ConcurrencyLimits>,
 }
 
 /// What the steps find out about a request, for headers and metrics.
@@ -53,8 +53,8 @@ struct Observed {
 impl Service {
     pub fn new(app: App, router: Router) -> Arc<Service> {
         let cors = headers::Cors::new(&app.settings.cors_origins);
-        let concurrency =
-            ConcurrencyLimits::new(app.settings.max_concurrent_requests, u64::from_be_bytes(Entropy.bytes()));
+        let seed = u64::from_be_bytes(Entropy.bytes());
+        let concurrency = Arc::new(ConcurrencyLimits::new(app.settings.max_concurrent_requests, seed));
         let request_ids = headers::RequestIds::default();
         Arc::new(Service { app, router, cors, request_ids, concurrency })
     }
@@ -138,21 +138,18 @@ impl Service {
         &self,
         found: RouteMatch<'_>,
         head: hyper::http::request::Parts,
-        body: IncomingBody,
+        mut body: IncomingBody,
         peer: SocketAddr,
         request_id: &str,
         observed: &mut Observed,
     ) -> Result<Response, Problem> {
+        headers::check_host(head.version, &head.headers)?;
         if head.headers.get_all(CONTENT_TYPE).iter().nth(1).is_some() {
             return Err(Problem::malformed("The header Content-Type is given twice."));
         }
         let ip = self.caller_ip(&head.headers, peer);
-        let _permit = self.concurrency.acquire(ip).map_err(|limit| match limit {
-            LimitReached::Total => Problem::unavailable("The service handles too many requests. Retry later."),
-            LimitReached::Client => {
-                Problem::unavailable("Too many of your requests are running. Wait until some of them end.")
-            }
-        })?;
+        let place = Arc::new(self.concurrency.enter(ip)?);
+        body.set_place(place.clone());
         match found {
             RouteMatch::NotFound => Err(Problem::not_found()),
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
@@ -182,7 +179,7 @@ impl Service {
                     endpoint: endpoint.clone(),
                 };
                 let request = IncomingRequest { head, path_values, body: Some(body), body_digest: None };
-                self.answer(endpoint, origin, request, observed).await
+                self.answer(endpoint, origin, request, &place, observed).await
             }
         }
     }
@@ -192,6 +189,7 @@ impl Service {
         endpoint: &Endpoint,
         origin: Origin,
         request: IncomingRequest,
+        place: &Place,
         observed: &mut Observed,
     ) -> Result<Response, Problem> {
         let now = origin.now;
@@ -211,6 +209,7 @@ impl Service {
             };
             let principal = authenticate(&mut conn, &self.app, &request.head.headers).await?;
             observed.account = Some(principal.account_id);
+            place.set_authenticated();
             reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
             self.limit(endpoint.limit, Subject::user(principal.person()), now, observed).await?;
             Some(principal)
@@ -391,6 +390,7 @@ fn is_audited(code: Code) -> bool {
             | Code::ValidationFailed
             | Code::UnsupportedMediaType
             | Code::TooLarge
+            | Code::RequestTimeout
             | Code::RateLimited
             | Code::IdempotencyKeyRequired
             | Code::IdempotencyInProgress

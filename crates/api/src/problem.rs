@@ -12,6 +12,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WW
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::incoming_body::BodyError;
 use super::response::{Response, full};
 use db::DbError;
 use platform::crypto::passwords::PasswordError;
@@ -57,6 +58,7 @@ codes! {
     AccountNotActive = "account.not_active", FORBIDDEN, "Account not active";
     NotFound = "not_found", NOT_FOUND, "Resource not found";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    RequestTimeout = "request.timeout", REQUEST_TIMEOUT, "Request timeout";
     IdempotencyConflict = "idempotency.conflict", CONFLICT, "Idempotency-Key conflict";
     IdempotencyInProgress = "idempotency.in_progress", CONFLICT, "Request still in progress";
     StateConflict = "state.conflict", CONFLICT, "State does not allow this";
@@ -257,6 +259,10 @@ impl Problem {
         Problem::with_detail(Code::TooLarge, format!("The body must not exceed {limit_bytes} bytes."))
     }
 
+    pub fn request_timeout() -> Problem {
+        Problem::with_detail(Code::RequestTimeout, "The body did not arrive in time. Repeat the request.")
+    }
+
     pub fn headers_too_large() -> Problem {
         Problem::with_detail(Code::HeadersTooLarge, "The request has too many or too large headers.")
     }
@@ -339,6 +345,7 @@ impl Problem {
                     | Code::IdempotencyConflict
                     | Code::IdempotencyInProgress
                     | Code::TooLarge
+                    | Code::RequestTimeout
                     | Code::UnsupportedMediaType
             )
     }
@@ -384,6 +391,11 @@ impl From<DbError> for Problem {
     fn from(error: DbError) -> Self {
         match error {
             DbError::NotFound => Problem::not_found(),
+            DbError::DiskFull(_) => {
+                let mut problem = Problem::unavailable("The disk of the database is full. Retry later.");
+                problem.0.cause = Some(Box::new(error));
+                problem
+            }
             DbError::Unavailable(_) | DbError::Retry | DbError::LockTimeout => {
                 let mut problem = Problem::unavailable("The database is not reachable. Retry later.");
                 problem.0.cause = Some(Box::new(error));
@@ -413,9 +425,17 @@ impl From<FilesError> for Problem {
             FilesError::TooLarge { limit_bytes } => {
                 Problem::too_large(usize::try_from(limit_bytes).unwrap_or(usize::MAX))
             }
-            FilesError::Incomplete(_) => Problem::malformed("The upload was interrupted."),
+            FilesError::Incomplete(error) => match BodyError::inside(error.as_ref()) {
+                Some(error) => error.into(),
+                None => Problem::malformed("The upload was interrupted."),
+            },
             FilesError::Bucket(error) if error.is_temporary() => {
                 let mut problem = Problem::unavailable("The file store is not reachable. Retry later.");
+                problem.0.cause = Some(Box::new(error));
+                problem
+            }
+            error if error.is_disk_full() => {
+                let mut problem = Problem::unavailable("The disk of the file store is full. Retry later.");
                 problem.0.cause = Some(Box::new(error));
                 problem
             }
@@ -436,5 +456,23 @@ impl From<PasswordError> for Problem {
 impl fmt::Debug for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({:?}) caused by {:?}", self.0.code.as_str(), self.0.detail, self.0.cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_whatever_found_it_full() {
+        let full_store = FilesError::Disk(io::Error::from(io::ErrorKind::StorageFull));
+        for problem in [Problem::from(full_store), Problem::from(DbError::DiskFull("no room".into()))] {
+            assert_eq!(problem.code(), Code::ServiceUnavailable);
+            assert!(problem.detail().is_some_and(|detail| detail.contains("disk") && detail.contains("full")));
+        }
+        let broken_store = FilesError::Disk(io::Error::from(io::ErrorKind::PermissionDenied));
+        assert_eq!(Problem::from(broken_store).code(), Code::Internal);
     }
 }

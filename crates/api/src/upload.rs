@@ -23,7 +23,7 @@ use serde_json::json;
 use super::checks::Request;
 use super::context::RequestCtx;
 use super::faults::Faults;
-use super::incoming_body::IncomingBody;
+use super::incoming_body::{BodyError, IncomingBody};
 use super::input::{Description, IncomingRequest, Input, read_query};
 use super::problem::{Code, Problem};
 use platform::outside::clamd::Verdict;
@@ -69,8 +69,7 @@ impl<F: Request> Input for Upload<F> {
         let mut body =
             Paced { body: body.into_data_stream(), received: 0, processed: Arc::default(), has_yielded: true };
         let parts = Parts::read(&ctx.app.files, &mut body, boundary);
-        let late = |_| Problem::malformed("The body did not arrive in time.");
-        let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(late)??;
+        let parts = tokio::time::timeout(UPLOAD_TIMEOUT, parts).await.map_err(|_| Problem::request_timeout())??;
         request.body_digest = Some(parts.digest());
         parts.complete(ctx).await
     }
@@ -93,6 +92,7 @@ impl<F: Request> Input for Upload<F> {
             Code::ValidationFailed,
             Code::UnsupportedMediaType,
             Code::TooLarge,
+            Code::RequestTimeout,
         ]);
     }
 }
@@ -233,7 +233,10 @@ async fn find_malware(ctx: &RequestCtx, file: &Received) -> Result<Option<String
 }
 
 fn malformed(error: multer::Error) -> Problem {
-    Problem::malformed(format!("The form is not valid: {error}."))
+    match BodyError::inside(&error) {
+        Some(error) => error.into(),
+        None => Problem::malformed(format!("The form is not valid: {error}.")),
+    }
 }
 
 fn add_processed(processed: &AtomicU64, piece: &Bytes) {

@@ -31,6 +31,8 @@ pub struct Conn {
     failed: bool,
     /// A statement conflicted with another transaction, so the whole transaction may be retried.
     conflicted: bool,
+    /// A statement found the disk full.
+    found_disk_full: bool,
     now: Time,
     metrics: Arc<Metrics>,
     /// What transactions do once they are committed.
@@ -76,7 +78,7 @@ impl Conn {
 
     fn new(engine: Engine, access: Access, metrics: &Arc<Metrics>) -> Conn {
         let (now, metrics, effects) = (Time::from_millis(0), Arc::clone(metrics), Vec::new());
-        Conn { engine, access, failed: false, conflicted: false, now, metrics, effects }
+        Conn { engine, access, failed: false, conflicted: false, found_disk_full: false, now, metrics, effects }
     }
 
     /// The time of the transaction or read; it stands still until the end.
@@ -259,6 +261,7 @@ impl Conn {
             error.count(&self.metrics.database);
             self.failed = true;
             self.conflicted |= matches!(error, DbError::Retry);
+            self.found_disk_full |= matches!(error, DbError::DiskFull(_));
         }
         outcome
     }
@@ -274,6 +277,10 @@ impl Conn {
 
     pub(super) fn conflicted(&self) -> bool {
         self.conflicted
+    }
+
+    pub(super) fn found_disk_full(&self) -> bool {
+        self.found_disk_full
     }
 
     /// Marks a conflict with another transaction: this one is rolled back and retried, and then sees what the other one
@@ -301,6 +308,7 @@ impl Conn {
     pub(super) fn reset(&mut self) {
         self.failed = false;
         self.conflicted = false;
+        self.found_disk_full = false;
     }
 
     /// Takes the connection out; what is left refuses every statement.

@@ -37,7 +37,9 @@ pub enum DbError {
     },
     /// The schema does not match this binary.
     Schema(String),
-    /// The database cannot be reached, is full or is overloaded: retry later.
+    /// The disk that the database is on is full: nothing can be written until somebody frees space.
+    DiskFull(String),
+    /// The database cannot be reached or is overloaded: retry later.
     Unavailable(String),
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -57,6 +59,10 @@ impl DbError {
             DbError::Unique(_) | DbError::ForeignKey | DbError::Check(_) | DbError::NotNull(_) => "constraint",
             DbError::Retry => "lost_race",
             DbError::LockTimeout => "lock_timeout",
+            DbError::DiskFull(_) => {
+                database.note_disk_full();
+                "disk_full"
+            }
             DbError::Unavailable(_) => "unavailable",
             DbError::Column { .. } | DbError::Schema(_) | DbError::Other(_) => "other",
             DbError::NotFound | DbError::Aborted => return,
@@ -83,6 +89,7 @@ impl fmt::Display for DbError {
             DbError::Aborted => f.write_str("an earlier statement of the transaction failed"),
             DbError::Column { name, reason } => write!(f, "column {name}: {reason}"),
             DbError::Schema(reason) => f.write_str(reason),
+            DbError::DiskFull(reason) => write!(f, "the database's disk is full: {reason}"),
             DbError::Unavailable(reason) => write!(f, "database unavailable: {reason}"),
             DbError::Other(cause) => with_causes(f, cause.as_ref()),
         }
@@ -116,11 +123,11 @@ impl From<rusqlite::Error> for DbError {
             ffi::SQLITE_CONSTRAINT_NOTNULL => {
                 DbError::NotNull(subject.rsplit('.').next().unwrap_or_default().to_owned())
             }
+            ffi::SQLITE_IOERR_SHMSIZE => DbError::DiskFull(error.to_string()),
             extended => match extended & 0xff {
                 ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => DbError::LockTimeout,
-                ffi::SQLITE_FULL | ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY => {
-                    DbError::unavailable(error)
-                }
+                ffi::SQLITE_FULL => DbError::DiskFull(error.to_string()),
+                ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY => DbError::unavailable(error),
                 _ => DbError::other(error),
             },
         }
@@ -142,7 +149,8 @@ impl From<tokio_postgres::Error> for DbError {
             code if *code == SqlState::T_R_DEADLOCK_DETECTED => DbError::Retry,
             code if *code == SqlState::LOCK_NOT_AVAILABLE => DbError::LockTimeout,
             code if *code == SqlState::IN_FAILED_SQL_TRANSACTION => DbError::Aborted,
-            // 08 connection, 53 resources (disk full, too many connections), 57P operator intervention, 58 system
+            code if *code == SqlState::DISK_FULL => DbError::DiskFull(report.to_string()),
+            // 08 connection, 53 resources (too many connections), 57P operator intervention, 58 system
             code if ["08", "53", "57P", "58"].iter().any(|class| code.code().starts_with(class)) => {
                 DbError::unavailable(report)
             }

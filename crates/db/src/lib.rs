@@ -47,6 +47,7 @@ pub use migrate::{MIGRATIONS, Migration};
 pub use options::{DbOptions, Location};
 pub use row::{FromRow, Row, TableRow};
 pub use statements::{Statement, postgres_text};
+use values::Time;
 pub use values::{Cell, Column, Kind, Param, Raw, Value, params, row_values};
 
 use crate::metrics::Metrics;
@@ -91,7 +92,7 @@ enum Engine {
 impl Db {
     /// Opens the database and checks that its commits are durable. Does not migrate it.
     pub async fn open(options: &DbOptions) -> Result<Db> {
-        let metrics = Arc::new(Metrics::new().map_err(DbError::other)?);
+        let metrics = Arc::new(Metrics::new(&options.clock).map_err(DbError::other)?);
         let jobs_due = Arc::default();
         let engine = match &options.location {
             Location::Sqlite(path) => Engine::Sqlite(Arc::new(Sqlite::open(path, options, &metrics, &jobs_due)?)),
@@ -120,6 +121,11 @@ impl Db {
     /// Whether other nodes may use it (PostgreSQL).
     pub fn is_shared(&self) -> bool {
         matches!(self.engine, Engine::Postgres(_))
+    }
+
+    /// When a write last failed because the disk was full.
+    pub fn disk_full_at(&self) -> Option<Time> {
+        self.metrics.database.disk_full_at()
     }
 
     pub async fn ping(&self) -> Result<()> {

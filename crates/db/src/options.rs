@@ -60,7 +60,7 @@ impl FromStr for DbOptions {
             connections: 16,
             wait: Duration::from_secs(5),
             lock_timeout: Duration::from_secs(5),
-            statement_timeout: Duration::from_secs(30),
+            statement_timeout: Duration::from_secs(20),
         })
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! BEGIN is sent together with the first statement, in one round trip. A session that is dropped inside a transaction
 //! is closed and does not return to the pool.
+//!
+//! The server ends a statement that runs for too long. A server that stopped answering cannot, so every statement has a
+//! deadline on this side too, a little later; after it the connection is closed.
 
 mod connect;
 
@@ -15,6 +18,8 @@ use futures_util::{FutureExt, TryStreamExt, future};
 use prometheus::Histogram;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
+use tokio::time::error::Elapsed;
+use tokio::time::timeout;
 use tokio_postgres::Statement;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
@@ -31,6 +36,8 @@ use super::transaction::Transaction;
 use super::{Body, Load, PANICKED};
 use crate::metrics::Metrics;
 
+/// How much longer than the server this side waits for a statement.
+const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 /// How often a transaction is tried before its caller gets [`DbError::Retry`].
 const MAX_ATTEMPTS: u32 = 20;
 
@@ -55,6 +62,8 @@ impl Isolation {
 #[derive(Clone)]
 pub(super) struct Postgres {
     pool: Pool,
+    /// How long a statement is waited for.
+    deadline: Duration,
     metrics: Arc<Metrics>,
     jobs_due: Arc<Notify>,
 }
@@ -78,8 +87,9 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::other)?;
-        let postgres = Postgres { pool, metrics: Arc::clone(metrics), jobs_due: Arc::clone(jobs_due) };
-        postgres.require_durable().await?;
+        let deadline = options.statement_timeout + ANSWER_MARGIN;
+        let postgres = Postgres { pool, deadline, metrics: Arc::clone(metrics), jobs_due: Arc::clone(jobs_due) };
+        timeout(deadline, postgres.require_durable()).await.map_err(|_| no_answer())??;
         Ok(postgres)
     }
 
@@ -108,10 +118,14 @@ impl Postgres {
         client.inspect_err(|error| error.count(&self.metrics.database))
     }
 
+    fn session(&self, client: Object, transaction: State) -> Session {
+        Session { client: Some(client), transaction, is_busy: false, is_lost: false, deadline: self.deadline }
+    }
+
     /// A read-only connection without a transaction.
     pub(super) async fn read(&self) -> Result<Conn> {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        Ok(Conn::postgres(Session::new(client, State::None), Access::ReadOnly, &self.metrics))
+        Ok(Conn::postgres(self.session(client, State::None), Access::ReadOnly, &self.metrics))
     }
 
     /// Runs `body` in a read-only transaction whose statements all see the same state.
@@ -120,7 +134,7 @@ impl Postgres {
         E: From<DbError>,
     {
         let client = self.client(&self.metrics.database.read_wait).await?;
-        let session = Session::new(client, State::BeginPending(Isolation::Snapshot));
+        let session = self.session(client, State::BeginPending(Isolation::Snapshot));
         let mut conn = Conn::postgres(session, Access::ReadOnly, &self.metrics);
         conn.set_now(now);
         let _held = Hold::new();
@@ -159,7 +173,7 @@ impl Postgres {
                 return Attempt::Failed;
             }
         };
-        let session = Session::new(client, State::BeginPending(isolation));
+        let session = self.session(client, State::BeginPending(isolation));
         let mut conn = Conn::postgres(session, Access::ReadWrite, &self.metrics);
         let _held = Hold::new();
         let ran = AssertUnwindSafe(transaction.run(&mut conn)).catch_unwind().await;
@@ -219,6 +233,13 @@ pub(super) struct Session {
     transaction: State,
     /// Whether a statement was sent and has not ended.
     is_busy: bool,
+    /// Whether the server did not answer in time.
+    is_lost: bool,
+    deadline: Duration,
+}
+
+fn no_answer() -> DbError {
+    DbError::unavailable("the server did not answer in time")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -230,8 +251,10 @@ enum State {
 }
 
 impl Session {
-    fn new(client: Object, transaction: State) -> Session {
-        Session { client: Some(client), transaction, is_busy: false }
+    /// What the server answered, if it did so in time.
+    fn answered<T>(&mut self, outcome: Result<Result<T>, Elapsed>) -> Result<T> {
+        self.is_lost |= outcome.is_err();
+        outcome.unwrap_or_else(|_| Err(no_answer()))
     }
 
     pub(super) async fn run(
@@ -241,9 +264,9 @@ impl Session {
         visit: impl FnMut(Row<'_>) -> Result<()> + Send,
     ) -> Result<u64> {
         self.is_busy = true;
-        let outcome = self.run_statement(sql, params, visit).await;
+        let outcome = timeout(self.deadline, self.run_statement(sql, params, visit)).await;
         self.is_busy = false;
-        outcome
+        self.answered(outcome)
     }
 
     async fn run_statement(
@@ -270,8 +293,13 @@ impl Session {
         Ok(rows.rows_affected().unwrap_or(0))
     }
 
-    /// Sends all statements before it waits for the first result.
     pub(super) async fn run_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
+        let outcome = timeout(self.deadline, self.send_all(statements)).await;
+        self.answered(outcome)
+    }
+
+    /// Sends all statements before it waits for the first result.
+    async fn send_all(&mut self, statements: &[(&'static str, &[Value<'_>])]) -> Result<Vec<u64>> {
         let client = self.client.as_ref().ok_or(DbError::Aborted)?;
         let mut executions = Vec::with_capacity(statements.len());
         for (sql, params) in statements {
@@ -296,6 +324,17 @@ impl Session {
         rows: &[R],
         values: fn(&R) -> [Value<'_>; N],
     ) -> Result<u64> {
+        let outcome = timeout(self.deadline, self.copy_rows(table, columns, rows, values)).await;
+        self.answered(outcome)
+    }
+
+    async fn copy_rows<R: Sync, const N: usize>(
+        &mut self,
+        table: &str,
+        columns: [&str; N],
+        rows: &[R],
+        values: fn(&R) -> [Value<'_>; N],
+    ) -> Result<u64> {
         let Some(first) = rows.first() else { return Ok(0) };
         let types = values(first).each_ref().map(postgres_type);
         let client = self.begin().await?;
@@ -308,6 +347,7 @@ impl Session {
         Ok(writer.finish().await?)
     }
 
+    /// Without a deadline: a migration may take long.
     pub(super) async fn script(&mut self, text: &str) -> Result<()> {
         let client = self.begin().await?;
         Ok(client.batch_execute(text).await?)
@@ -324,8 +364,11 @@ impl Session {
 
     /// Ends the transaction, if a statement began it.
     async fn end(mut self, how: &'static str) -> Result<()> {
+        if self.is_lost {
+            return Err(no_answer());
+        }
         if let (Some(client), State::Open) = (&self.client, self.transaction) {
-            client.batch_execute(how).await?;
+            timeout(self.deadline, client.batch_execute(how)).await.map_err(|_| no_answer())??;
             self.transaction = State::None;
         }
         Ok(())
@@ -340,14 +383,19 @@ async fn prepare(client: &Object, sql: &str, params: &[Value<'_>]) -> Result<Sta
 impl Drop for Session {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
-        if self.transaction == State::Open {
+        if self.is_lost || self.transaction == State::Open {
             drop(Object::take(client));
         } else if self.is_busy
             && let Ok(runtime) = Handle::try_current()
         {
             // The server still runs a read whose caller went away, and the next user of this connection would wait for
             // it. So it returns to the pool once the server answers again.
-            runtime.spawn(async move { client.batch_execute("").await });
+            let deadline = self.deadline;
+            runtime.spawn(async move {
+                if timeout(deadline, client.batch_execute("")).await.is_err() {
+                    drop(Object::take(client));
+                }
+            });
         }
     }
 }

@@ -220,6 +220,7 @@ pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, Sta
     create_folder(&settings.data_dir)?;
     let mut options: DbOptions = settings.database_url().parse()?;
     options.connections = settings.database_connections;
+    options.statement_timeout = settings.statement_timeout;
     options.clock = clock.clone();
     Ok(Db::open(&options).await?)
 }

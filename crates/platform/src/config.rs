@@ -6,6 +6,7 @@
 
 mod bucket;
 mod calls;
+mod clients;
 mod did_supplier;
 mod lab;
 mod ops;
@@ -33,6 +34,7 @@ use crate::outside::payments::revolut::RevolutSettings;
 use crate::outside::payments::{Provider, sandbox};
 use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
+pub use clients::ClientSettings;
 pub use lab::LabSettings;
 pub use ops::TlsFiles;
 use reader::SettingsReader;
@@ -52,12 +54,16 @@ pub struct Settings {
     pub data_dir: PathBuf,
     pub database_url: Option<String>,
     pub database_connections: usize,
+    /// How long a statement may run (PostgreSQL).
+    pub statement_timeout: Duration,
     /// The S3 bucket for files; `None` stores them in the data folder.
     pub bucket: Option<BucketSettings>,
     /// Where uploads are scanned for malware; `None` turns that off.
     pub clamd: Option<ClamdAddress>,
     pub mail: String,
     pub mail_from: String,
+    /// Whom to tell of a vulnerability; the sender of mail by default.
+    pub security_contact: Option<String>,
     pub payments: Provider,
     /// `Some` exactly when Revolut handles payments.
     pub revolut: Option<RevolutSettings>,
@@ -102,6 +108,8 @@ pub struct Settings {
     pub log_filter: String,
     /// Maximum number of open client connections.
     pub max_connections: usize,
+    /// What one client may hold.
+    pub clients: ClientSettings,
     /// Maximum number of requests in progress.
     pub max_concurrent_requests: usize,
     /// How long a due job may wait before the node reports that it is not ready.
@@ -172,6 +180,7 @@ impl Settings {
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),
             database_connections: read.within("TRUNKLINE_DATABASE_CONNECTIONS", 2..=500, 16),
+            statement_timeout: read.seconds("TRUNKLINE_DATABASE_STATEMENT_SECONDS", 1..=20, 20),
             bucket: read.bucket(),
             clamd: read.clamd(),
             mail: read
@@ -180,6 +189,7 @@ impl Settings {
             mail_from: read
                 .text("TRUNKLINE_MAIL_FROM")
                 .unwrap_or_else(|| "Trunkline <no-reply@trunkline.invalid>".to_owned()),
+            security_contact: read.checked("TRUNKLINE_SECURITY_CONTACT", "a mailto: or https:// URL", is_contact),
             payments,
             revolut: read.revolut(payments),
             sandbox_callbacks: read.parsed(
@@ -219,6 +229,7 @@ impl Settings {
             log: read.log(),
             log_filter: read.text("TRUNKLINE_LOG_FILTER").unwrap_or_else(|| "info".to_owned()),
             max_connections: read.within("TRUNKLINE_CONNECTIONS", 16..=1_000_000, 10_000),
+            clients: read.clients(),
             max_concurrent_requests: read.within("TRUNKLINE_REQUESTS_AT_ONCE", 8..=100_000, 1_024),
             max_job_lag: Duration::from_secs(read.within("TRUNKLINE_JOB_LAG_SECONDS", 10..=86_400, 300) as u64),
             audit_retention: Duration::from_secs(
@@ -256,6 +267,12 @@ impl Settings {
         let origins = self.return_origins();
         let mut allowed = origins.iter().filter_map(|origin| reqwest::Url::parse(origin).ok());
         (is_plain && allowed.any(|allowed| allowed.origin() == origin)).then(|| url.to_string())
+    }
+
+    /// A URL to report vulnerabilities to.
+    pub fn security_contact(&self) -> String {
+        let sender = self.mail_from.rsplit('<').next().unwrap_or_default().trim_end_matches('>').trim();
+        self.security_contact.clone().unwrap_or_else(|| format!("mailto:{sender}"))
     }
 
     pub fn zone(&self, name: &str) -> Option<&Zone> {
@@ -347,6 +364,13 @@ fn is_url(text: &str) -> bool {
 
 fn is_database_url(text: &str) -> bool {
     ["sqlite://", "postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme))
+}
+
+fn is_contact(text: &str) -> bool {
+    let address = text.strip_prefix("mailto:").filter(|address| address.contains('@'));
+    address
+        .or_else(|| text.strip_prefix("https://"))
+        .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|letter| letter.is_ascii_graphic()))
 }
 
 fn is_mail(text: &str) -> bool {

@@ -52,3 +52,8 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
+
+/// Whether the disk, or the part of it that this user may have, is full.
+pub fn is_full_disk(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

@@ -5,6 +5,7 @@ pub mod app;
 pub mod audit;
 pub mod config;
 pub mod crypto;
+pub mod disk;
 pub mod durable;
 pub mod edge;
 pub mod jobs;

@@ -175,7 +175,7 @@ impl Limits {
         let window = Window::of(quota, now);
         let used = match &self.counts {
             Counts::Off => return Ok(None),
-            Counts::InMemory(counts) => counts.add(limit, subject, window.start, quota.requests),
+            Counts::InMemory(counts) => counts.add(limit, subject, window, quota.requests),
             Counts::Shared { db, leases, leasing } => match leases.spend(limit, subject, window.start) {
                 Some(used) => Some(used),
                 None => {
@@ -183,7 +183,7 @@ impl Limits {
                     let _turn = leasing[subject.shard()].lock().await;
                     match leases.spend(limit, subject, window.start) {
                         Some(used) => Some(used),
-                        None => lease(db, leases, limit, subject, window.start, quota).await?,
+                        None => lease(db, leases, limit, subject, window, quota).await?,
                     }
                 }
             },
@@ -203,6 +203,7 @@ fn whole_seconds_until(end: Time, now: Time) -> u64 {
     u64::try_from(end.since(now).as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
 
+#[derive(Clone, Copy)]
 struct Window {
     start: Time,
     end: Time,
@@ -222,11 +223,11 @@ async fn lease(
     leases: &Shards,
     limit: Limit,
     subject: Subject,
-    start: Time,
+    window: Window,
     quota: Quota,
 ) -> Result<Option<u32>, DbError> {
     let block = (quota.requests / 20).max(1);
-    let request = (limit, subject, start, block, quota.requests);
+    let request = (limit, subject, window.start, block, quota.requests);
     let used = db
         .tx(request, |conn, request| {
             Box::pin(async move {
@@ -238,7 +239,7 @@ async fn lease(
     let Some(used) = used else { return Ok(None) };
     // The last block may exceed the quota; only the part within it may be used.
     let granted = block.min(quota.requests.saturating_sub(used - block));
-    leases.grant(limit, subject, start, used - block + 1, granted - 1);
+    leases.grant(limit, subject, window, used - block + 1, granted - 1);
     Ok(Some(used - block + 1))
 }
 
@@ -285,14 +286,16 @@ const MAX_SUBJECTS_PER_SHARD: usize = 16_384;
 struct Shards([Mutex<HashMap<(Limit, Subject), Count>>; SHARDS]);
 
 struct Count {
-    start: Time,
+    window: Window,
     used: u32,
     /// The unused rest of a lease.
     left: u32,
 }
 
+type Shard = HashMap<(Limit, Subject), Count>;
+
 impl Shards {
-    fn with<T>(&self, subject: Subject, work: impl FnOnce(&mut HashMap<(Limit, Subject), Count>) -> T) -> T {
+    fn with<T>(&self, subject: Subject, work: impl FnOnce(&mut Shard) -> T) -> T {
         let mut shard = match self.0[subject.shard()].lock() {
             Ok(shard) => shard,
             Err(poisoned) => poisoned.into_inner(),
@@ -301,12 +304,12 @@ impl Shards {
     }
 
     /// Adds one to a count unless the quota is used up.
-    fn add(&self, limit: Limit, subject: Subject, start: Time, requests: u32) -> Option<u32> {
+    fn add(&self, limit: Limit, subject: Subject, window: Window, requests: u32) -> Option<u32> {
         self.with(subject, |shard| {
-            evict(shard, start);
-            let count = shard.entry((limit, subject)).or_insert(Count { start, used: 0, left: 0 });
-            if count.start != start {
-                *count = Count { start, used: 0, left: 0 };
+            make_room(shard, window.start);
+            let count = shard.entry((limit, subject)).or_insert(Count { window, used: 0, left: 0 });
+            if count.window.start != window.start {
+                *count = Count { window, used: 0, left: 0 };
             }
             (count.used < requests).then(|| {
                 count.used += 1;
@@ -318,27 +321,73 @@ impl Shards {
     /// Uses one request of a lease of this window, if any is left.
     fn spend(&self, limit: Limit, subject: Subject, start: Time) -> Option<u32> {
         self.with(subject, |shard| {
-            let count = shard.get_mut(&(limit, subject)).filter(|count| count.start == start && count.left > 0)?;
+            let count =
+                shard.get_mut(&(limit, subject)).filter(|count| count.window.start == start && count.left > 0)?;
             count.left -= 1;
             count.used += 1;
             Some(count.used)
         })
     }
 
-    fn grant(&self, limit: Limit, subject: Subject, start: Time, used: u32, left: u32) {
+    fn grant(&self, limit: Limit, subject: Subject, window: Window, used: u32, left: u32) {
         self.with(subject, |shard| {
-            evict(shard, start);
-            shard.insert((limit, subject), Count { start, used, left });
+            make_room(shard, window.start);
+            shard.insert((limit, subject), Count { window, used, left });
         });
     }
 }
 
-/// Bounds a map: removes ended windows first and, under a flood of addresses, everything.
-fn evict(shard: &mut HashMap<(Limit, Subject), Count>, now: Time) {
-    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
-        shard.retain(|_, count| count.start.plus(MAX_WINDOW) > now);
+/// Bounds a map: removes ended windows first and, under a flood of addresses, the quarter that was used least. Whoever
+/// is near a limit stays counted.
+fn make_room(shard: &mut Shard, now: Time) {
+    if shard.len() < MAX_SUBJECTS_PER_SHARD {
+        return;
     }
-    if shard.len() >= MAX_SUBJECTS_PER_SHARD {
-        shard.clear();
+    shard.retain(|_, count| count.window.end > now);
+    if shard.len() < MAX_SUBJECTS_PER_SHARD {
+        return;
+    }
+    let mut uses: Vec<u32> = shard.values().map(|count| count.used).collect();
+    let (_, &mut least, _) = uses.select_nth_unstable(MAX_SUBJECTS_PER_SHARD / 4);
+    let mut to_remove = MAX_SUBJECTS_PER_SHARD / 4;
+    shard.retain(|_, count| {
+        let stays = count.used > least || to_remove == 0;
+        to_remove -= usize::from(!stays);
+        stays
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of the first shard.
+    fn subject(number: u128) -> Subject {
+        Subject(number << 4)
+    }
+
+    #[test]
+    fn a_flood_of_addresses_does_not_reset_those_at_their_limit() {
+        let (shards, now) = (Shards::default(), Time::from_millis(1_800_000_000_000));
+        let window = Window::of(Limit::SignIn.default_quota(), now);
+        let attacker = subject(1);
+        assert_eq!((0..20).filter_map(|_| shards.add(Limit::SignIn, attacker, window, 10)).count(), 10);
+        for other in 2..100_000 {
+            assert_eq!(shards.add(Limit::SignIn, subject(other), window, 10), Some(1));
+        }
+        assert_eq!(shards.add(Limit::SignIn, attacker, window, 10), None);
+        assert!(shards.with(attacker, |shard| shard.len()) <= MAX_SUBJECTS_PER_SHARD);
+    }
+
+    #[test]
+    fn ended_windows_make_room_first() {
+        let (shards, quota) = (Shards::default(), Limit::SignIn.default_quota());
+        let first = Window::of(quota, Time::from_millis(1_800_000_000_000));
+        let next = Window::of(quota, first.end);
+        for number in 0..MAX_SUBJECTS_PER_SHARD as u128 {
+            shards.add(Limit::SignIn, subject(number), first, 10);
+        }
+        shards.add(Limit::SignIn, subject(1 << 50), next, 10);
+        assert_eq!(shards.with(subject(0), |shard| shard.len()), 1);
     }
 }

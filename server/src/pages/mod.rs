@@ -4,11 +4,15 @@
 //! else. The token is in the URL fragment, which browsers do not send, so a GET (for example by a link scanner) cannot
 //! see or redeem it. The script redeems it with a POST when the user submits the form.
 
+mod well_known;
+
 use hyper::header::HeaderValue;
 
 use api::headers::inline_source;
 use api::router::Document;
 use platform::app::StartError;
+
+pub use well_known::screens;
 
 const STYLE: &str = include_str!("page.css");
 

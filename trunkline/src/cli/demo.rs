@@ -51,7 +51,7 @@ async fn place_calls(settings: Settings, calls_per_minute: u32, seed: u64) -> Re
     let mut is_unreachable = false;
     loop {
         tokio::select! {
-            stopped = &mut stop => return Ok(stopped?),
+            stopped = &mut stop => return stopped.map(drop).map_err(Into::into),
             _ = interval.tick() => {}
         }
         match live.tick(clock.now()).await {

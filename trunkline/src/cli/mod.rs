@@ -82,20 +82,28 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
         print_line(&format!("  No admin yet. Create one with: POST {}/v1/admin/bootstrap", app.public_url));
         print_line(&format!("  and the header X-Bootstrap-Token: {}", app.bootstrap_token));
     }
-    stop_signal().await?;
+    let signal = stop_signal().await?;
     tracing::info!("stopping");
-    running.stop().await;
+    match signal {
+        StopSignal::Terminate => running.stop().await,
+        // Somebody waits for the prompt.
+        StopSignal::Interrupt => running.close().await,
+    }
     Ok(())
 }
 
-async fn stop_signal() -> std::io::Result<()> {
+enum StopSignal {
+    Terminate,
+    Interrupt,
+}
+
+async fn stop_signal() -> std::io::Result<StopSignal> {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        _ = terminate.recv() => Ok(StopSignal::Terminate),
+        _ = interrupt.recv() => Ok(StopSignal::Interrupt),
     }
-    Ok(())
 }
 
 pub async fn migrate(settings: Settings) -> Result<(), StartError> {

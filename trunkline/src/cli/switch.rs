@@ -47,7 +47,7 @@ pub async fn sync_switch(
     let mut stop = std::pin::pin!(stop_signal());
     loop {
         tokio::select! {
-            stopped = &mut stop => return Ok(stopped?),
+            stopped = &mut stop => return stopped.map(drop).map_err(Into::into),
             _ = interval.tick() => {}
         }
         match edge.sync(control).await {

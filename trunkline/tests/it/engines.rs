@@ -170,7 +170,7 @@ async fn a_full_disk_loses_no_committed_rows() {
     let (written, refused): (Vec<_>, Vec<_>) = tasks.join_all().await.into_iter().partition(Result::is_ok);
     assert!(!refused.is_empty());
     for refused in refused {
-        assert!(matches!(refused, Err(DbError::Unavailable(_))), "{refused:?}");
+        assert!(matches!(refused, Err(DbError::DiskFull(_))), "{refused:?}");
     }
     limit("PRAGMA max_page_count = 100000").await.unwrap();
     assert_eq!(scribbles(&db).await, written.len() as i64);

@@ -38,6 +38,25 @@ both! {
         world.end().await;
     }
 
+    async fn programs_find_the_security_contact_and_where_passwords_are_changed(db) {
+        let contact = ("TRUNKLINE_SECURITY_CONTACT", "mailto:security@carrier.example");
+        let world = World::with(db, &[contact, ("TRUNKLINE_PUBLIC_URL", "http://localhost:8080")]).await;
+        let (visitor, url) = visitor(&world);
+        let answer = visitor.get(&url("/.well-known/security.txt")).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+        let text = String::from_utf8(answer.bytes).unwrap();
+        let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap();
+        assert_eq!(line("Contact"), "mailto:security@carrier.example");
+        assert_eq!(line("Canonical"), "http://localhost:8080/.well-known/security.txt");
+        let expires: values::Rfc3339 = line("Expires").parse().unwrap();
+        let days = expires.0.since(world.node.app.clock.now()).as_secs() / 86_400;
+        assert!((1..365).contains(&days), "{days}");
+        let request = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
+        let redirect = request.get(url("/.well-known/change-password")).send().await.unwrap();
+        assert_eq!((redirect.status().as_u16(), &redirect.headers()["location"]), (303, &"/reset-password".parse().unwrap()));
+        world.end().await;
+    }
+
     async fn a_page_linked_in_mail_needs_no_token_and_is_not_cached(db) {
         let world = World::start(db).await;
         let (visitor, url) = visitor(&world);

@@ -7,6 +7,7 @@
 mod counters;
 mod requests;
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use prometheus::core::Collector;
@@ -17,6 +18,9 @@ use prometheus::{
 
 pub use counters::Counters;
 pub use requests::{Requests, Successes, method_name};
+use values::Time;
+
+use crate::clock::Clock;
 
 /// In seconds.
 const WAITS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 2.5, 5.0];
@@ -46,6 +50,9 @@ pub struct Database {
     pub transaction_wait: Histogram,
     /// Transactions that shared one commit.
     pub group: Histogram,
+    /// When a write last found the disk full, in Unix milliseconds; 0 if never.
+    disk_full_at: AtomicI64,
+    clock: Clock,
 }
 
 pub struct Ledger {
@@ -77,11 +84,11 @@ pub struct Reading {
 }
 
 impl Metrics {
-    pub fn new() -> prometheus::Result<Metrics> {
+    pub fn new(clock: &Clock) -> prometheus::Result<Metrics> {
         let factory = MetricFactory(Registry::new());
         Ok(Metrics {
             requests: Requests::new(&factory)?,
-            database: Database::new(&factory)?,
+            database: Database::new(&factory, clock)?,
             jobs: factory.counter_vec(
                 "trunkline_jobs_total",
                 "Jobs run, by kind and outcome.",
@@ -134,7 +141,7 @@ impl Metrics {
 }
 
 impl Database {
-    fn new(factory: &MetricFactory) -> prometheus::Result<Database> {
+    fn new(factory: &MetricFactory, clock: &Clock) -> prometheus::Result<Database> {
         let waits = factory.histogram_vec(
             "trunkline_db_wait_seconds",
             "Time until a connection was free, or the writer began the transaction, in seconds.",
@@ -160,7 +167,17 @@ impl Database {
                 "Transactions that shared one commit (SQLite).",
                 &GROUPS,
             )?,
+            disk_full_at: AtomicI64::new(0),
+            clock: clock.clone(),
         })
+    }
+
+    pub(crate) fn note_disk_full(&self) {
+        self.disk_full_at.store(self.clock.now().millis(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn disk_full_at(&self) -> Option<Time> {
+        Some(self.disk_full_at.load(Ordering::Relaxed)).filter(|at| *at > 0).map(Time::from_millis)
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Requests {
     pub unattributed_failures: Counters,
     /// Open connections of the public listener.
     pub connections: IntGauge,
+    /// Connections of the public listener that were over the limit of their network.
+    pub connections_refused: IntCounter,
 }
 
 impl Requests {
@@ -42,6 +44,10 @@ impl Requests {
                 "action",
             )?,
             connections: factory.gauge("trunkline_connections", "Open connections of the public listener.")?,
+            connections_refused: factory.counter(
+                "trunkline_connections_refused_total",
+                "Connections closed because their network has too many.",
+            )?,
         })
     }
 

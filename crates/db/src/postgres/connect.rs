@@ -156,7 +156,7 @@ mod tests {
     fn timeouts_are_added_to_the_options_of_the_url() {
         let options: DbOptions = "postgres://h/db".parse().unwrap();
         let (config, _) = configure("postgres://h/db?sslmode=disable&options=-c%20a%3Db", &options).unwrap();
-        let limits = "-c lock_timeout=5000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=60000";
+        let limits = "-c lock_timeout=5000 -c statement_timeout=20000 -c idle_in_transaction_session_timeout=60000";
         assert_eq!(config.get_options(), Some(format!("-c a=b {limits}").as_str()));
     }
 }

@@ -164,7 +164,8 @@ fn write_one(conn: &mut Conn, transaction: &mut dyn Transaction) -> Result<bool>
     let commits = run(conn, transaction);
     // On a full disk or an I/O error SQLite ends the whole transaction; further statements would autocommit.
     if conn.as_sqlite().is_none_or(Connection::is_autocommit) {
-        return Err(DbError::unavailable("SQLite rolled back the group"));
+        let why = "SQLite rolled back the group";
+        return Err(if conn.found_disk_full() { DbError::DiskFull(why.into()) } else { DbError::unavailable(why) });
     }
     if !commits {
         conn.effects().truncate(effects_before);
@@ -184,6 +185,7 @@ fn sql(conn: &Conn, text: &str) -> Result<()> {
 fn copy_error(failure: &DbError) -> DbError {
     match failure {
         DbError::LockTimeout => DbError::LockTimeout,
+        DbError::DiskFull(reason) => DbError::DiskFull(reason.clone()),
         other => DbError::unavailable(other),
     }
 }

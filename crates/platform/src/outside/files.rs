@@ -31,6 +31,7 @@ use seal::unseal;
 use values::{Invalid, Stored, Time};
 
 use crate::crypto::keys::Keys;
+use crate::durable::is_full_disk;
 
 /// SHA-256 of a file's content; as text, 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,6 +109,12 @@ impl fmt::Display for FilesError {
 }
 
 impl error::Error for FilesError {}
+
+impl FilesError {
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, FilesError::Disk(error) if is_full_disk(error))
+    }
+}
 
 impl From<io::Error> for FilesError {
     fn from(error: io::Error) -> Self {

@@ -56,6 +56,8 @@ both! {
             assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
             assert_eq!(answer.header("x-frame-options"), Some("DENY"));
             assert_eq!(answer.header("referrer-policy"), Some("no-referrer"));
+            assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"));
+            assert_eq!(answer.header("cross-origin-opener-policy"), Some("same-origin"));
             assert!(answer.header("strict-transport-security").unwrap().starts_with("max-age="));
             assert!(answer.header("content-security-policy").unwrap().contains("default-src 'none'"));
             assert!(answer.header("cache-control").is_some());

@@ -8,5 +8,6 @@ mod idempotency;
 mod paging;
 mod probes;
 mod rate_limits;
+mod slow_clients;
 mod unread_body;
 mod wire;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::net::SocketAddr;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -157,11 +159,42 @@ both! {
         world.end().await;
     }
 
-    async fn a_duplicate_field_breaks_nothing(db) {
+    async fn a_key_that_is_given_twice_is_refused_at_any_depth(db) {
         let world = world(db).await;
         let caller = caller(&world).await;
-        let answer = send(&caller, "application/json", br#"{"text": "a", "text": "b"}"#.to_vec()).await;
-        assert!(matches!(answer.status, 201 | 400 | 422), "{}", answer.status);
+        for body in [
+            r#"{"text": "a", "text": "b"}"#, r#"{"text": "a", "text": "a"}"#, r#"{"text": "a", "t\u0065xt": "b"}"#,
+            r#"{"text": "a", "more": [{"deep": {"text": 1, "text": 2}}]}"#,
+        ] {
+            let refused = send(&caller, "application/json", body.as_bytes().to_vec()).await;
+            let detail = refused.problem(400, "request.malformed")["detail"].to_string();
+            assert!(detail.contains(r#"the key \"text\" is given twice"#), "{body}: {detail}");
+        }
+        let event = json!({"events": []}).to_string().replace('}', r#","events":[]}"#);
+        let operations = world.operations();
+        let request = operations.request(Method::POST, "/switch/events").body(event);
+        operations.send(request.header("content-type", "application/json")).await.problem(400, "request.malformed");
+        assert_eq!(marks(db).await, 0);
+        world.end().await;
+    }
+
+    async fn a_request_without_exactly_one_host_is_refused(db) {
+        let world = world(db).await;
+        let ask = async |address, hosts: &str| {
+            let request = format!("GET /v1/questions?number=1 HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+            raw_to(address, request.as_bytes()).await
+        };
+        for hosts in ["", "Host: a\r\nHost: a\r\n", "Host: a\r\nhost: b\r\n", "Host: a b\r\n", "Host: me@a\r\n", "Host:\r\n"] {
+            for address in [world.node.public, world.node.ops] {
+                let answer = ask(address, hosts).await;
+                assert!(answer.starts_with("HTTP/1.1 400 "), "{hosts:?}: {answer}");
+                assert_eq!(problem_in(&answer)["type"], "urn:service:voice:problem:request.malformed");
+            }
+        }
+        for hosts in ["Host: api.example.com:8443\r\n", "Host: [2001:db8::1]\r\n", "Host: 127.0.0.1\r\n"] {
+            let answer = ask(world.node.public, hosts).await;
+            assert!(answer.starts_with("HTTP/1.1 200 "), "{hosts:?}: {answer}");
+        }
         world.end().await;
     }
 
@@ -239,7 +272,11 @@ async fn send(caller: &Client, media_type: &str, body: Vec<u8>) -> Answer {
 
 /// Bytes as they are, and everything that comes back until the server closes.
 async fn raw(world: &World, request: &[u8]) -> String {
-    let mut stream = tokio::net::TcpStream::connect(world.node.public).await.unwrap();
+    raw_to(world.node.public, request).await
+}
+
+async fn raw_to(address: SocketAddr, request: &[u8]) -> String {
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let _ = stream.write_all(request).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;

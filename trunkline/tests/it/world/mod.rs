@@ -79,9 +79,15 @@ impl World {
 
     /// A world with endpoints of its own, for tests of what holds for every endpoint.
     pub async fn with_table(db: &TestDb, settings: &[(&str, &str)], table: Vec<Endpoint>) -> World {
+        World::at(db.url.clone(), settings, table).await
+    }
+
+    /// A world on the database at this URL.
+    pub async fn at(database_url: String, settings: &[(&str, &str)], table: Vec<Endpoint>) -> World {
         let mut names: BTreeMap<String, String> = [
             ("TRUNKLINE_LISTEN", "127.0.0.1:0"),
             ("TRUNKLINE_OPS_LISTEN", "127.0.0.1:0"),
+            ("TRUNKLINE_DRAIN_SECONDS", "0"),
             ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
             ("TRUNKLINE_SWITCH_SECRET", SWITCH_SECRET),
             ("TRUNKLINE_JWT_SECRET", JWT_SECRET),
@@ -90,7 +96,7 @@ impl World {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
         names.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        World::launch(Arc::new(TempDir::new().unwrap()), db.url.clone(), names, table).await
+        World::launch(Arc::new(TempDir::new().unwrap()), database_url, names, table).await
     }
 
     /// A second node on the same database and data folder. End the first world last.

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use super::row::CdrRow;
 use super::write::{ImportBatch, ImportMode, SeenCalls, Written};
 use api::problem::Problem;
-use api::schema;
+use api::{json, schema};
 use db::{Conn, DbError};
 use importer::{Importer, LineError};
 use platform::app::App;
@@ -100,7 +100,7 @@ fn parse(line: &[u8]) -> Result<ImportLine, String> {
     {
         return Ok(line);
     }
-    let value = serde_json::from_slice(line).map_err(|error| format!("the line is not JSON: {error}"))?;
+    let value = json::parse(line).map_err(|error| format!("the line is not JSON: {error}"))?;
     schema::read(value).map_err(|problem| invalid_reason(&problem))
 }
 

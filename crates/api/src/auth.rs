@@ -1,5 +1,7 @@
 //! Authentication: the bearer token, checked against its row on every request.
 
+use std::time::Duration;
+
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
 
@@ -7,7 +9,10 @@ use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::{Scope, TokenError};
-use values::{AccountId, Email, Role, Roles, SessionId, UserId};
+use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+
+/// How long a sign-in counts as recent.
+pub const RECENT_SIGN_IN: Duration = Duration::from_secs(15 * 60);
 
 /// Who may call an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +68,22 @@ pub struct Principal {
     pub read_only: bool,
     /// The admin behind an impersonation.
     pub impersonator: Option<UserId>,
+    /// When the user last proved its identity in this session; refreshing tokens does not.
+    pub authenticated_at: Time,
 }
 
 impl Principal {
     /// The user, or the admin behind an impersonation.
     pub fn person(&self) -> UserId {
         self.impersonator.unwrap_or(self.user_id)
+    }
+
+    /// Checks that the user proved its identity a short time ago.
+    pub fn check_recent_sign_in(&self, now: Time) -> Result<(), Problem> {
+        if now.since(self.authenticated_at) <= RECENT_SIGN_IN {
+            return Ok(());
+        }
+        Err(Problem::reauthentication_required())
     }
 
     /// Checks scope and role.
@@ -90,6 +105,7 @@ row! {
         session_id: Option<SessionId>,
         is_revoked: bool,
         is_active: bool,
+        authenticated_at: Time,
     }
 }
 
@@ -106,7 +122,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active
+                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
             ),
@@ -114,17 +130,20 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         )
         .await?;
     match live {
-        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
-            user_id: claims.sub,
-            email,
-            account_id: claims.acc,
-            // A role that was revoked does not count, even if the token has it.
-            roles: claims.roles.intersection(roles),
-            session_id,
-            jti: claims.jti,
-            read_only: claims.scope == Some(Scope::ReadOnly),
-            impersonator: claims.act,
-        }),
+        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true, authenticated_at }) => {
+            Ok(Principal {
+                user_id: claims.sub,
+                email,
+                account_id: claims.acc,
+                // A role that was revoked does not count, even if the token has it.
+                roles: claims.roles.intersection(roles),
+                session_id,
+                jti: claims.jti,
+                read_only: claims.scope == Some(Scope::ReadOnly),
+                impersonator: claims.act,
+                authenticated_at,
+            })
+        }
         _ => Err(Problem::token_invalid("The access token was revoked.")),
     }
 }

@@ -54,6 +54,7 @@ codes! {
     TokenInvalid = "auth.token_invalid", UNAUTHORIZED, "Access token invalid";
     BalanceInsufficient = "balance.insufficient", PAYMENT_REQUIRED, "Insufficient prepaid balance";
     Forbidden = "auth.forbidden", FORBIDDEN, "Forbidden";
+    ReauthenticationRequired = "auth.reauthentication_required", FORBIDDEN, "Recent sign-in required";
     AccountNotActive = "account.not_active", FORBIDDEN, "Account not active";
     NotFound = "not_found", NOT_FOUND, "Resource not found";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
@@ -201,6 +202,15 @@ impl Problem {
         Problem::with_detail(Code::Forbidden, detail)
     }
 
+    /// The caller signed in too long ago for this.
+    pub fn reauthentication_required() -> Problem {
+        Problem::with_detail(
+            Code::ReauthenticationRequired,
+            "This needs a sign-in of the last 15 minutes. Prove your identity again with POST \
+             /v1/auth/reauthenticate, then repeat the request.",
+        )
+    }
+
     /// The account is suspended, or not yet approved for this.
     pub fn account_not_active(detail: &'static str) -> Problem {
         Problem::with_detail(Code::AccountNotActive, detail)
@@ -330,6 +340,7 @@ impl Problem {
             && !matches!(
                 self.0.code,
                 Code::RateLimited
+                    | Code::ReauthenticationRequired
                     | Code::InvalidCredentials
                     | Code::TokenExpired
                     | Code::TokenInvalid

@@ -35,6 +35,12 @@ pub fn endpoints() -> Vec<Endpoint> {
                     response: within 10 seconds, successor unused. No token needed.")
             .who(Anyone).limit(Limit::Refresh).audit("session.refresh").problems(&[TokenInvalid])
             .under(tags::AUTHENTICATION),
+        post("/auth/reauthenticate", sessions::reauthenticate, "verifyIdentity", "Verify identity again")
+            .about("Proves in the middle of a session that the caller is its user, which endpoints marked \
+                    `x-recent-sign-in` require every 15 minutes. Send a code if you have a second factor, otherwise \
+                    the password. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::SignIn).audit("session.reauthenticate")
+            .problems(&[InvalidCredentials, ValidationFailed]).under(tags::AUTHENTICATION),
         post("/auth/sign-out", sessions::sign_out, "signOut", "Sign out")
             .about("Ends the session that the refresh token belongs to. Access tokens already issued work until they \
                     expire, at most 15 minutes; `DELETE /me/sessions/{id}` revokes them at once. Open to any signed-in \
@@ -154,23 +160,24 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/me/2fa/enroll", two_factor::enroll, "enrollSecondFactor", "Enroll a second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code. Sign-in does not change \
                     until the secret is confirmed with `POST /me/2fa/confirm`. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound])
+            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in()
+            .problems(&[StateConflict, NotFound])
             .under(tags::CURRENT_USER),
         post("/me/2fa/confirm", two_factor::confirm, "confirmSecondFactor", "Confirm the second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. From then on sign-in requires a code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
         post("/me/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "regenerateRecoveryCodes", "Regenerate recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once. Requires a one-time or recovery \
                     code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.recovery_codes").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
         post("/me/2fa/disable", two_factor::disable, "disableSecondFactor", "Disable the second factor")
             .about("Removes the second factor, so that sign-in needs the password only. Requires a one-time or \
                     recovery code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
 
         get("/account", accounts::show, "getAccount", "Get account")
@@ -294,7 +301,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/credits", balance::credit, "createCredit", "Credit or correct a customer's balance")
             .about("Posts a credit to a customer's balance or, with a negative amount, a correction of at most what is \
                     available. Returns the ledger entry. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("credit.create").idempotent()
+            .who(Admin).limit(Limit::Writes).audit("credit.create").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_BILLING),
         get("/admin/customers/{id}/balance-limits", balance::show_limits,
             "getCustomerBalanceLimits", "Get balance limits of a customer")
@@ -305,29 +312,32 @@ pub fn endpoints() -> Vec<Endpoint> {
             "setCustomerBalanceLimits", "Set balance limits of a customer")
             .about("Sets the minimum that must stay on a customer's balance and the threshold of its portal's warning. \
                     A minimum below zero gives credit. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("balance_limits.update").problems(&[StateConflict])
+            .who(Admin).limit(Limit::Writes).audit("balance_limits.update").recent_sign_in().problems(&[StateConflict])
             .under(tags::ADMIN_BILLING),
 
         post("/admin/2fa/enroll", two_factor::enroll, "adminEnrollSecondFactor", "Enroll an admin's second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code; confirm it with `POST \
                     /admin/2fa/confirm`. Does the same as `POST /me/2fa/enroll`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound])
+            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in()
+            .problems(&[StateConflict, NotFound])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/confirm", two_factor::confirm, "adminConfirmSecondFactor", "Confirm an admin's second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. Does the same as `POST /me/2fa/confirm`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").problems(&[InvalidCredentials, StateConflict])
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in()
+            .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "adminRegenerateRecoveryCodes", "Regenerate an admin's recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once; requires a one-time or recovery \
                     code. Does the same as `POST /me/2fa/recovery-codes`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.recovery_codes").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::ADMIN_ACCESS),
         post("/admin/2fa/disable", two_factor::disable, "adminDisableSecondFactor", "Disable an admin's second factor")
             .about("Removes the second factor; requires a one-time or recovery code. Does the same as `POST \
                     /me/2fa/disable`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.disable").problems(&[InvalidCredentials, StateConflict])
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
+            .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
     ]
 }

@@ -20,7 +20,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/trunks", trunks::create, "createTrunk", "Create trunk")
             .about("Creates a SIP trunk in a zone; the account's first trunk becomes its default. Add the source \
                     networks of its calls to the IP allow-list next. Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("trunk.create").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("trunk.create").recent_sign_in_for("inbound_uri").idempotent()
             .problems(&[NotFound, AccountNotActive, StateConflict]).under(tags::TRUNKS),
         get("/trunks/{id}", trunks::show, "getTrunk", "Get trunk")
             .about("Returns a trunk with the SIP address of its zone in `sip_endpoint_hint`. Open to customers.")
@@ -28,7 +28,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         patch("/trunks/{id}", trunks::update, "updateTrunk", "Update trunk")
             .about("Changes a trunk's name, zone, limits or inbound URI, or makes it the default; fields left out keep \
                     their value. Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("trunk.update").recent_sign_in_for("inbound_uri").idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),
         delete("/trunks/{id}", trunks::delete, "deleteTrunk", "Delete trunk")
             .about("Deletes a trunk and its IP allow-list, unless it is the default among several or has numbers, \
@@ -42,13 +42,14 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lets the trunk accept calls from a network, in force on every node within two seconds. A network \
                     that overlaps another entry of the account or of another customer is a 409. Open to customers with \
                     an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").recent_sign_in().idempotent()
             .problems(&[AccountNotActive, StateConflict, ResourceInUse]).under(tags::TRUNKS),
         delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::delete_entry,
                "deleteIpAllowListEntry", "Delete allow-list entry")
             .about("Removes a network from the trunk's IP allow-list; within two seconds every node denies its calls. \
                     Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent().problems(&[AccountNotActive])
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").recent_sign_in().idempotent()
+            .problems(&[AccountNotActive])
             .under(tags::TRUNKS),
 
         get("/numbers", rented::list, "listNumbers", "List numbers")

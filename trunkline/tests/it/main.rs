@@ -57,6 +57,7 @@ mod schemathesis;
 mod secrets;
 mod sessions;
 mod statements;
+mod step_up;
 mod storage;
 mod suspension;
 mod switch;

@@ -95,6 +95,23 @@ pub struct VerifyRequest {
     pub code: Code,
 }
 
+/// Proof of identity in the middle of a session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReauthenticateRequest {
+    /// Password of the user; for users without a second factor.
+    pub password: Option<Secret<8, 200>>,
+    /// Code of the authenticator app, or a recovery code; required of users with a second factor.
+    pub code: Option<Code>,
+}
+
+/// Until when the proof counts.
+#[derive(Serialize, JsonSchema)]
+pub struct ReauthenticateResponse {
+    /// Until when this session may call endpoints that need a recent sign-in (RFC 3339, UTC).
+    pub valid_until: Rfc3339,
+}
+
 /// Refresh token to exchange for a new pair of tokens.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

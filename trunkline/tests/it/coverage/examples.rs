@@ -55,6 +55,10 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let session = world.customer(&fresh_email()).await;
         request(world.anyone(), "/auth/refresh", json!({"refresh_token": session.refresh_token}))
     })),
+    ("POST", "/auth/reauthenticate", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        request(Client::clone(&session), "/auth/reauthenticate", json!({"password": PASSWORD}))
+    })),
     ("POST", "/auth/sign-out", |world| Box::pin(async move {
         let session = world.customer(&fresh_email()).await;
         let body = json!({"refresh_token": session.refresh_token});

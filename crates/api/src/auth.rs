@@ -42,6 +42,11 @@ impl Who {
         }
     }
 
+    /// Whether a team member may call the endpoint with a token.
+    pub fn admits_team(self) -> bool {
+        !matches!(self, Who::Anyone | Who::Customer)
+    }
+
     /// The roles as OpenAPI lists them (`x-roles`).
     pub fn roles(self) -> &'static [&'static str] {
         match self {
@@ -70,6 +75,8 @@ pub struct Principal {
     pub impersonator: Option<UserId>,
     /// When the user last proved its identity in this session; refreshing tokens does not.
     pub authenticated_at: Time,
+    /// Whether the user must set up a second factor before anything else.
+    pub must_enroll: bool,
 }
 
 impl Principal {
@@ -131,21 +138,35 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         .await?;
     match live {
         Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true, authenticated_at }) => {
+            // A role that was revoked does not count, even if the token has it.
+            let roles = claims.roles.intersection(roles);
+            let is_bound = app.settings.require_team_2fa && roles.is_team();
+            let must_enroll = is_bound && !has_second_factor(conn, claims.sub).await?;
             Ok(Principal {
                 user_id: claims.sub,
                 email,
                 account_id: claims.acc,
-                // A role that was revoked does not count, even if the token has it.
-                roles: claims.roles.intersection(roles),
+                roles,
                 session_id,
                 jti: claims.jti,
                 read_only: claims.scope == Some(Scope::ReadOnly),
                 impersonator: claims.act,
                 authenticated_at,
+                must_enroll,
             })
         }
         _ => Err(Problem::token_invalid("The access token was revoked.")),
     }
+}
+
+async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
+    let found: Option<(UserId,)> = conn
+        .opt(
+            sql!("SELECT user_id FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL"),
+            params![user],
+        )
+        .await?;
+    Ok(found.is_some())
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {

@@ -32,6 +32,8 @@ pub struct Endpoint {
     pub limit: Limit,
     pub idempotency: Idempotency,
     pub recent_sign_in: RecentSignIn,
+    /// Whether a team member without the second factor that it must have may call it.
+    pub open_before_enrollment: bool,
     audit: Audit,
     declared_problems: Vec<Code>,
     pub handler: Box<dyn AnyHandler>,
@@ -135,6 +137,9 @@ impl Endpoint {
         if self.idempotency != Idempotency::None {
             codes.extend([Code::IdempotencyKeyRequired, Code::IdempotencyConflict, Code::IdempotencyInProgress]);
         }
+        if self.who.admits_team() && !self.open_before_enrollment {
+            codes.insert(Code::SecondFactorRequired);
+        }
         if self.recent_sign_in != RecentSignIn::NotNeeded {
             codes.insert(Code::ReauthenticationRequired);
         }
@@ -208,6 +213,7 @@ fn builder<D, W, L, A>(
         limit: Limit::None,
         idempotency: Idempotency::None,
         recent_sign_in: RecentSignIn::NotNeeded,
+        open_before_enrollment: false,
         audit: Audit::Unaudited,
         declared_problems: Vec::new(),
         handler,
@@ -231,6 +237,12 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// Requires a recent sign-in.
     pub fn recent_sign_in(mut self) -> Self {
         self.endpoint.recent_sign_in = RecentSignIn::Needed;
+        self
+    }
+
+    /// Open to team members who still have to set up their second factor.
+    pub fn before_enrollment(mut self) -> Self {
+        self.endpoint.open_before_enrollment = true;
         self
     }
 

@@ -288,11 +288,14 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
     Some(values.fold(first, |list, value| format!("{list}, {value}")))
 }
 
-/// Role, scope, recent sign-in and the presence of an idempotency key: what can be checked before the body is read.
+/// Role, scope, second factor, recent sign-in and the presence of an idempotency key: what can be checked before the body is read.
 fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     let endpoint = &ctx.endpoint;
     if let Some(principal) = &ctx.principal {
         principal.check(endpoint.who, endpoint.changes())?;
+        if principal.must_enroll && !endpoint.open_before_enrollment {
+            return Err(Problem::second_factor_required());
+        }
         if endpoint.recent_sign_in == RecentSignIn::Needed {
             principal.check_recent_sign_in(ctx.now)?;
         }

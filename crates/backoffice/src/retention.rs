@@ -46,11 +46,12 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
     rule!("access tokens", days(1), sessions::purge_access_tokens),
+    rule!("second factor guesses", days(2), two_factor::purge_guesses),
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
     rule!("sessions", days(7), sessions::purge_sessions),
     rule!("magic and reset links", days(7), sessions::purge_links),

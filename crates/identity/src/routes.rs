@@ -39,13 +39,13 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Proves in the middle of a session that the caller is its user, which endpoints marked \
                     `x-recent-sign-in` require every 15 minutes. Send a code if you have a second factor, otherwise \
                     the password. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("session.reauthenticate")
+            .who(SignedIn).limit(Limit::SignIn).audit("session.reauthenticate").before_enrollment()
             .problems(&[InvalidCredentials, ValidationFailed]).under(tags::AUTHENTICATION),
         post("/auth/sign-out", sessions::sign_out, "signOut", "Sign out")
             .about("Ends the session that the refresh token belongs to. Access tokens already issued work until they \
                     expire, at most 15 minutes; `DELETE /me/sessions/{id}` revokes them at once. Open to any signed-in \
                     user.")
-            .who(SignedIn).limit(Limit::Writes).audit("session.sign_out").problems(&[NotFound])
+            .who(SignedIn).limit(Limit::Writes).audit("session.sign_out").before_enrollment().problems(&[NotFound])
             .under(tags::AUTHENTICATION),
         post("/auth/forgot-password", sessions::forgot_password,
              "requestPasswordReset", "Request a password reset link")
@@ -148,25 +148,25 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         get("/me", sessions::me, "getCurrentUser", "Get current user and account")
             .about("Returns the signed-in user and its account. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().problems(&[NotFound]).under(tags::CURRENT_USER),
         get("/me/sessions", sessions::list_devices, "listSessions", "List sessions")
             .about("Lists the user's active sessions, one per signed-in device, newest first; `current` marks the \
                     session of the request. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Reads).under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().under(tags::CURRENT_USER),
         delete("/me/sessions/{id}", sessions::delete_device, "deleteSession", "Delete session")
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
-            .who(SignedIn).limit(Limit::Writes).audit("session.end").under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Writes).audit("session.end").before_enrollment().under(tags::CURRENT_USER),
         post("/me/2fa/enroll", two_factor::enroll, "enrollSecondFactor", "Enroll a second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code. Sign-in does not change \
                     until the secret is confirmed with `POST /me/2fa/confirm`. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in()
+            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in().before_enrollment()
             .problems(&[StateConflict, NotFound])
             .under(tags::CURRENT_USER),
         post("/me/2fa/confirm", two_factor::confirm, "confirmSecondFactor", "Confirm the second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. From then on sign-in requires a code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in()
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in().before_enrollment()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
         post("/me/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "regenerateRecoveryCodes", "Regenerate recovery codes")
@@ -318,13 +318,13 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/2fa/enroll", two_factor::enroll, "adminEnrollSecondFactor", "Enroll an admin's second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code; confirm it with `POST \
                     /admin/2fa/confirm`. Does the same as `POST /me/2fa/enroll`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in()
+            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in().before_enrollment()
             .problems(&[StateConflict, NotFound])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/confirm", two_factor::confirm, "adminConfirmSecondFactor", "Confirm an admin's second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. Does the same as `POST /me/2fa/confirm`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in()
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in().before_enrollment()
             .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/recovery-codes", two_factor::regenerate_recovery_codes,

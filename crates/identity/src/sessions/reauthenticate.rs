@@ -43,10 +43,14 @@ async fn read_proof(ctx: &RequestCtx, request: ReauthenticateRequest) -> Result<
     let has_factor = two_factor::is_required(&mut conn, user.id).await?;
     drop(conn);
     match (has_factor, request.code, request.password) {
-        (true, Some(code), _) => Ok(Proof::Code(code)),
+        (true, Some(code), _) => {
+            two_factor::count_code(ctx, user.id, &code).await?;
+            Ok(Proof::Code(code))
+        }
         (true, None, _) => Err(missing("code", "is required, because you have a second factor")),
         (false, _, None) => Err(missing("password", "is required, because you have no second factor")),
         (false, _, Some(password)) => {
+            two_factor::count_guess(ctx, user.id).await?;
             let is_correct = ctx.app.passwords.verify(password.expose(), user.password_hash.clone()).await?;
             if is_correct { Ok(Proof::Password(user)) } else { Err(wrong_password()) }
         }
@@ -56,14 +60,17 @@ async fn read_proof(ctx: &RequestCtx, request: ReauthenticateRequest) -> Result<
 async fn check(tx: &mut Tx<'_>, proof: &Proof) -> Result<(), Problem> {
     match proof {
         Proof::Code(code) => {
-            let (app, user) = (tx.ctx.app.clone(), tx.ctx.principal()?.user_id);
-            two_factor::verify_code(tx, &app, user, code).await
+            let user = tx.ctx.principal()?.user_id;
+            two_factor::verify_code(tx, user, code).await
         }
         Proof::Password(user) => {
             // Checked before the transaction; it may have been reset meanwhile, or a second factor confirmed.
             let current = users::find_locked(tx, user.id).await?;
             let is_same = current.is_some_and(|current| current.password_hash == user.password_hash);
-            if is_same && !two_factor::is_required(tx, user.id).await? { Ok(()) } else { Err(wrong_password()) }
+            if !is_same || two_factor::is_required(tx, user.id).await? {
+                return Err(wrong_password());
+            }
+            two_factor::was_right(tx, user.id).await
         }
     }
 }

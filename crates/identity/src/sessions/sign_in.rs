@@ -127,10 +127,10 @@ pub async fn verify_second_factor(
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
     count_attempt(&ctx, &claims).await?;
+    two_factor::count_code(&ctx, user.id, &request.code).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
         Box::pin(async move {
-            let app = tx.ctx.app.clone();
-            two_factor::verify_code(tx, &app, user.id, code).await?;
+            two_factor::verify_code(tx, user.id, code).await?;
             if !two_factor::use_challenge(tx, *jti).await? {
                 return Err(spent_challenge());
             }

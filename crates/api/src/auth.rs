@@ -162,7 +162,10 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
 async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
     let found: Option<(UserId,)> = conn
         .opt(
-            sql!("SELECT user_id FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL"),
+            sql!(
+                "SELECT user_id FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL
+                 UNION SELECT user_id FROM passkeys WHERE user_id = $1"
+            ),
             params![user],
         )
         .await?;

@@ -81,6 +81,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0038_suspense",
     "0039_vat_ids_and_hang_ups",
     "0044_recent_sign_in",
+    "0045_passkeys",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

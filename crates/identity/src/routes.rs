@@ -3,14 +3,14 @@
 use api::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{
-    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired,
-    TokenInvalid, ValidationFailed,
+    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, ResourceInUse, StateConflict,
+    TokenExpired, TokenInvalid, ValidationFailed,
 };
 use api::tags;
 use platform::limits::Limit;
 
 use crate::{
-    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, sessions, two_factor,
+    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, sessions, two_factor,
 };
 
 #[rustfmt::skip]
@@ -18,8 +18,8 @@ pub fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/auth/sign-in", sessions::sign_in, "signIn", "Sign in with email and password")
             .about("Exchanges email and password for an access token and a refresh token. For a user with a second \
-                    factor the response is `2fa_required` with a `tmp_token`; send it with a code to `POST \
-                    /admin/2fa/verify` within 5 minutes. No token needed.")
+                    factor the response is `2fa_required` with a `tmp_token`; within 5 minutes send it with a code to \
+                    `POST /admin/2fa/verify`, or with a passkey to `POST /auth/passkey`. No token needed.")
             .who(Anyone).limit(Limit::SignIn).audit("session.sign_in").problems(&[InvalidCredentials])
             .under(tags::AUTHENTICATION),
         post("/admin/2fa/verify", sessions::verify_second_factor,
@@ -29,6 +29,19 @@ pub fn endpoints() -> Vec<Endpoint> {
                     No token needed other than `tmp_token`.")
             .who(Anyone).limit(Limit::SignIn).audit("session.second_factor")
             .problems(&[InvalidCredentials, TokenInvalid, TokenExpired, StateConflict]).under(tags::AUTHENTICATION),
+        post("/auth/passkey/challenge", sessions::passkey_challenge,
+             "requestPasskeyChallenge", "Request a passkey challenge")
+            .about("Returns the options for `navigator.credentials.get`, with a challenge for `POST /auth/passkey` or \
+                    `POST /auth/reauthenticate` that works once within 5 minutes. With a `tmp_token` the passkey \
+                    follows a password; without one it signs in alone. No token needed.")
+            .who(Anyone).limit(Limit::SignIn).unaudited("nothing changes").problems(&[TokenInvalid, TokenExpired])
+            .under(tags::AUTHENTICATION),
+        post("/auth/passkey", sessions::sign_in_with_passkey, "signInWithPasskey", "Sign in with a passkey")
+            .about("Exchanges a passkey's answer to a challenge for the tokens of a new session: in place of password \
+                    and code if the authenticator checked its user, or with a `tmp_token` in place of a code. No token \
+                    needed.")
+            .who(Anyone).limit(Limit::SignIn).audit("session.passkey")
+            .problems(&[InvalidCredentials, TokenInvalid, TokenExpired]).under(tags::AUTHENTICATION),
         post("/auth/refresh", sessions::refresh, "refreshToken", "Refresh an access token")
             .about("Exchanges a refresh token for a new access token and a new refresh token; the old one stops \
                     working at once. Reusing a spent token ends the session and mails the user, unless it is a lost \
@@ -37,8 +50,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .under(tags::AUTHENTICATION),
         post("/auth/reauthenticate", sessions::reauthenticate, "verifyIdentity", "Verify identity again")
             .about("Proves in the middle of a session that the caller is its user, which endpoints marked \
-                    `x-recent-sign-in` require every 15 minutes. Send a code if you have a second factor, otherwise \
-                    the password. Open to any signed-in user.")
+                    `x-recent-sign-in` require every 15 minutes. Send a code or a passkey if you have a second \
+                    factor, otherwise the password. Open to any signed-in user.")
             .who(SignedIn).limit(Limit::SignIn).audit("session.reauthenticate").before_enrollment()
             .problems(&[InvalidCredentials, ValidationFailed]).under(tags::AUTHENTICATION),
         post("/auth/sign-out", sessions::sign_out, "signOut", "Sign out")
@@ -179,6 +192,25 @@ pub fn endpoints() -> Vec<Endpoint> {
                     recovery code. Open to any signed-in user.")
             .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
+
+        get("/me/passkeys", passkeys::list, "listPasskeys", "List passkeys")
+            .about("Lists the user's passkeys, newest first. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().under(tags::CURRENT_USER),
+        post("/me/passkeys/registration", passkeys::begin_registration,
+             "startPasskeyRegistration", "Start registration of a passkey")
+            .about("Returns the options for `navigator.credentials.create`, with a challenge that works once within 5 \
+                    minutes. Send the browser's answer to `POST /me/passkeys`. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).unaudited("nothing changes").recent_sign_in().before_enrollment()
+            .problems(&[NotFound]).under(tags::CURRENT_USER),
+        post("/me/passkeys", passkeys::create, "createPasskey", "Create passkey")
+            .about("Registers a passkey, at most 20 per user. From then on sign-in requires a second factor; if it is \
+                    the user's first, ten recovery codes are returned, shown only once. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("passkey.create").recent_sign_in().before_enrollment()
+            .problems(&[InvalidCredentials, ValidationFailed, StateConflict, ResourceInUse]).under(tags::CURRENT_USER),
+        delete("/me/passkeys/{id}", passkeys::delete, "deletePasskey", "Delete passkey")
+            .about("Removes a passkey. With the last second factor the recovery codes go too, and the password is \
+                    enough to sign in. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("passkey.remove").recent_sign_in().under(tags::CURRENT_USER),
 
         get("/account", accounts::show, "getAccount", "Get account")
             .about("Returns the account's company name, addresses, VAT id, onboarding status and account manager. Open \

@@ -49,6 +49,7 @@ mod onboarding;
 mod operations;
 mod orphans;
 mod pages;
+mod passkeys;
 mod passwords;
 mod payments;
 mod pipeline;

@@ -1,10 +1,11 @@
 //! Step-up: the user of a session proves its identity again, before a change that needs a recent sign-in.
 //!
-//! A user with a second factor sends a code, which is the stronger proof; everyone else sends the password. A refresh
+//! A user with a second factor sends a code or uses a passkey, which is the stronger proof; everyone else sends the password. A refresh
 //! proves nothing, so a stolen refresh token opens none of these endpoints.
 
 use super::store;
 use super::types::{ReauthenticateRequest, ReauthenticateResponse};
+use crate::passkeys::{self, CheckedAssertion};
 use crate::two_factor::{self, Code};
 use crate::users::{self, User};
 use api::answer::Json;
@@ -19,6 +20,7 @@ enum Proof {
     /// The password of the user as it was then.
     Password(User),
     Code(Code),
+    Passkey(CheckedAssertion),
 }
 
 pub async fn reauthenticate(
@@ -42,6 +44,10 @@ async fn read_proof(ctx: &RequestCtx, request: ReauthenticateRequest) -> Result<
     let user = users::find(&mut conn, ctx.principal()?.user_id).await?.ok_or_else(wrong_password)?;
     let has_factor = two_factor::is_required(&mut conn, user.id).await?;
     drop(conn);
+    if let Some(given) = request.passkey.filter(|_| has_factor) {
+        let checked = passkeys::check(ctx, &given, false).await?;
+        return if checked.user_id == user.id { Ok(Proof::Passkey(checked)) } else { Err(passkeys::wrong_passkey()) };
+    }
     match (has_factor, request.code, request.password) {
         (true, Some(code), _) => {
             two_factor::count_code(ctx, user.id, &code).await?;
@@ -63,6 +69,7 @@ async fn check(tx: &mut Tx<'_>, proof: &Proof) -> Result<(), Problem> {
             let user = tx.ctx.principal()?.user_id;
             two_factor::verify_code(tx, user, code).await
         }
+        Proof::Passkey(checked) => passkeys::accept(tx, checked).await,
         Proof::Password(user) => {
             // Checked before the transaction; it may have been reset meanwhile, or a second factor confirmed.
             let current = users::find_locked(tx, user.id).await?;

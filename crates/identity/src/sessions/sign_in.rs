@@ -114,14 +114,18 @@ async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, 
     Ok(SignInTwoFaRequired { status: TwoFactorRequired::Required, tmp_token })
 }
 
+pub(super) fn read_tmp_token(ctx: &RequestCtx, token: &str) -> Result<ChallengeClaims, Problem> {
+    ctx.app.tokens.read_challenge(token, ctx.now).map_err(|error| match error {
+        TokenError::Expired => Problem::token_expired("The tmp_token has expired. Sign in again."),
+        TokenError::Invalid => Problem::token_invalid("The tmp_token is invalid. Sign in again."),
+    })
+}
+
 pub async fn verify_second_factor(
     ctx: RequestCtx,
     Body(request): Body<VerifyRequest>,
 ) -> Result<Committed<Json<SessionResponse>>, Problem> {
-    let claims = ctx.app.tokens.read_challenge(&request.tmp_token, ctx.now).map_err(|error| match error {
-        TokenError::Expired => Problem::token_expired("The tmp_token has expired. Sign in again."),
-        TokenError::Invalid => Problem::token_invalid("The tmp_token is invalid. Sign in again."),
-    })?;
+    let claims = read_tmp_token(&ctx, &request.tmp_token)?;
     let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
@@ -154,6 +158,6 @@ async fn count_attempt(ctx: &RequestCtx, claims: &ChallengeClaims) -> Result<(),
     if open { Ok(()) } else { Err(spent_challenge()) }
 }
 
-fn spent_challenge() -> Problem {
+pub(super) fn spent_challenge() -> Problem {
     Problem::token_invalid("The tmp_token was already used or has no attempts left. Sign in again.")
 }

@@ -84,14 +84,16 @@ pub async fn disable(ctx: RequestCtx, Body(request): Body<CodeRequest>) -> Resul
             let ctx = tx.ctx;
             verify_code(tx, *user, code).await?;
             notify::send(tx, ctx, *user, FactorChange::Disabled).await?;
-            store::delete(tx, *user).await?;
+            store::delete_seed(tx, *user).await?;
+            store::drop_useless_recovery_codes(tx, *user).await?;
             Ok(NoContent)
         })
     })
     .await
 }
 
-async fn issue_recovery_codes(conn: &mut Conn, user: UserId) -> Result<RecoveryCodes, Problem> {
+/// Makes new recovery codes, in place of any the user has.
+pub async fn issue_recovery_codes(conn: &mut Conn, user: UserId) -> Result<RecoveryCodes, Problem> {
     let recovery_codes = codes::new_recovery_codes();
     let hashes: Vec<Vec<u8>> = recovery_codes.iter().map(|code| codes::hash_recovery_code(user, code)).collect();
     store::replace_recovery_codes(conn, user, &hashes).await?;

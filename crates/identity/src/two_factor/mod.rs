@@ -14,10 +14,11 @@ mod store;
 mod types;
 
 pub use guesses::{count as count_guess, count_code, was_right};
-pub use handlers::{confirm, disable, enroll, regenerate_recovery_codes};
+pub use handlers::{confirm, disable, enroll, issue_recovery_codes, regenerate_recovery_codes};
+pub use notify::send as notify;
 pub use store::{
-    Challenge, count_attempt, delete, forget_guesses, open_challenge, purge_challenges, purge_guesses, use_challenge,
-    void_challenges,
+    Challenge, count_attempt, delete, drop_useless_recovery_codes, forget_guesses, open_challenge, purge_challenges,
+    purge_guesses, use_challenge, void_challenges,
 };
 pub use types::Code;
 
@@ -31,7 +32,7 @@ use values::UserId;
 
 /// Whether sign-in needs a second factor.
 pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
-    Ok(store::find(conn, user).await?.is_some_and(|seed| seed.confirmed_at.is_some()))
+    Ok(store::has_app(conn, user).await? || store::has_passkey(conn, user).await?)
 }
 
 /// Accepts a TOTP or recovery code of a confirmed enrolment; it does not work a second time.
@@ -39,10 +40,13 @@ pub async fn is_required(conn: &mut Conn, user: UserId) -> Result<bool, Problem>
 /// Count it with [`count_code`] before the transaction.
 pub async fn verify_code(tx: &mut Tx<'_>, user: UserId, code: &Code) -> Result<(), Problem> {
     let app = tx.ctx.app.clone();
-    let seed = store::find(tx, user).await?.filter(|seed| seed.confirmed_at.is_some());
-    let seed = seed.ok_or_else(|| Problem::state_conflict("Two-factor authentication is not set up. Enrol first."))?;
     let is_accepted = match code {
-        Code::OneTime(digits) => accept_one_time(tx, &app, &seed, digits).await?,
+        Code::OneTime(digits) => {
+            let seed = store::find(tx, user).await?.filter(|seed| seed.confirmed_at.is_some());
+            let seed = seed.ok_or_else(not_set_up)?;
+            accept_one_time(tx, &app, &seed, digits).await?
+        }
+        Code::Recovery(_) if !is_required(tx, user).await? => return Err(not_set_up()),
         Code::Recovery(text) => {
             let hash = codes::hash_recovery_code(user, text);
             store::use_recovery_code(tx, user, &hash).await?
@@ -66,6 +70,10 @@ async fn accept_one_time(conn: &mut Conn, app: &App, seed: &store::Seed, digits:
         Some(step) => Ok(store::accept_step(conn, seed.user_id, step).await?),
         None => Ok(false),
     }
+}
+
+fn not_set_up() -> Problem {
+    Problem::state_conflict("Two-factor authentication is not set up. Enrol first.")
 }
 
 fn wrong_code() -> Problem {

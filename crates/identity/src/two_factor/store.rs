@@ -55,12 +55,36 @@ pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64) -> Result<boo
     Ok(accepted == 1)
 }
 
+/// Whether the user has an authenticator app.
+pub async fn has_app(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    Ok(find(conn, user).await?.is_some_and(|seed| seed.confirmed_at.is_some()))
+}
+
+pub async fn has_passkey(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    let found: Option<(UserId,)> =
+        conn.opt(sql!("SELECT user_id FROM passkeys WHERE user_id = $1 LIMIT 1"), params![user]).await?;
+    Ok(found.is_some())
+}
+
+/// Deletes the recovery codes of a user who has no second factor left.
+pub async fn drop_useless_recovery_codes(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    if !has_app(conn, user).await? && !has_passkey(conn, user).await? {
+        conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+    }
+    Ok(())
+}
+
+/// Removes the authenticator app.
+pub async fn delete_seed(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
+    Ok(())
+}
+
 /// Removes the authenticator app with the recovery codes, and forgets wrong guesses.
 pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     forget_guesses(conn, user).await?;
     conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
-    conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
-    Ok(())
+    delete_seed(conn, user).await
 }
 
 pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec<u8>]) -> Result<(), DbError> {

@@ -27,10 +27,12 @@ pub enum Purpose {
     SandboxCallback,
     /// The fingerprint that shows whether a node has the master secret of its database.
     Fingerprint,
+    /// Challenges that passkeys sign.
+    PasskeyChallenge,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 8] = [
+    const ALL: [Purpose; 9] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -39,6 +41,7 @@ impl Purpose {
         Purpose::Mail,
         Purpose::SandboxCallback,
         Purpose::Fingerprint,
+        Purpose::PasskeyChallenge,
     ];
 
     /// The HKDF label. Changing one invalidates everything signed or encrypted with its keys.
@@ -52,6 +55,7 @@ impl Purpose {
             Purpose::Mail => b"trunkline letter",
             Purpose::SandboxCallback => b"trunkline sandbox callback",
             Purpose::Fingerprint => b"trunkline fingerprint",
+            Purpose::PasskeyChallenge => b"trunkline passkey challenge",
         }
     }
 }

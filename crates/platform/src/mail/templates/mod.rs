@@ -36,6 +36,12 @@ pub enum FactorChange {
     RecoveryCodeUsed {
         left: i64,
     },
+    PasskeyAdded {
+        name: String,
+    },
+    PasskeyRemoved {
+        name: String,
+    },
     /// Somebody who knows the password, or has a session, entered wrong codes.
     WrongCodes,
 }
@@ -47,6 +53,8 @@ impl FactorChange {
             FactorChange::Disabled => "Two-factor authentication is off",
             FactorChange::RecoveryCodesReplaced => "Your recovery codes were replaced",
             FactorChange::RecoveryCodeUsed { .. } => "A recovery code was used",
+            FactorChange::PasskeyAdded { .. } => "A passkey was added to your account",
+            FactorChange::PasskeyRemoved { .. } => "A passkey was removed from your account",
             FactorChange::WrongCodes => "Wrong codes were entered for your account",
         }
     }

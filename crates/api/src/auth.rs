@@ -1,5 +1,7 @@
 //! Authentication: the bearer token, checked against its row on every request.
 
+use std::time::Duration;
+
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
 
@@ -7,7 +9,10 @@ use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::{Scope, TokenError};
-use values::{AccountId, Email, Role, Roles, SessionId, UserId};
+use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+
+/// How long a sign-in counts as recent.
+pub const RECENT_SIGN_IN: Duration = Duration::from_secs(15 * 60);
 
 /// Who may call an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,11 @@ impl Who {
         }
     }
 
+    /// Whether a team member may call the endpoint with a token.
+    pub fn admits_team(self) -> bool {
+        !matches!(self, Who::Anyone | Who::Customer)
+    }
+
     /// The roles as OpenAPI lists them (`x-roles`).
     pub fn roles(self) -> &'static [&'static str] {
         match self {
@@ -63,12 +73,24 @@ pub struct Principal {
     pub read_only: bool,
     /// The admin behind an impersonation.
     pub impersonator: Option<UserId>,
+    /// When the user last proved its identity in this session; refreshing tokens does not.
+    pub authenticated_at: Time,
+    /// Whether the user must set up a second factor before anything else.
+    pub must_enroll: bool,
 }
 
 impl Principal {
     /// The user, or the admin behind an impersonation.
     pub fn person(&self) -> UserId {
         self.impersonator.unwrap_or(self.user_id)
+    }
+
+    /// Checks that the user proved its identity a short time ago.
+    pub fn check_recent_sign_in(&self, now: Time) -> Result<(), Problem> {
+        if now.since(self.authenticated_at) <= RECENT_SIGN_IN {
+            return Ok(());
+        }
+        Err(Problem::reauthentication_required())
     }
 
     /// Checks scope and role.
@@ -90,6 +112,7 @@ row! {
         session_id: Option<SessionId>,
         is_revoked: bool,
         is_active: bool,
+        authenticated_at: Time,
     }
 }
 
@@ -106,7 +129,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active
+                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
             ),
@@ -114,19 +137,39 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         )
         .await?;
     match live {
-        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
-            user_id: claims.sub,
-            email,
-            account_id: claims.acc,
+        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true, authenticated_at }) => {
             // A role that was revoked does not count, even if the token has it.
-            roles: claims.roles.intersection(roles),
-            session_id,
-            jti: claims.jti,
-            read_only: claims.scope == Some(Scope::ReadOnly),
-            impersonator: claims.act,
-        }),
+            let roles = claims.roles.intersection(roles);
+            let is_bound = app.settings.require_team_2fa && roles.is_team();
+            let must_enroll = is_bound && !has_second_factor(conn, claims.sub).await?;
+            Ok(Principal {
+                user_id: claims.sub,
+                email,
+                account_id: claims.acc,
+                roles,
+                session_id,
+                jti: claims.jti,
+                read_only: claims.scope == Some(Scope::ReadOnly),
+                impersonator: claims.act,
+                authenticated_at,
+                must_enroll,
+            })
+        }
         _ => Err(Problem::token_invalid("The access token was revoked.")),
     }
+}
+
+async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
+    let found: Option<(UserId,)> = conn
+        .opt(
+            sql!(
+                "SELECT user_id FROM two_factor_seeds WHERE user_id = $1 AND confirmed_at IS NOT NULL
+                 UNION SELECT user_id FROM passkeys WHERE user_id = $1"
+            ),
+            params![user],
+        )
+        .await?;
+    Ok(found.is_some())
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {

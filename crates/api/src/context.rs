@@ -120,6 +120,11 @@ impl RequestCtx {
         self.principal.as_ref().ok_or_else(|| Problem::token_invalid("Sign in first."))
     }
 
+    /// Refuses a caller whose sign-in is not recent, where only the handler knows that it must be.
+    pub fn require_recent_sign_in(&self) -> Result<(), Problem> {
+        self.principal()?.check_recent_sign_in(self.now)
+    }
+
     /// Counts the request against a rate limit whose subject only the handler knows.
     pub async fn limit(&self, limit: Limit, subject: limits::Subject) -> Result<(), Problem> {
         match self.app.limits.take(limit, subject, self.now).await? {

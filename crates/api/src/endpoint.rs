@@ -31,6 +31,9 @@ pub struct Endpoint {
     pub who: Who,
     pub limit: Limit,
     pub idempotency: Idempotency,
+    pub recent_sign_in: RecentSignIn,
+    /// Whether a team member without the second factor that it must have may call it.
+    pub open_before_enrollment: bool,
     audit: Audit,
     declared_problems: Vec<Code>,
     pub handler: Box<dyn AnyHandler>,
@@ -58,6 +61,15 @@ pub enum Idempotency {
     Honoured,
     /// Reads, and requests without a token.
     None,
+}
+
+/// Whether the caller must have signed in within the last [`RECENT_SIGN_IN`](super::auth::RECENT_SIGN_IN).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecentSignIn {
+    NotNeeded,
+    Needed,
+    /// Only to set or change this field; the handler asks for it with `RequestCtx::require_recent_sign_in`.
+    NeededFor(&'static str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +136,12 @@ impl Endpoint {
         }
         if self.idempotency != Idempotency::None {
             codes.extend([Code::IdempotencyKeyRequired, Code::IdempotencyConflict, Code::IdempotencyInProgress]);
+        }
+        if self.who.admits_team() && !self.open_before_enrollment {
+            codes.insert(Code::SecondFactorRequired);
+        }
+        if self.recent_sign_in != RecentSignIn::NotNeeded {
+            codes.insert(Code::ReauthenticationRequired);
         }
         if self.is_conditional() {
             codes.insert(Code::PreconditionFailed);
@@ -194,6 +212,8 @@ fn builder<D, W, L, A>(
         who: Who::Admin,
         limit: Limit::None,
         idempotency: Idempotency::None,
+        recent_sign_in: RecentSignIn::NotNeeded,
+        open_before_enrollment: false,
         audit: Audit::Unaudited,
         declared_problems: Vec::new(),
         handler,
@@ -211,6 +231,24 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// Requires an `Idempotency-Key`.
     pub fn idempotent(mut self) -> Self {
         self.endpoint.idempotency = Idempotency::Required;
+        self
+    }
+
+    /// Requires a recent sign-in.
+    pub fn recent_sign_in(mut self) -> Self {
+        self.endpoint.recent_sign_in = RecentSignIn::Needed;
+        self
+    }
+
+    /// Open to team members who still have to set up their second factor.
+    pub fn before_enrollment(mut self) -> Self {
+        self.endpoint.open_before_enrollment = true;
+        self
+    }
+
+    /// Requires a recent sign-in of a caller that sets or changes this field.
+    pub fn recent_sign_in_for(mut self, field: &'static str) -> Self {
+        self.endpoint.recent_sign_in = RecentSignIn::NeededFor(field);
         self
     }
 

@@ -8,7 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::auth::Who;
-use super::endpoint::{Endpoint, Idempotency, Tag};
+use super::endpoint::{Endpoint, Idempotency, RecentSignIn, Tag};
 use super::problem::{Code, ProblemBody, URN_PREFIX};
 use super::router::BASE;
 use platform::limits::Limit;
@@ -137,7 +137,7 @@ fn operation(
     let mut operation = json!({
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary,
-        "description": endpoint.description,
+        "description": described(endpoint),
         "tags": [endpoint.tag.name],
         "x-roles": endpoint.who.roles(),
         "security": match endpoint.who {
@@ -147,6 +147,11 @@ fn operation(
         },
         "responses": answers(endpoint, &description.problems, responses, problem),
     });
+    match endpoint.recent_sign_in {
+        RecentSignIn::NotNeeded => {}
+        RecentSignIn::Needed => operation["x-recent-sign-in"] = true.into(),
+        RecentSignIn::NeededFor(field) => operation["x-recent-sign-in"] = json!([field]),
+    }
     if !description.parameters.is_empty() {
         operation["parameters"] = description.parameters.into();
     }
@@ -154,6 +159,19 @@ fn operation(
         operation["requestBody"] = body;
     }
     operation
+}
+
+/// What the row says, and whether the caller must have signed in a short time ago.
+fn described(endpoint: &Endpoint) -> String {
+    let description = endpoint.description;
+    let beginning = description.trim_end_matches('.');
+    match endpoint.recent_sign_in {
+        RecentSignIn::NotNeeded => description.to_owned(),
+        RecentSignIn::Needed => format!("{beginning}; needs a sign-in of the last 15 minutes."),
+        RecentSignIn::NeededFor(field) => {
+            format!("{beginning}; a change of `{field}` needs a sign-in of the last 15 minutes.")
+        }
+    }
 }
 
 fn header_parameters(endpoint: &Endpoint, parameters: &mut Vec<Value>) {

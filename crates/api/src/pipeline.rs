@@ -15,7 +15,7 @@ use super::answer::{Payload, Rendered};
 use super::auth::{Who, authenticate};
 use super::concurrency::{ConcurrencyLimits, Place};
 use super::context::{Origin, RequestCtx};
-use super::endpoint::{Endpoint, Idempotency};
+use super::endpoint::{Endpoint, Idempotency, RecentSignIn};
 use super::handler::HandlerOutput;
 use super::idempotency::{self, Claim, StoredResponse};
 use super::incoming_body::IncomingBody;
@@ -287,11 +287,17 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
     Some(values.fold(first, |list, value| format!("{list}, {value}")))
 }
 
-/// Role, scope and the presence of an idempotency key: what can be checked before the body is read.
+/// Role, scope, second factor, recent sign-in and the presence of an idempotency key: what can be checked before the body is read.
 fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     let endpoint = &ctx.endpoint;
     if let Some(principal) = &ctx.principal {
         principal.check(endpoint.who, endpoint.changes())?;
+        if principal.must_enroll && !endpoint.open_before_enrollment {
+            return Err(Problem::second_factor_required());
+        }
+        if endpoint.recent_sign_in == RecentSignIn::Needed {
+            principal.check_recent_sign_in(ctx.now)?;
+        }
     }
     if endpoint.idempotency == Idempotency::Required && idempotency::key(headers)?.is_none() {
         return Err(Problem::idempotency_key_required());

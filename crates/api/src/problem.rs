@@ -55,6 +55,8 @@ codes! {
     TokenInvalid = "auth.token_invalid", UNAUTHORIZED, "Access token invalid";
     BalanceInsufficient = "balance.insufficient", PAYMENT_REQUIRED, "Insufficient prepaid balance";
     Forbidden = "auth.forbidden", FORBIDDEN, "Forbidden";
+    ReauthenticationRequired = "auth.reauthentication_required", FORBIDDEN, "Recent sign-in required";
+    SecondFactorRequired = "auth.second_factor_required", FORBIDDEN, "Second factor required";
     AccountNotActive = "account.not_active", FORBIDDEN, "Account not active";
     NotFound = "not_found", NOT_FOUND, "Resource not found";
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
@@ -203,6 +205,24 @@ impl Problem {
         Problem::with_detail(Code::Forbidden, detail)
     }
 
+    /// The caller signed in too long ago for this.
+    pub fn reauthentication_required() -> Problem {
+        Problem::with_detail(
+            Code::ReauthenticationRequired,
+            "This needs a sign-in of the last 15 minutes. Prove your identity again with POST \
+             /v1/auth/reauthenticate, then repeat the request.",
+        )
+    }
+
+    /// A team member must set up a second factor before anything else.
+    pub fn second_factor_required() -> Problem {
+        Problem::with_detail(
+            Code::SecondFactorRequired,
+            "The team signs in with a second factor only. Set one up with POST /v1/me/2fa/enroll or a passkey, then \
+             repeat the request.",
+        )
+    }
+
     /// The account is suspended, or not yet approved for this.
     pub fn account_not_active(detail: &'static str) -> Problem {
         Problem::with_detail(Code::AccountNotActive, detail)
@@ -288,6 +308,15 @@ impl Problem {
         Problem::with_detail(Code::RateLimited, "Too many requests. Wait before you retry.").retry_after(retry_after)
     }
 
+    /// The user made too many wrong guesses.
+    pub fn too_many_guesses(retry_after: u64) -> Problem {
+        Problem::with_detail(
+            Code::RateLimited,
+            "Too many wrong codes or passwords. Wait before you retry, or use a recovery code or a passkey.",
+        )
+        .retry_after(retry_after)
+    }
+
     pub fn unavailable(detail: impl Into<Cow<'static, str>>) -> Problem {
         Problem::with_detail(Code::ServiceUnavailable, detail).retry_after(1)
     }
@@ -336,6 +365,8 @@ impl Problem {
             && !matches!(
                 self.0.code,
                 Code::RateLimited
+                    | Code::ReauthenticationRequired
+                    | Code::SecondFactorRequired
                     | Code::InvalidCredentials
                     | Code::TokenExpired
                     | Code::TokenInvalid

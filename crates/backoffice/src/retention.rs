@@ -12,7 +12,7 @@ use crate::dashboards;
 use api::idempotency;
 use billing::webhooks;
 use db::{Conn, DbError};
-use identity::{notifications, sessions, two_factor};
+use identity::{notifications, passkeys, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
@@ -46,12 +46,14 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 18] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
     rule!("access tokens", days(1), sessions::purge_access_tokens),
+    rule!("second factor guesses", days(2), two_factor::purge_guesses),
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
+    rule!("passkey challenges", days(1), passkeys::purge_challenges),
     rule!("sessions", days(7), sessions::purge_sessions),
     rule!("magic and reset links", days(7), sessions::purge_links),
     rule!("call alarms", days(7), calls::purge_alerts),

@@ -117,16 +117,18 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/users", staff::create, "inviteTeamMember", "Invite team member")
             .about("Creates a team member with role `admin`, `support` or both, and mails a magic link valid for 72 \
                     hours. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("staff.create").problems(&[ResourceInUse]).under(tags::TEAM),
+            .who(Admin).limit(Limit::Writes).audit("staff.create").recent_sign_in()
+            .problems(&[ResourceInUse]).under(tags::TEAM),
         patch("/admin/users/{id}", staff::update, "updateTeamMember", "Update team member")
             .about("Changes a team member's roles, or deactivates or reactivates it. Any change ends the member's \
                     sessions at once; the last active admin stays one. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("staff.update").problems(&[StateConflict]).under(tags::TEAM),
+            .who(Admin).limit(Limit::Writes).audit("staff.update").recent_sign_in()
+            .problems(&[StateConflict]).under(tags::TEAM),
         post("/admin/users/{id}/2fa-reset", staff::reset_second_factor,
              "resetSecondFactor", "Reset a user's second factor")
             .about("Removes the lost second factor of another team member or of a customer's user. Ends the user's \
                     sessions and notifies the user by mail. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("two_factor.reset").under(tags::TEAM),
+            .who(Admin).limit(Limit::Writes).audit("two_factor.reset").recent_sign_in().under(tags::TEAM),
         get("/admin/audit-log", audit_log::list, "listAuditLogEntries", "List audit log entries")
             .about("Lists who did what and with which outcome, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::TEAM),

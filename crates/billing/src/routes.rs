@@ -71,7 +71,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         delete("/payments/methods/{id}", payments::delete_method, "deletePaymentMethod", "Delete payment method")
             .about("Deletes a saved card, unless it is the default among several, auto-recharge uses it, or it is \
                     being charged. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("payment_method.remove").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("payment_method.remove").idempotent().recent_sign_in()
             .problems(&[AccountNotActive, ResourceInUse]).under(tags::PAYMENTS),
 
         get("/account/vat", vat::show, "getVatStatus", "Get VAT status")
@@ -127,7 +127,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Sends a payment, or part of it, back through the payment provider, at most what is left of it and \
                     what the customer has unless `allow_negative` is true. After a 503 repeat with the same \
                     `Idempotency-Key`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("payment.refund").idempotent()
+            .who(Admin).limit(Limit::Writes).audit("payment.refund").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_PAYMENTS),
 
         get("/admin/invoices", invoices::list_all, "adminListInvoices", "List invoices of all customers")
@@ -137,12 +137,14 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/invoices/{id}/void", invoices::void, "voidInvoice", "Void invoice")
             .about("Voids an invoice in `issued` and returns its VAT to the balance. The invoice keeps its number, and \
                     its PDF says that it is void. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("invoice.void").idempotent().problems(&[StateConflict])
+            .who(Admin).limit(Limit::Writes).audit("invoice.void").recent_sign_in().idempotent()
+            .problems(&[StateConflict])
             .under(tags::ADMIN_BILLING),
         post("/admin/invoices/{id}/credit", invoices::credit, "creditInvoice", "Credit invoice")
             .about("Issues a credit note for all of an invoice that was not refunded before, and posts the amount to \
                     the balance. The invoice must be `issued` or `paid`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("invoice.credit").idempotent().problems(&[StateConflict])
+            .who(Admin).limit(Limit::Writes).audit("invoice.credit").recent_sign_in().idempotent()
+            .problems(&[StateConflict])
             .under(tags::ADMIN_BILLING),
     ]
 }

@@ -1,6 +1,6 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
-//! `sessions` and `two_factor` sign users in. `onboarding` takes an account from signup to approval, with the documents
+//! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
 //! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself.
 
 pub mod accounts;
@@ -13,6 +13,7 @@ pub mod jobs;
 pub mod kyb;
 pub mod notifications;
 pub mod onboarding;
+pub mod passkeys;
 pub mod routes;
 pub mod sessions;
 pub mod two_factor;

@@ -3,15 +3,15 @@
 use api::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{
-    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, StateConflict, TokenExpired,
-    TokenInvalid, ValidationFailed,
+    AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, ResourceInUse, StateConflict,
+    TokenExpired, TokenInvalid, ValidationFailed,
 };
 use api::tags;
 use platform::limits::Limit;
 
 use crate::balance::credits;
 use crate::{
-    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, sessions, two_factor,
+    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, sessions, two_factor,
 };
 
 #[rustfmt::skip]
@@ -19,8 +19,8 @@ pub fn endpoints() -> Vec<Endpoint> {
     vec![
         post("/auth/sign-in", sessions::sign_in, "signIn", "Sign in with email and password")
             .about("Exchanges email and password for an access token and a refresh token. For a user with a second \
-                    factor the response is `2fa_required` with a `tmp_token`; send it with a code to `POST \
-                    /admin/2fa/verify` within 5 minutes. No token needed.")
+                    factor the response is `2fa_required` with a `tmp_token`; within 5 minutes send it with a code to \
+                    `POST /admin/2fa/verify`, or with a passkey to `POST /auth/passkey`. No token needed.")
             .who(Anyone).limit(Limit::SignIn).audit("session.sign_in").problems(&[InvalidCredentials])
             .under(tags::AUTHENTICATION),
         post("/admin/2fa/verify", sessions::verify_second_factor,
@@ -30,17 +30,36 @@ pub fn endpoints() -> Vec<Endpoint> {
                     No token needed other than `tmp_token`.")
             .who(Anyone).limit(Limit::SignIn).audit("session.second_factor")
             .problems(&[InvalidCredentials, TokenInvalid, TokenExpired, StateConflict]).under(tags::AUTHENTICATION),
+        post("/auth/passkey/challenge", sessions::passkey_challenge,
+             "requestPasskeyChallenge", "Request a passkey challenge")
+            .about("Returns the options for `navigator.credentials.get`, with a challenge for `POST /auth/passkey` or \
+                    `POST /auth/reauthenticate` that works once within 5 minutes. With a `tmp_token` the passkey \
+                    follows a password; without one it signs in alone. No token needed.")
+            .who(Anyone).limit(Limit::SignIn).unaudited("nothing changes").problems(&[TokenInvalid, TokenExpired])
+            .under(tags::AUTHENTICATION),
+        post("/auth/passkey", sessions::sign_in_with_passkey, "signInWithPasskey", "Sign in with a passkey")
+            .about("Exchanges a passkey's answer to a challenge for the tokens of a new session: in place of password \
+                    and code if the authenticator checked its user, or with a `tmp_token` in place of a code. No token \
+                    needed.")
+            .who(Anyone).limit(Limit::SignIn).audit("session.passkey")
+            .problems(&[InvalidCredentials, TokenInvalid, TokenExpired]).under(tags::AUTHENTICATION),
         post("/auth/refresh", sessions::refresh, "refreshToken", "Refresh an access token")
             .about("Exchanges a refresh token for a new access token and a new refresh token; the old one stops \
                     working at once. Reusing a spent token ends the session and mails the user, unless it is a lost \
                     response: within 10 seconds, successor unused. No token needed.")
             .who(Anyone).limit(Limit::Refresh).audit("session.refresh").problems(&[TokenInvalid])
             .under(tags::AUTHENTICATION),
+        post("/auth/reauthenticate", sessions::reauthenticate, "verifyIdentity", "Verify identity again")
+            .about("Proves in the middle of a session that the caller is its user, which endpoints marked \
+                    `x-recent-sign-in` require every 15 minutes. Send a code or a passkey if you have a second \
+                    factor, otherwise the password. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::SignIn).audit("session.reauthenticate").before_enrollment()
+            .problems(&[InvalidCredentials, ValidationFailed]).under(tags::AUTHENTICATION),
         post("/auth/sign-out", sessions::sign_out, "signOut", "Sign out")
             .about("Ends the session that the refresh token belongs to. Access tokens already issued work until they \
                     expire, at most 15 minutes; `DELETE /me/sessions/{id}` revokes them at once. Open to any signed-in \
                     user.")
-            .who(SignedIn).limit(Limit::Writes).audit("session.sign_out").problems(&[NotFound])
+            .who(SignedIn).limit(Limit::Writes).audit("session.sign_out").before_enrollment().problems(&[NotFound])
             .under(tags::AUTHENTICATION),
         post("/auth/forgot-password", sessions::forgot_password,
              "requestPasswordReset", "Request a password reset link")
@@ -143,36 +162,56 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         get("/me", sessions::me, "getCurrentUser", "Get current user and account")
             .about("Returns the signed-in user and its account. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Reads).problems(&[NotFound]).under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().problems(&[NotFound]).under(tags::CURRENT_USER),
         get("/me/sessions", sessions::list_devices, "listSessions", "List sessions")
             .about("Lists the user's active sessions, one per signed-in device, newest first; `current` marks the \
                     session of the request. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Reads).under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().under(tags::CURRENT_USER),
         delete("/me/sessions/{id}", sessions::delete_device, "deleteSession", "Delete session")
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
-            .who(SignedIn).limit(Limit::Writes).audit("session.end").under(tags::CURRENT_USER),
+            .who(SignedIn).limit(Limit::Writes).audit("session.end").before_enrollment().under(tags::CURRENT_USER),
         post("/me/2fa/enroll", two_factor::enroll, "enrollSecondFactor", "Enroll a second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code. Sign-in does not change \
                     until the secret is confirmed with `POST /me/2fa/confirm`. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound])
+            .who(SignedIn).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in().before_enrollment()
+            .problems(&[StateConflict, NotFound])
             .under(tags::CURRENT_USER),
         post("/me/2fa/confirm", two_factor::confirm, "confirmSecondFactor", "Confirm the second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. From then on sign-in requires a code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in().before_enrollment()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
         post("/me/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "regenerateRecoveryCodes", "Regenerate recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once. Requires a one-time or recovery \
                     code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.recovery_codes").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
         post("/me/2fa/disable", two_factor::disable, "disableSecondFactor", "Disable the second factor")
             .about("Removes the second factor, so that sign-in needs the password only. Requires a one-time or \
                     recovery code. Open to any signed-in user.")
-            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable")
+            .who(SignedIn).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::CURRENT_USER),
+
+        get("/me/passkeys", passkeys::list, "listPasskeys", "List passkeys")
+            .about("Lists the user's passkeys, newest first. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Reads).before_enrollment().under(tags::CURRENT_USER),
+        post("/me/passkeys/registration", passkeys::begin_registration,
+             "startPasskeyRegistration", "Start registration of a passkey")
+            .about("Returns the options for `navigator.credentials.create`, with a challenge that works once within 5 \
+                    minutes. Send the browser's answer to `POST /me/passkeys`. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).unaudited("nothing changes").recent_sign_in().before_enrollment()
+            .problems(&[NotFound]).under(tags::CURRENT_USER),
+        post("/me/passkeys", passkeys::create, "createPasskey", "Create passkey")
+            .about("Registers a passkey, at most 20 per user. From then on sign-in requires a second factor; if it is \
+                    the user's first, ten recovery codes are returned, shown only once. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("passkey.create").recent_sign_in().before_enrollment()
+            .problems(&[InvalidCredentials, ValidationFailed, StateConflict, ResourceInUse]).under(tags::CURRENT_USER),
+        delete("/me/passkeys/{id}", passkeys::delete, "deletePasskey", "Delete passkey")
+            .about("Removes a passkey. With the last second factor the recovery codes go too, and the password is \
+                    enough to sign in. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("passkey.remove").recent_sign_in().under(tags::CURRENT_USER),
 
         get("/account", accounts::show, "getAccount", "Get account")
             .about("Returns the account's company name, addresses, VAT id, onboarding status and account manager. Open \
@@ -296,7 +335,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Posts a credit to a customer's balance or, with a negative amount, a correction of at most what is \
                     available. Returns the ledger entry. What one admin credits to a customer within 24 hours is \
                     limited (by default to 1000 EUR); for more, make a credit request. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("credit.create").idempotent()
+            .who(Admin).limit(Limit::Writes).audit("credit.create").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_BILLING),
         get("/admin/credit-requests", credits::list_requests, "listCreditRequests", "List credit requests")
             .about("Lists credit requests, newest first, with those that were approved or rejected. Open to the team \
@@ -305,12 +344,12 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/admin/credit-requests", credits::request, "createCreditRequest", "Create credit request")
             .about("Requests a credit to a customer's balance, of any amount. Another admin approves or rejects it. \
                     Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("credit_request.create").idempotent()
+            .who(Admin).limit(Limit::Writes).audit("credit_request.create").recent_sign_in().idempotent()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests/{id}/approve", credits::approve, "approveCreditRequest", "Approve credit request")
             .about("Posts the credit of a pending request to the customer's balance. Admins only, except the one who \
                     made the request.")
-            .who(Admin).limit(Limit::Writes).audit("credit_request.approve")
+            .who(Admin).limit(Limit::Writes).audit("credit_request.approve").recent_sign_in()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests/{id}/reject", credits::reject, "rejectCreditRequest", "Reject credit request")
             .about("Rejects a pending credit request, or takes one's own back. Admins only.")
@@ -325,29 +364,32 @@ pub fn endpoints() -> Vec<Endpoint> {
             "setCustomerBalanceLimits", "Set balance limits of a customer")
             .about("Sets the minimum that must stay on a customer's balance and the threshold of its portal's warning. \
                     A minimum below zero gives credit. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("balance_limits.update").problems(&[StateConflict])
+            .who(Admin).limit(Limit::Writes).audit("balance_limits.update").recent_sign_in().problems(&[StateConflict])
             .under(tags::ADMIN_BILLING),
 
         post("/admin/2fa/enroll", two_factor::enroll, "adminEnrollSecondFactor", "Enroll an admin's second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code; confirm it with `POST \
                     /admin/2fa/confirm`. Does the same as `POST /me/2fa/enroll`. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").problems(&[StateConflict, NotFound])
+            .who(Admin).limit(Limit::Writes).audit("two_factor.enroll").recent_sign_in().before_enrollment()
+            .problems(&[StateConflict, NotFound])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/confirm", two_factor::confirm, "adminConfirmSecondFactor", "Confirm an admin's second factor")
             .about("Activates the enrolled second factor with its first code and returns ten recovery codes, shown \
                     only once. Does the same as `POST /me/2fa/confirm`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").problems(&[InvalidCredentials, StateConflict])
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.confirm").recent_sign_in().before_enrollment()
+            .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
         post("/admin/2fa/recovery-codes", two_factor::regenerate_recovery_codes,
              "adminRegenerateRecoveryCodes", "Regenerate an admin's recovery codes")
             .about("Replaces the recovery codes with ten new ones, shown only once; requires a one-time or recovery \
                     code. Does the same as `POST /me/2fa/recovery-codes`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.recovery_codes")
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.recovery_codes").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict]).under(tags::ADMIN_ACCESS),
         post("/admin/2fa/disable", two_factor::disable, "adminDisableSecondFactor", "Disable an admin's second factor")
             .about("Removes the second factor; requires a one-time or recovery code. Does the same as `POST \
                     /me/2fa/disable`. Admins only.")
-            .who(Admin).limit(Limit::SignIn).audit("two_factor.disable").problems(&[InvalidCredentials, StateConflict])
+            .who(Admin).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
+            .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
     ]
 }

@@ -20,7 +20,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/trunks", trunks::create, "createTrunk", "Create trunk")
             .about("Creates a SIP trunk in a zone; the account's first trunk becomes its default. Add the source \
                     networks of its calls to the IP allow-list next. Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("trunk.create").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("trunk.create").recent_sign_in_for("inbound_uri").idempotent()
             .problems(&[NotFound, AccountNotActive, StateConflict]).under(tags::TRUNKS),
         get("/trunks/{id}", trunks::show, "getTrunk", "Get trunk")
             .about("Returns a trunk with the SIP address of its zone in `sip_endpoint_hint`. Open to customers.")
@@ -28,7 +28,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         patch("/trunks/{id}", trunks::update, "updateTrunk", "Update trunk")
             .about("Changes a trunk's name, zone, limits or inbound URI, or makes it the default; fields left out keep \
                     their value. Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("trunk.update").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("trunk.update").recent_sign_in_for("inbound_uri").idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),
         delete("/trunks/{id}", trunks::delete, "deleteTrunk", "Delete trunk")
             .about("Deletes a trunk and its IP allow-list, unless it is the default among several or has numbers, \
@@ -43,13 +43,14 @@ pub fn endpoints() -> Vec<Endpoint> {
                     or a call from it to the user `verify`, with the credentials in `proof`; the operator's team \
                     vouches for networks wider than an IPv4 address or an IPv6 /64. A network that overlaps another \
                     entry of the account is a 409. Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").idempotent()
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").recent_sign_in().idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),
         delete("/trunks/{id}/ip-allow-list/{entry_id}", trunks::delete_entry,
                "deleteIpAllowListEntry", "Delete allow-list entry")
             .about("Removes a network from the trunk's IP allow-list; within two seconds every node denies its calls. \
                     Open to customers with an approved account.")
-            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").idempotent().problems(&[AccountNotActive])
+            .who(Customer).limit(Limit::Writes).audit("ip_allow_list.remove").recent_sign_in().idempotent()
+            .problems(&[AccountNotActive])
             .under(tags::TRUNKS),
 
         get("/numbers", rented::list, "listNumbers", "List numbers")
@@ -114,12 +115,13 @@ pub fn endpoints() -> Vec<Endpoint> {
             "setTrunkInboundHost", "Set allowed inbound host of a trunk")
             .about("Lets inbound calls of a trunk go to a host outside its allow-list, or withdraws that with null. It \
                     counts while the trunk's `inbound_uri` names this host. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("trunk.allow_inbound_host").idempotent().under(tags::CUSTOMERS),
+            .who(Admin).limit(Limit::Writes).audit("trunk.allow_inbound_host").recent_sign_in().idempotent().under(tags::CUSTOMERS),
         post("/admin/trunks/{id}/ip-allow-list/{entry_id}/verify", trunks::vouch,
              "verifyIpAllowListEntry", "Verify allow-list entry")
             .about("Vouches for a network that the customer cannot prove: it counts as if it had. A network that \
                     overlaps a verified entry of another customer, an edge or an upstream is a 409. Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("ip_allow_list.vouch").idempotent().problems(&[ResourceInUse])
+            .who(Admin).limit(Limit::Writes).audit("ip_allow_list.vouch").recent_sign_in().idempotent()
+            .problems(&[ResourceInUse])
             .under(tags::CUSTOMERS),
 
         get("/admin/did-inventory", inventory::list_all, "listDidInventory", "List DID inventory")

@@ -186,6 +186,11 @@ id! {
 }
 
 id! {
+    /// Id of a passkey.
+    pub struct PasskeyId;
+}
+
+id! {
     /// Id of a compliance intake.
     pub struct IntakeId;
 }

@@ -19,7 +19,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/fraud-caps", fraud_caps::update, "setFraudCaps", "Set fraud caps")
             .about("Sets the maximum spend per UTC day and the maximum rate per minute; calls beyond them are denied. \
                     A raise is confirmed to the account's contact by mail. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").problems(&[NotFound, AccountNotActive])
+            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").recent_sign_in()
+            .problems(&[NotFound, AccountNotActive])
             .under(tags::TRUNKS),
 
         get("/rates", rates::list, "listRates", "List rates")

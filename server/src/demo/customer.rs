@@ -101,6 +101,7 @@ pub async fn go_live(sim: &mut Simulation, company: &'static Company) -> Result<
     }
     let first = if company.stage == Stage::Suspended { SMALL_TOP_UP_CENTS } else { TOP_UP_CENTS };
     top_up(sim, who, first).await?;
+    sim.prove_identity(who).await?;
     let trunk = json!({
         "name": "Main", "zone": sim.service.app.settings.zones.first().map(|zone| zone.name.clone()),
         "channel_cap": 60 + company.weight * 5, "cps_limit": 20,

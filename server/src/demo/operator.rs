@@ -108,6 +108,7 @@ pub const NOTICES: [Notice; 3] = [
 /// Grants a customer a credit.
 pub async fn grant_credit(sim: &mut Simulation, who: &'static str) -> Result<(), StartError> {
     let account = sim.account(who)?;
+    sim.prove_identity(ADMIN.1).await?;
     let credit = json!({
         "customer_id": account, "amount": {"amount_minor": 1000, "currency": "EUR"},
         "reason": "Compensation for one-way audio.",

@@ -107,6 +107,12 @@ impl Simulation {
         self.request(who, Method::PATCH, path, RequestBody::Json(body)).await
     }
 
+    /// Proves a user's identity again, before a change that needs a recent sign-in.
+    pub async fn prove_identity(&mut self, who: &'static str) -> Result<(), StartError> {
+        let proof = json!({"password": self.password});
+        self.post(who, "/auth/reauthenticate", proof).await.map(drop)
+    }
+
     /// A request of a user, who is signed in first if necessary. Changes have an idempotency key.
     pub async fn request(
         &mut self,

@@ -37,9 +37,9 @@ both! {
         world.refresh(&second.refresh_token).await.problem(401, "auth.token_invalid");
         second.get("/me").await.problem(401, "auth.token_invalid");
         first.get("/me").await.problem(401, "auth.token_invalid");
-        let mails = world.mails().await;
-        assert_eq!(mails.len(), 1);
-        assert!(mails[0].to.contains(ADMIN_EMAIL) && mails[0].subject.contains("signed you out of a session"));
+        let mut mails = world.mails().await;
+        mails.retain(|mail| mail.subject.contains("signed you out of a session"));
+        assert!(mails.len() == 1 && mails[0].to.contains(ADMIN_EMAIL));
 
         // A forgotten password.
         let code = app.fresh(&world).await;

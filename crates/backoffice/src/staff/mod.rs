@@ -18,7 +18,7 @@ use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use identity::users::{self, NewUser};
-use identity::{sessions, two_factor};
+use identity::{passkeys, sessions, two_factor};
 use platform::mail::{self, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
@@ -190,6 +190,7 @@ pub async fn reset_second_factor(
             let before = find_user(tx, *id).await?;
             tx.ctx.audit_account(before.account_id);
             two_factor::void_challenges(tx, *id).await?;
+            passkeys::delete_all(tx, *id).await?;
             two_factor::delete(tx, *id).await?;
             sessions::end_all_sessions(tx, *id).await?;
             let to = Recipient::new(&before.email, &before.name);

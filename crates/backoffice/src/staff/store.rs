@@ -21,7 +21,8 @@ row! {
 pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
         ),
@@ -33,7 +34,8 @@ pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<Memb
 pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id = $1"
         ),
@@ -51,7 +53,8 @@ pub async fn list_of_account(
 ) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
         ),
@@ -64,7 +67,8 @@ pub async fn list_of_account(
 pub async fn find_user(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
         ),
         params![id],

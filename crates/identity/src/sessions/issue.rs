@@ -31,14 +31,17 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
     };
     store::insert_session(tx, &session).await?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
-    issue_tokens(tx, user, id, None).await
+    let now = ctx.now;
+    issue_tokens(tx, user, id, now, None).await
 }
 
-/// Issues a pair of tokens of a session; `parent` is the refresh token that it replaces.
+/// Issues a pair of tokens of a session in which the user proved its identity at `authenticated_at`; `parent` is the
+/// refresh token that the pair replaces.
 pub async fn issue_tokens(
     tx: &mut Tx<'_>,
     user: &User,
     session: SessionId,
+    authenticated_at: Time,
     parent: Option<&[u8]>,
 ) -> Result<SessionResponse, Problem> {
     let ctx = tx.ctx.clone();
@@ -58,7 +61,7 @@ pub async fn issue_tokens(
     };
     let access_token = ctx.app.tokens.sign(&claims).map_err(Problem::internal)?;
     let refresh_token = Entropy.token();
-    store::insert_access_token(tx, jti, user.id, session, Time::from_seconds(expires)).await?;
+    store::insert_access_token(tx, jti, user.id, session, Time::from_seconds(expires), authenticated_at).await?;
     store::insert_refresh_token(tx, &hash(&refresh_token), session, parent).await?;
     Ok(SessionResponse {
         access_token,

@@ -54,6 +54,7 @@ pub async fn reset_password(
             users::set_password(tx, user.id, password_hash).await?;
             // In this order: a challenge or link in concurrent use commits first, and its session ends too.
             two_factor::void_challenges(tx, user.id).await?;
+            two_factor::forget_guesses(tx, user.id).await?;
             void_links(tx, user.id).await?;
             store::end_all_sessions(tx, user.id).await?;
             // Clears the lockout for this network only; from other networks guessing stays slow.

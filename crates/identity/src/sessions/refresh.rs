@@ -36,7 +36,8 @@ pub async fn refresh(
             let user =
                 users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
             tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
-            Ok(Json(issue::issue_tokens(tx, &user, session.id, Some(hash)).await?))
+            let tokens = issue::issue_tokens(tx, &user, session.id, session.authenticated_at, Some(hash)).await?;
+            Ok(Json(tokens))
         })
     })
     .await

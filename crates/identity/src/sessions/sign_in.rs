@@ -114,23 +114,27 @@ async fn challenge(tx: &mut Tx<'_>, user: &User) -> Result<SignInTwoFaRequired, 
     Ok(SignInTwoFaRequired { status: TwoFactorRequired::Required, tmp_token })
 }
 
+pub(super) fn read_tmp_token(ctx: &RequestCtx, token: &str) -> Result<ChallengeClaims, Problem> {
+    ctx.app.tokens.read_challenge(token, ctx.now).map_err(|error| match error {
+        TokenError::Expired => Problem::token_expired("The tmp_token has expired. Sign in again."),
+        TokenError::Invalid => Problem::token_invalid("The tmp_token is invalid. Sign in again."),
+    })
+}
+
 pub async fn verify_second_factor(
     ctx: RequestCtx,
     Body(request): Body<VerifyRequest>,
 ) -> Result<Committed<Json<SessionResponse>>, Problem> {
-    let claims = ctx.app.tokens.read_challenge(&request.tmp_token, ctx.now).map_err(|error| match error {
-        TokenError::Expired => Problem::token_expired("The tmp_token has expired. Sign in again."),
-        TokenError::Invalid => Problem::token_invalid("The tmp_token is invalid. Sign in again."),
-    })?;
+    let claims = read_tmp_token(&ctx, &request.tmp_token)?;
     let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
     count_attempt(&ctx, &claims).await?;
+    two_factor::count_code(&ctx, user.id, &request.code).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {
         Box::pin(async move {
-            let app = tx.ctx.app.clone();
-            two_factor::verify_code(tx, &app, user.id, code).await?;
+            two_factor::verify_code(tx, user.id, code).await?;
             if !two_factor::use_challenge(tx, *jti).await? {
                 return Err(spent_challenge());
             }
@@ -154,6 +158,6 @@ async fn count_attempt(ctx: &RequestCtx, claims: &ChallengeClaims) -> Result<(),
     if open { Ok(()) } else { Err(spent_challenge()) }
 }
 
-fn spent_challenge() -> Problem {
+pub(super) fn spent_challenge() -> Problem {
     Problem::token_invalid("The tmp_token was already used or has no attempts left. Sign in again.")
 }

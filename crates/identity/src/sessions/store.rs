@@ -16,6 +16,8 @@ row! {
         pub last_used_at: Time,
         pub ip: String,
         pub user_agent: Option<String>,
+        /// When the user last proved its identity.
+        pub authenticated_at: Time,
     }
 }
 
@@ -37,7 +39,8 @@ pub async fn insert_session(conn: &mut Conn, session: &NewSession<'_>) -> Result
             last_used_at: conn.now(),
             expires_at: session.expires_at,
             ip: session.ip.to_string(),
-            user_agent: session.user_agent
+            user_agent: session.user_agent,
+            authenticated_at: conn.now()
         }
     )
     .await?;
@@ -59,6 +62,19 @@ pub async fn touch_session(conn: &mut Conn, id: SessionId, ip: IpAddr) -> Result
         params![id, conn.now(), ip.to_string()],
     )
     .await?;
+    Ok(())
+}
+
+/// The user proved its identity again: for this token, and for its session with all tokens of it.
+pub async fn reauthenticate(conn: &mut Conn, jti: Uuid, session: Option<SessionId>) -> Result<(), DbError> {
+    let now = conn.now();
+    conn.exec(sql!("UPDATE access_tokens SET authenticated_at = $2 WHERE jti = $1"), params![jti, now]).await?;
+    if let Some(session) = session {
+        // In this order: a concurrent refresh commits first, and its token is updated too.
+        conn.exec(sql!("UPDATE sessions SET authenticated_at = $2 WHERE id = $1"), params![session, now]).await?;
+        conn.exec(sql!("UPDATE access_tokens SET authenticated_at = $2 WHERE session_id = $1"), params![session, now])
+            .await?;
+    }
     Ok(())
 }
 
@@ -135,8 +151,9 @@ pub async fn insert_access_token(
     user: UserId,
     session: SessionId,
     expires_at: Time,
+    authenticated_at: Time,
 ) -> Result<(), DbError> {
-    insert!(conn, access_tokens { jti, user_id: user, session_id: session, expires_at }).await?;
+    insert!(conn, access_tokens { jti, user_id: user, session_id: session, expires_at, authenticated_at }).await?;
     Ok(())
 }
 

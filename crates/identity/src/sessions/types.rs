@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::Account;
+use crate::passkeys::PasskeyAssertion;
 use crate::two_factor::Code;
 use crate::users::User;
 use values::{AccountId, Email, Rfc3339, Roles, Secret, SessionId, Text, UserId};
@@ -70,7 +71,7 @@ pub enum TwoFactorRequired {
 pub struct SignInTwoFaRequired {
     /// Always `2fa_required`.
     pub status: TwoFactorRequired,
-    /// Token for `POST /admin/2fa/verify`; it expires after five minutes.
+    /// Token for `POST /admin/2fa/verify` or `POST /auth/passkey`; it expires after five minutes.
     pub tmp_token: String,
 }
 
@@ -93,6 +94,43 @@ pub struct VerifyRequest {
     pub tmp_token: OpaqueToken,
     /// Code of the authenticator app, or a recovery code.
     pub code: Code,
+}
+
+/// Request for a challenge that a passkey answers.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasskeyChallengeRequest {
+    /// Token from the sign-in response, when the passkey follows a password; otherwise left out.
+    pub tmp_token: Option<OpaqueToken>,
+}
+
+/// Sign-in with a passkey.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasskeySignInRequest {
+    /// Token from the sign-in response, when the passkey follows a password; otherwise left out.
+    pub tmp_token: Option<OpaqueToken>,
+    /// Answer of the passkey.
+    pub passkey: PasskeyAssertion,
+}
+
+/// Proof of identity in the middle of a session.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReauthenticateRequest {
+    /// Password of the user; for users without a second factor.
+    pub password: Option<Secret<8, 200>>,
+    /// Code of the authenticator app, or a recovery code; required of users with a second factor.
+    pub code: Option<Code>,
+    /// Passkey in place of a code.
+    pub passkey: Option<PasskeyAssertion>,
+}
+
+/// Until when the proof counts.
+#[derive(Serialize, JsonSchema)]
+pub struct ReauthenticateResponse {
+    /// Until when this session may call endpoints that need a recent sign-in (RFC 3339, UTC).
+    pub valid_until: Rfc3339,
 }
 
 /// Refresh token to exchange for a new pair of tokens.

@@ -16,7 +16,7 @@ const STEP_SECONDS: u64 = 30;
 /// Codes of the step before and after are accepted too, because clocks differ.
 const SKEW_STEPS: u16 = 1;
 const RECOVERY_CODES: usize = 10;
-const RECOVERY_BYTES: usize = 10;
+const RECOVERY_BYTES: usize = 15;
 const ISSUER: &str = "Trunkline";
 
 fn totp(seed: &[u8], account: &str) -> Result<Totp, Problem> {
@@ -46,7 +46,7 @@ pub fn enrollment(seed: &[u8], email: &Email) -> Result<Enrollment, Problem> {
     Ok(Enrollment { secret: BASE32_NOPAD.encode(seed), otpauth_url, qr_svg })
 }
 
-/// Ten codes of 80 bits, in groups of four characters.
+/// Ten codes of 120 bits, in groups of four characters.
 pub fn new_recovery_codes() -> Vec<String> {
     let code = || {
         let text = BASE32_NOPAD.encode(&Entropy.bytes::<RECOVERY_BYTES>());
@@ -56,7 +56,7 @@ pub fn new_recovery_codes() -> Vec<String> {
     (0..RECOVERY_CODES).map(|_| code()).collect()
 }
 
-/// 80 random bits need no slow hash; the user id makes equal codes of two users differ.
+/// 120 random bits need no slow hash; the user id makes equal codes of two users differ.
 pub fn hash_recovery_code(user: UserId, code: &str) -> Vec<u8> {
     let bare: String = code.chars().filter(|c| *c != '-').collect();
     digest(&SHA256, &[user.uuid().as_bytes(), bare.as_bytes()].concat()).as_ref().to_vec()
@@ -91,6 +91,7 @@ mod tests {
     fn recovery_codes_differ_and_hash_the_same_without_dashes() {
         let codes = new_recovery_codes();
         assert_eq!(codes.len(), 10);
+        assert!(codes.iter().all(|code| code.replace('-', "").len() * 5 >= 112));
         assert_eq!(codes.iter().collect::<std::collections::BTreeSet<_>>().len(), 10);
         let user = UserId::new(uuid::Uuid::nil());
         assert_eq!(hash_recovery_code(user, &codes[0]), hash_recovery_code(user, &codes[0].replace('-', "")));

@@ -1,7 +1,7 @@
 //! Enrolment, confirmation and removal: `/admin/2fa` for admins, `/me/2fa` for every user.
 
 use super::types::{CodeRequest, Enrollment, RecoveryCodes};
-use super::{Code, accept_one_time, codes, store, verify_code, wrong_code};
+use super::{Code, accept_one_time, codes, guesses, notify, store, verify_code, wrong_code};
 use crate::users;
 use api::answer::{Json, NoContent};
 use api::context::{Committed, RequestCtx};
@@ -9,6 +9,7 @@ use api::input::Body;
 use api::problem::Problem;
 use db::{Conn, Entropy};
 use platform::crypto::keys::Purpose;
+use platform::mail::FactorChange;
 use values::UserId;
 
 /// Creates a seed. Sign-in does not change until it is confirmed.
@@ -49,6 +50,8 @@ pub async fn confirm(
             if !is_correct || !store::confirm(tx, *user).await? {
                 return Err(wrong_code());
             }
+            let ctx = tx.ctx;
+            notify::send(tx, ctx, *user, FactorChange::Enabled).await?;
             Ok(Json(issue_recovery_codes(tx, *user).await?))
         })
     })
@@ -61,10 +64,12 @@ pub async fn regenerate_recovery_codes(
     Body(request): Body<CodeRequest>,
 ) -> Result<Committed<Json<RecoveryCodes>>, Problem> {
     let user = ctx.principal()?.user_id;
+    guesses::count_code(&ctx, user, &request.code).await?;
     ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let app = tx.ctx.app.clone();
-            verify_code(tx, &app, *user, code).await?;
+            let ctx = tx.ctx;
+            verify_code(tx, *user, code).await?;
+            notify::send(tx, ctx, *user, FactorChange::RecoveryCodesReplaced).await?;
             Ok(Json(issue_recovery_codes(tx, *user).await?))
         })
     })
@@ -73,18 +78,22 @@ pub async fn regenerate_recovery_codes(
 
 pub async fn disable(ctx: RequestCtx, Body(request): Body<CodeRequest>) -> Result<Committed<NoContent>, Problem> {
     let user = ctx.principal()?.user_id;
+    guesses::count_code(&ctx, user, &request.code).await?;
     ctx.commit((user, request.code), |tx, (user, code)| {
         Box::pin(async move {
-            let app = tx.ctx.app.clone();
-            verify_code(tx, &app, *user, code).await?;
-            store::delete(tx, *user).await?;
+            let ctx = tx.ctx;
+            verify_code(tx, *user, code).await?;
+            notify::send(tx, ctx, *user, FactorChange::Disabled).await?;
+            store::delete_seed(tx, *user).await?;
+            store::drop_useless_recovery_codes(tx, *user).await?;
             Ok(NoContent)
         })
     })
     .await
 }
 
-async fn issue_recovery_codes(conn: &mut Conn, user: UserId) -> Result<RecoveryCodes, Problem> {
+/// Makes new recovery codes, in place of any the user has.
+pub async fn issue_recovery_codes(conn: &mut Conn, user: UserId) -> Result<RecoveryCodes, Problem> {
     let recovery_codes = codes::new_recovery_codes();
     let hashes: Vec<Vec<u8>> = recovery_codes.iter().map(|code| codes::hash_recovery_code(user, code)).collect();
     store::replace_recovery_codes(conn, user, &hashes).await?;

@@ -1,4 +1,4 @@
-//! Tables `two_factor_seeds`, `recovery_codes` and `two_factor_challenges`.
+//! Tables `two_factor_seeds`, `recovery_codes`, `two_factor_challenges` and `second_factor_guesses`.
 
 use uuid::Uuid;
 
@@ -55,10 +55,36 @@ pub async fn accept_step(conn: &mut Conn, user: UserId, step: i64) -> Result<boo
     Ok(accepted == 1)
 }
 
-pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
-    conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+/// Whether the user has an authenticator app.
+pub async fn has_app(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    Ok(find(conn, user).await?.is_some_and(|seed| seed.confirmed_at.is_some()))
+}
+
+pub async fn has_passkey(conn: &mut Conn, user: UserId) -> Result<bool, DbError> {
+    let found: Option<(UserId,)> =
+        conn.opt(sql!("SELECT user_id FROM passkeys WHERE user_id = $1 LIMIT 1"), params![user]).await?;
+    Ok(found.is_some())
+}
+
+/// Deletes the recovery codes of a user who has no second factor left.
+pub async fn drop_useless_recovery_codes(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    if !has_app(conn, user).await? && !has_passkey(conn, user).await? {
+        conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+    }
+    Ok(())
+}
+
+/// Removes the authenticator app.
+pub async fn delete_seed(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
     conn.exec(sql!("DELETE FROM two_factor_seeds WHERE user_id = $1"), params![user]).await?;
     Ok(())
+}
+
+/// Removes the authenticator app with the recovery codes, and forgets wrong guesses.
+pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    forget_guesses(conn, user).await?;
+    conn.exec(sql!("DELETE FROM recovery_codes WHERE user_id = $1"), params![user]).await?;
+    delete_seed(conn, user).await
 }
 
 pub async fn replace_recovery_codes(conn: &mut Conn, user: UserId, hashes: &[Vec<u8>]) -> Result<(), DbError> {
@@ -81,6 +107,76 @@ pub async fn use_recovery_code(conn: &mut Conn, user: UserId, hash: &[u8]) -> Re
         conn.exec(sql!("UPDATE two_factor_seeds SET last_used_at = $2 WHERE user_id = $1"), params![user, now]).await?;
     }
     Ok(spent == 1)
+}
+
+/// Recovery codes that were not used.
+pub async fn unused_recovery_codes(conn: &mut Conn, user: UserId) -> Result<i64, DbError> {
+    let (count,) = conn
+        .one(sql!("SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL"), params![user])
+        .await?;
+    Ok(count)
+}
+
+/// Counts a guess and returns how many there were, those before `forgotten` left out; none while the user must wait.
+pub async fn count_guess(conn: &mut Conn, user: UserId, forgotten: Time) -> Result<Option<i64>, DbError> {
+    let counted: Option<(i64,)> = conn
+        .opt(
+            sql!(
+                "INSERT INTO second_factor_guesses (user_id, guesses, wait_until, guessed_at) VALUES ($1, 1, 0, $2)
+                 ON CONFLICT (user_id) DO UPDATE SET
+                     guesses = CASE WHEN second_factor_guesses.guessed_at < $3 THEN 1
+                                    ELSE second_factor_guesses.guesses + 1 END,
+                     guessed_at = excluded.guessed_at
+                 WHERE second_factor_guesses.wait_until <= $2
+                 RETURNING guesses"
+            ),
+            params![user, conn.now(), forgotten],
+        )
+        .await?;
+    Ok(counted.map(|(guesses,)| guesses))
+}
+
+pub async fn wait_until(conn: &mut Conn, user: UserId, until: Time) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE second_factor_guesses SET wait_until = $2 WHERE user_id = $1"), params![user, until])
+        .await?;
+    Ok(())
+}
+
+pub async fn must_wait_until(conn: &mut Conn, user: UserId) -> Result<Option<Time>, DbError> {
+    let found: Option<(Time,)> =
+        conn.opt(sql!("SELECT wait_until FROM second_factor_guesses WHERE user_id = $1"), params![user]).await?;
+    Ok(found.map(|(until,)| until))
+}
+
+/// The last guess was right. Earlier ones still count, so that an attacker gains nothing from the owner's sign-ins.
+pub async fn take_back_guess(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.exec(
+        sql!(
+            "UPDATE second_factor_guesses SET guesses = guesses - 1, wait_until = 0
+             WHERE user_id = $1 AND guesses > 0"
+        ),
+        params![user],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Forgets wrong guesses, because who made them has lost what let them guess.
+pub async fn forget_guesses(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.exec(sql!("DELETE FROM second_factor_guesses WHERE user_id = $1"), params![user]).await?;
+    Ok(())
+}
+
+/// Deletes guesses from before `cutoff`, oldest first.
+pub async fn purge_guesses(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM second_factor_guesses WHERE user_id IN
+                 (SELECT user_id FROM second_factor_guesses WHERE guessed_at < $1 ORDER BY guessed_at LIMIT $2)"
+        ),
+        params![cutoff, batch],
+    )
+    .await
 }
 
 /// A sign-in with a correct password that waits for the second factor.

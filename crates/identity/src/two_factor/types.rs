@@ -22,7 +22,8 @@ impl FromStr for Code {
         let bare: String = text.chars().filter(|c| !matches!(c, ' ' | '-')).collect();
         match bare.len() {
             6 if bare.bytes().all(|byte| byte.is_ascii_digit()) => Ok(Code::OneTime(bare)),
-            16 if bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            // 16 characters: codes that were issued with 80 bits.
+            16 | 24 if bare.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 Ok(Code::Recovery(bare.to_ascii_uppercase()))
             }
             _ => Err(Invalid::because("must be six digits or a recovery code")),
@@ -51,7 +52,7 @@ impl JsonSchema for Code {
         json_schema!({
             "type": "string",
             "description": "Six digits from the authenticator app, or a recovery code.",
-            "pattern": "^([0-9]{3} ?[0-9]{3}|[A-Za-z2-7]{4}(-?[A-Za-z2-7]{4}){3})$",
+            "pattern": "^([0-9]{3} ?[0-9]{3}|[A-Za-z2-7]{4}(-?[A-Za-z2-7]{4}){3}((-?[A-Za-z2-7]{4}){2})?)$",
             "examples": ["492039"],
         })
     }

@@ -55,6 +55,9 @@ pub async fn create(
     ctx: RequestCtx,
     Body(Checked(request)): Body<Checked<TrunkCreate>>,
 ) -> Result<Committed<Created<Trunk>>, Problem> {
+    if request.inbound_uri.is_some() {
+        ctx.require_recent_sign_in()?;
+    }
     let id = ctx.new_id();
     let new = request.into_row(id, ctx.principal()?.account_id, ctx.now);
     ctx.audit_note("trunk_id", new.id.to_string());
@@ -102,6 +105,9 @@ async fn apply(
     refuse_target(is_target_reserved)?;
     let mut trunk = before.clone();
     changes.clone().apply(&mut trunk);
+    if trunk.inbound_uri != before.inbound_uri {
+        ctx.require_recent_sign_in()?;
+    }
     match (before.is_default, trunk.is_default) {
         (true, false) => {
             return Err(Problem::state_conflict("This trunk is the default. Make another trunk the default instead."));

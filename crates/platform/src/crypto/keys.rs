@@ -31,10 +31,12 @@ pub enum Purpose {
     SipNonce,
     /// The fingerprint that shows whether a node has the master secret of its database.
     Fingerprint,
+    /// Challenges that passkeys sign.
+    PasskeyChallenge,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 10] = [
+    const ALL: [Purpose; 11] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -45,6 +47,7 @@ impl Purpose {
         Purpose::File,
         Purpose::SipNonce,
         Purpose::Fingerprint,
+        Purpose::PasskeyChallenge,
     ];
 
     /// The HKDF label. Changing one invalidates everything signed or encrypted with its keys.
@@ -60,6 +63,7 @@ impl Purpose {
             Purpose::File => b"trunkline file",
             Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",
+            Purpose::PasskeyChallenge => b"trunkline passkey challenge",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use api::auth::Who;
-use api::endpoint::{Endpoint, Tag};
+use api::endpoint::{Endpoint, RecentSignIn, Tag};
 use serde_json::json;
 use server::routes;
 use values::Role;
@@ -72,6 +72,8 @@ fn table() -> String {
     let mut text = "# Who may call what\n\n\
         Generated from the table of endpoints, and checked against a running service by the tests. A number is the status\n\
         of the refusal; a dot means that the caller is admitted. An asterisk: what belongs to another customer is 404.\n\
+        The last column: what needs a sign-in of the last 15 minutes, all of it or a change of one field; an older one\n\
+        gets 403 `auth.reauthentication_required`.\n\
         After a change of the table, run `make access-table` to update this page.\n"
         .to_owned();
     let rows = routes::table();
@@ -83,7 +85,7 @@ fn table() -> String {
         for (_, title) in CALLERS {
             write!(text, " {title} |").unwrap();
         }
-        writeln!(text, "\n|---|{}", "---|".repeat(CALLERS.len())).unwrap();
+        writeln!(text, " recent sign-in |\n|---|{}", "---|".repeat(CALLERS.len() + 1)).unwrap();
         rows.iter().filter(|endpoint| endpoint.tag == tag).for_each(|endpoint| write_row(&mut text, endpoint));
     }
     text
@@ -99,7 +101,12 @@ fn write_row(text: &mut String, endpoint: &Endpoint) {
         };
         write!(text, " {mark} |").unwrap();
     }
-    text.push('\n');
+    match endpoint.recent_sign_in {
+        RecentSignIn::NotNeeded => writeln!(text, " |"),
+        RecentSignIn::Needed => writeln!(text, " needed |"),
+        RecentSignIn::NeededFor(field) => writeln!(text, " `{field}` |"),
+    }
+    .unwrap();
 }
 
 #[test]

@@ -20,6 +20,7 @@ use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, vo
 use crate::world::client::{Answer, Client, Session};
 use crate::world::fixtures::fresh_email;
 pub use crate::world::fixtures::key;
+use crate::world::passkey::Passkey;
 use crate::world::{PASSWORD, World, form};
 
 /// A request that is ready to be sent.
@@ -51,9 +52,21 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let challenge = world.try_sign_in(&email, PASSWORD).await.ok();
         request(world.anyone(), "/admin/2fa/verify", json!({"tmp_token": challenge["tmp_token"], "code": code}))
     })),
+    ("POST", "/auth/passkey/challenge", |world| Box::pin(async move {
+        request(world.anyone(), "/auth/passkey/challenge", json!({}))
+    })),
+    ("POST", "/auth/passkey", |world| Box::pin(async move {
+        let mut passkey = Passkey::registered(world, &world.minted(Role::Customer).await).await;
+        let options = world.passkey_options(None).await;
+        request(world.anyone(), "/auth/passkey", json!({"passkey": passkey.assertion(&options)}))
+    })),
     ("POST", "/auth/refresh", |world| Box::pin(async move {
         let session = world.customer(&fresh_email()).await;
         request(world.anyone(), "/auth/refresh", json!({"refresh_token": session.refresh_token}))
+    })),
+    ("POST", "/auth/reauthenticate", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        request(Client::clone(&session), "/auth/reauthenticate", json!({"password": PASSWORD}))
     })),
     ("POST", "/auth/sign-out", |world| Box::pin(async move {
         let session = world.customer(&fresh_email()).await;
@@ -96,6 +109,19 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("POST", "/me/2fa/disable", |world| Box::pin(async move {
         with_recovery_code(world, Role::Customer, "/me/2fa", "disable").await
     })),
+    ("POST", "/me/passkeys/registration", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Customer).await, "/me/passkeys/registration")
+    })),
+    ("POST", "/me/passkeys", |world| Box::pin(async move {
+        let caller = world.minted(Role::Customer).await;
+        let options = caller.post("/me/passkeys/registration", json!({})).await.ok();
+        let body = Passkey::new(world).attestation(&options);
+        request(caller, "/me/passkeys", body)
+    })),
+    ("DELETE", "/me/passkeys/{id}", |world| Box::pin(async move {
+        let (caller, path) = with_passkey(world).await;
+        bodiless(caller, &path)
+    })),
     ("PATCH", "/account", |world| Box::pin(async move {
         request(world.minted(Role::Customer).await, "/account", json!({"company_name": "Renamed GmbH"}))
     })),
@@ -130,6 +156,7 @@ const STRANGERS: &[(&str, Stranger)] = &[
         let stranger = world.customer(&fresh_email()).await;
         format!("/me/sessions/{}", first_device(&stranger).await)
     })),
+    ("/me/passkeys/{id}", |world| Box::pin(async move { with_passkey(world).await.1 })),
     // A signed link has no owner: the stranger is an altered link.
     ("/files/{token}", |world| Box::pin(async move {
         let token = signed_link(world).await;
@@ -216,6 +243,12 @@ pub fn request(caller: Client, path: &str, body: Value) -> Request {
 
 pub fn bodiless(caller: Client, path: &str) -> Request {
     Request { caller, path: path.to_owned(), body: None, form: None, table: None }
+}
+
+async fn with_passkey(world: &World) -> (Client, String) {
+    let caller = world.minted(Role::Customer).await;
+    let made = Passkey::new(world).register(&caller).await.expect(201);
+    (caller, format!("/me/passkeys/{}", made["id"].as_str().unwrap()))
 }
 
 async fn first_device(session: &Session) -> String {

@@ -19,6 +19,7 @@ mod onboarding;
 mod payments;
 mod properties;
 mod rates;
+mod recent_sign_in;
 mod recorded;
 pub mod team;
 mod voice;

@@ -22,6 +22,7 @@ pub mod fixtures;
 pub mod form;
 pub mod money;
 pub mod outbox;
+pub mod passkey;
 pub mod payer;
 pub mod process;
 pub mod revolut;

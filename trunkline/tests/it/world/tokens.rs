@@ -32,7 +32,7 @@ impl World {
             Box::pin(async move {
                 let account = accounts::live_account(conn, email, *now).await?;
                 let user = accounts::user_of(conn, account, email, *role, None, *now).await?;
-                insert_token(conn, *jti, user, now.plus(ACCESS_LIFETIME)).await?;
+                insert_token(conn, *jti, user, *now).await?;
                 Ok::<_, DbError>((account, user))
             })
         });
@@ -52,10 +52,10 @@ impl World {
     }
 }
 
-async fn insert_token(conn: &mut db::Conn, jti: Uuid, user: UserId, expires_at: Time) -> Result<(), DbError> {
+async fn insert_token(conn: &mut db::Conn, jti: Uuid, user: UserId, now: Time) -> Result<(), DbError> {
     conn.exec(
-        "INSERT INTO access_tokens (jti, user_id, expires_at) VALUES ($1, $2, $3)",
-        params![jti, user, expires_at],
+        "INSERT INTO access_tokens (jti, user_id, expires_at, authenticated_at) VALUES ($1, $2, $3, $4)",
+        params![jti, user, now.plus(ACCESS_LIFETIME), now],
     )
     .await?;
     Ok(())

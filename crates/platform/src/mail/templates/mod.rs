@@ -28,6 +28,38 @@ pub enum DocumentSet {
     NumberOrder,
 }
 
+/// What happened to the way a user signs in.
+pub enum FactorChange {
+    Enabled,
+    Disabled,
+    RecoveryCodesReplaced,
+    RecoveryCodeUsed {
+        left: i64,
+    },
+    PasskeyAdded {
+        name: String,
+    },
+    PasskeyRemoved {
+        name: String,
+    },
+    /// Somebody who knows the password, or has a session, entered wrong codes.
+    WrongCodes,
+}
+
+impl FactorChange {
+    const fn subject(&self) -> &'static str {
+        match self {
+            FactorChange::Enabled => "Two-factor authentication is on",
+            FactorChange::Disabled => "Two-factor authentication is off",
+            FactorChange::RecoveryCodesReplaced => "Your recovery codes were replaced",
+            FactorChange::RecoveryCodeUsed { .. } => "A recovery code was used",
+            FactorChange::PasskeyAdded { .. } => "A passkey was added to your account",
+            FactorChange::PasskeyRemoved { .. } => "A passkey was removed from your account",
+            FactorChange::WrongCodes => "Wrong codes were entered for your account",
+        }
+    }
+}
+
 mails! {
     /// To a user who asked to reset the password.
     ResetPassword { link: String, expires_at: ReadableTime }
@@ -191,6 +223,16 @@ mails! {
     templates "en/second_factor_reset.html", "en/second_factor_reset.txt";
     subject |_, _| "Your two-factor authentication was reset".into();
     sample |_| SecondFactorReset { at: SAMPLE_TIME };
+
+    /// After every change of a second factor, and the use of a recovery code.
+    SecondFactorChanged { change: FactorChange, at: ReadableTime, ip: IpAddr }
+    templates "en/second_factor_changed.html", "en/second_factor_changed.txt";
+    subject |mail, _| mail.change.subject().into();
+    sample |_| SecondFactorChanged {
+        change: FactorChange::RecoveryCodeUsed { left: 9 },
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
 }
 
 const SAMPLE_TIME: ReadableTime = ReadableTime(Time::from_seconds(1_794_751_500));

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use db::Db;
 use futures_util::future::join_all;
 use serde_json::json;
@@ -149,13 +150,17 @@ both! {
         change(db, "UPDATE audit_checkpoints SET created_at = created_at - 1 WHERE first_seq = 1").await;
         assert!(verify_archives(db, folder.path()).0);
 
-        let archived = files_with(folder.path(), "Name 3");
-        let original = std::fs::read_to_string(&archived[0]).unwrap();
-        std::fs::write(&archived[0], original.replace("Name 3", "Name 9")).unwrap();
-        let (holds, message) = verify_archives(db, folder.path());
-        assert!(!holds && message.contains("audit chain is broken: row 4 "), "{message}");
-        let short: String = original.lines().take(5).map(|line| format!("{line}\n")).collect();
-        std::fs::write(&archived[0], short).unwrap();
+        let sql = "SELECT content_hash FROM audit_checkpoints WHERE first_seq = 1";
+        let (hash,): (Vec<u8>,) = db.read().await.unwrap().one(sql, &[]).await.unwrap();
+        let archived = stored_file(&folder.path().join("files"), &HEXLOWER.encode(&hash)).unwrap();
+        let original = std::fs::read(&archived).unwrap();
+        let mut altered = original.clone();
+        altered[original.len() / 2] ^= 1;
+        std::fs::write(&archived, altered).unwrap();
+        assert!(!verify_archives(db, folder.path()).0, "an altered file went unnoticed");
+        std::fs::write(&archived, original).unwrap();
+        assert!(verify_archives(db, folder.path()).0);
+        std::fs::remove_file(&archived).unwrap();
         let (holds, message) = verify_archives(db, folder.path());
         assert!(!holds && message.contains("the file of the rows 1 to 6 is missing or was altered"), "{message}");
 
@@ -194,10 +199,13 @@ async fn written(db: &TestDb, rows: usize) -> TempDir {
     TempDir::new().unwrap()
 }
 
-/// The stored files that contain this text.
-fn files_with(folder: &Path, text: &str) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder.join("files")).unwrap().map(|entry| entry.unwrap().path());
-    files.filter(|path| std::fs::read_to_string(path).is_ok_and(|content| content.contains(text))).collect()
+/// The file of this hash, wherever in the folder it is.
+fn stored_file(folder: &Path, hash: &str) -> Option<PathBuf> {
+    let mut entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.find_map(|path| {
+        let rest = path.to_string_lossy().replace('/', "");
+        if path.is_dir() { stored_file(&path, hash) } else { rest.contains(hash).then_some(path) }
+    })
 }
 
 fn verify_archives(db: &TestDb, folder: &Path) -> (bool, String) {

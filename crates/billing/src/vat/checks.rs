@@ -4,10 +4,12 @@
 //! at a time makes all checks that are due, some concurrently, so that however many are requested while VIES hangs, they
 //! take one slot of the job runner.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::rules;
 use super::store::{self, NewCheck};
@@ -29,6 +31,8 @@ pub const ROUND: Kind = Kind::new("vat.round").attempts(3).class(Class::Outside)
 const BATCH: i64 = 100;
 /// Requests to VIES at a time: it limits them.
 const MAX_CONCURRENT: usize = 4;
+/// How often to look for more checks while some run.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The key of the one round.
 const ROUND_KEY: &str = "all";
 /// A check that is younger than this is not repeated before an invoice.
@@ -50,13 +54,9 @@ pub async fn check_job(context: JobContext<App>, _: Value) -> Result<(), JobErro
 
 /// The job [`ROUND`]: checks every id that is due: requested by its customer, not answered before, or valid for a month.
 pub async fn round_job(context: JobContext<App>, _: Value) -> Result<(), JobError> {
-    let app = &context.app;
-    loop {
-        let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
-        if due.is_empty() {
-            break;
-        }
-        check_accounts(app, due).await?;
+    let mut round = Round::default();
+    while round.start_due(&context.app).await? {
+        round.wait().await?;
     }
     context.db.tx(context.clone(), |conn, context| Box::pin(end_round(conn, context))).await
 }
@@ -75,26 +75,34 @@ async fn end_round(conn: &mut Conn, context: &JobContext<App>) -> Result<(), Job
     Ok(())
 }
 
-async fn check_accounts(app: &App, due: Vec<(AccountId,)>) -> Result<(), JobError> {
-    let mut running = JoinSet::new();
-    for (account,) in due {
-        if running.len() >= MAX_CONCURRENT {
-            join_one(&mut running).await?;
-        }
-        let app = app.clone();
-        running.spawn(async move { check_account(&app, account, app.clock.now()).await });
-    }
-    while !running.is_empty() {
-        join_one(&mut running).await?;
-    }
-    Ok(())
+/// The checks that run.
+#[derive(Default)]
+struct Round {
+    running: JoinSet<(AccountId, Result<(), DbError>)>,
+    accounts: BTreeSet<AccountId>,
 }
 
-async fn join_one(running: &mut JoinSet<Result<(), DbError>>) -> Result<(), JobError> {
-    match running.join_next().await {
-        None => Ok(()),
-        Some(Ok(checked)) => Ok(checked?),
-        Some(Err(error)) => Err(JobError::Failed(error.to_string())),
+impl Round {
+    /// Starts checks that are due while there is room. False if none is due and none runs.
+    async fn start_due(&mut self, app: &App) -> Result<bool, DbError> {
+        if self.running.len() < MAX_CONCURRENT {
+            let due = store::list_due(&mut *app.db.read().await?, BATCH).await?;
+            for (account,) in due {
+                if self.running.len() < MAX_CONCURRENT && self.accounts.insert(account) {
+                    let app = app.clone();
+                    self.running.spawn(async move { (account, check_account(&app, account, app.clock.now()).await) });
+                }
+            }
+        }
+        Ok(!self.running.is_empty())
+    }
+
+    /// Waits for a check to end, or until it is time to look for more.
+    async fn wait(&mut self) -> Result<(), JobError> {
+        let Ok(Some(ended)) = timeout(LOOK_INTERVAL, self.running.join_next()).await else { return Ok(()) };
+        let (account, checked) = ended.map_err(|error| JobError::Failed(error.to_string()))?;
+        self.accounts.remove(&account);
+        Ok(checked?)
     }
 }
 

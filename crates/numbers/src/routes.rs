@@ -39,9 +39,9 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the networks from which the trunk accepts calls, newest first. Open to customers.")
             .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
         post("/trunks/{id}/ip-allow-list", trunks::create_entry, "createIpAllowListEntry", "Create allow-list entry")
-            .about("Lists a network that the trunk's calls come from. It counts once it is verified: send SIP OPTIONS \
-                    or a call from it to the user `verify`, with the credentials in `proof`; the operator's team \
-                    vouches for networks wider than an IPv4 address or an IPv6 /64. A network that overlaps another \
+            .about("Lists a network that the trunk's calls come from, which counts once it is verified: send SIP \
+                    OPTIONS or a call from it to the user `verify` with the credentials in `proof`, or, if it is wider \
+                    than an IPv4 address or an IPv6 /64, ask the operator's team. A network that overlaps another \
                     entry of the account is a 409. Open to customers with an approved account.")
             .who(Customer).limit(Limit::Writes).audit("ip_allow_list.add").recent_sign_in().idempotent()
             .problems(&[AccountNotActive, StateConflict]).under(tags::TRUNKS),

@@ -118,7 +118,7 @@ both! {
         let cora = world.customer("cora@customer.example").await;
         let path = create_trunk(&cora, "First").await;
         let change = json!({
-            "name": "Renamed", "zone": "lab", "channel_cap": 2, "cps_limit": 3, "inbound_uri": "sips:pbx@[2001:db8::1]:5061",
+            "name": "Renamed", "zone": "lab", "channel_cap": 2, "cps_limit": 3, "inbound_uri": "sips:pbx@[2a00:1450::1]:5061",
         });
         let mut expected = cora.get(&path).await.ok();
         for (name, value) in change.as_object().unwrap() {

@@ -25,13 +25,15 @@ fn operation<'d>(description: &'d Value, endpoint: &Endpoint) -> &'d Value {
 }
 
 /// What HTTP itself says, and what protects any response in a browser.
-pub const COMMON_HEADERS: [&str; 10] = [
+pub const COMMON_HEADERS: [&str; 12] = [
     "content-type",
     "content-length",
     "transfer-encoding",
     "date",
     "cache-control",
     "content-security-policy",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
     "referrer-policy",
     "strict-transport-security",
     "x-content-type-options",

@@ -6,10 +6,12 @@
 
 mod codes;
 mod handlers;
+mod reseal;
 mod store;
 mod types;
 
 pub use handlers::{confirm, disable, enroll, regenerate_recovery_codes};
+pub use reseal::reseal;
 pub use store::{Challenge, count_attempt, delete, open_challenge, purge_challenges, use_challenge, void_challenges};
 pub use types::Code;
 

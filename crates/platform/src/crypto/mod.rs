@@ -6,5 +6,7 @@
 
 pub mod keys;
 pub mod passwords;
+pub mod resealed;
 pub mod secrets;
+pub mod switches;
 pub mod tokens;

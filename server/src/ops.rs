@@ -3,6 +3,7 @@
 //! Every path is a row of one table ([`OpsEndpoint`]); [`Operations::handle`] does for all of them what the row says:
 //! method, access, concurrency, body limit, metrics and traces. The port listens on loopback by default.
 
+mod access;
 mod endpoint;
 mod readings;
 mod switch;
@@ -10,8 +11,7 @@ mod switch;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use data_encoding::BASE64;
-use hyper::header::{ALLOW, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ fn endpoints() -> [OpsEndpoint; 4] {
         get("/metrics", |ops, _| Box::pin(ops.metrics())),
         OpsEndpoint {
             method: Method::POST,
-            access: Access::SwitchSecret,
+            access: Access::ClockSecret,
             max_body_bytes: MAX_CLOCK_BODY_BYTES,
             ..get("/ops/clock", |ops, body| Box::pin(ops.advance_clock(body)))
         },
@@ -141,9 +141,14 @@ impl Operations {
         if !endpoint.accepts(request.method()) {
             return Err(Problem::method_not_allowed(endpoint.allow().to_owned()));
         }
-        if endpoint.access == Access::SwitchSecret {
-            self.check_switch_secret(request.headers())?;
-        }
+        let switch = match endpoint.access {
+            Access::Open => None,
+            Access::SwitchSecret => Some(access::identify_switch(&self.app, request.headers())?),
+            Access::ClockSecret => {
+                access::check_clock_secret(&self.app, request.headers())?;
+                None
+            }
+        };
         // Before the body is read: it may be large.
         let _permits = match &endpoint.queue {
             Some(queue) => Some(queue.enter().await?),
@@ -153,6 +158,9 @@ impl Operations {
             Method::GET => Bytes::new(),
             _ => read_body(request.into_body(), endpoint.max_body_bytes).await?,
         };
+        if let Some(switch) = &switch {
+            access::check_edge(switch, &body)?;
+        }
         (endpoint.handler)(self, body).await
     }
 
@@ -206,26 +214,6 @@ impl Operations {
         }
         self.runner.settle().await?;
         Ok(Rendered::json(StatusCode::OK, &ClockTime { now: self.app.clock.now().into() })?.into_response())
-    }
-
-    /// The switch secret is sent as a bearer token, or as the password of the user `switch`.
-    fn check_switch_secret(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| {
-            let (scheme, rest) = text.split_once(' ')?;
-            if scheme.eq_ignore_ascii_case("bearer") {
-                return Some(rest.as_bytes().to_vec());
-            }
-            let decoded =
-                BASE64.decode(rest.trim().as_bytes()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
-            decoded.strip_prefix(b"switch:").map(<[u8]>::to_vec)
-        });
-        let expected = self.app.switch_secret.as_bytes();
-        match aws_lc_rs::constant_time::verify_slices_are_equal(&given.unwrap_or_default(), expected) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(Problem::token_invalid(
-                "Send the switch secret as a bearer token, or as the password of the user switch (basic authentication).",
-            )),
-        }
     }
 }
 

@@ -57,6 +57,9 @@ enum Command {
     /// List and retry dead jobs
     #[command(subcommand)]
     Jobs(Jobs),
+    /// Rotate the master secret
+    #[command(subcommand)]
+    Secrets(Secrets),
     /// Write the configuration files of a switch on this machine
     ///
     /// The switch secret is TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
@@ -120,6 +123,12 @@ enum Audit {
         #[arg(long)]
         archives: bool,
     },
+}
+
+#[derive(Subcommand)]
+enum Secrets {
+    /// End the rotation of the master secret, once every node has the new one
+    Rotate,
 }
 
 #[derive(Subcommand)]
@@ -274,6 +283,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Jobs(Jobs::Rerun { ids, kind }) => {
                 cli::rerun_jobs(settings, kind.map_or(JobSelection::Ids(ids), JobSelection::Kind)).await
             }
+            Command::Secrets(Secrets::Rotate) => cli::rotate_master_secret(settings).await,
             Command::Switch(Switch::Render { target }) => {
                 cli::render_switch(settings, target.service, target.out).await
             }

@@ -12,8 +12,9 @@ use uuid::{Uuid, Version};
 use super::answer::{Payload, Rendered};
 use super::auth::Principal;
 use super::problem::Problem;
-use db::{Conn, DbError, params, row, sql};
-use platform::crypto::keys::{Keys, Purpose};
+use db::{Conn, Db, DbError, params, row, sql};
+use platform::crypto::keys::{Keys, Purpose, Reseal};
+use platform::crypto::resealed::{BATCH, Resealed};
 use values::Time;
 
 /// How long responses are stored.
@@ -210,6 +211,59 @@ pub async fn purge(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbE
         params![cutoff, batch],
     )
     .await
+}
+
+row! {
+    struct SealedBody {
+        owner: Uuid,
+        method: String,
+        path: String,
+        key: Uuid,
+        body: Vec<u8>,
+    }
+}
+
+/// Seals the stored responses with the current master secret.
+pub async fn reseal(db: &Db, keys: &Keys) -> Result<Resealed, DbError> {
+    let mut total = Resealed::default();
+    let mut after = (Uuid::nil(), String::new(), String::new(), Uuid::nil());
+    loop {
+        let page: Vec<SealedBody> = db
+            .read()
+            .await?
+            .all(
+                sql!(
+                    "SELECT ",
+                    SealedBody::COLS,
+                    " FROM idempotency_keys WHERE (owner, method, path, key) > ($1, $2, $3, $4) AND body IS NOT NULL
+                     ORDER BY owner, method, path, key LIMIT $5"
+                ),
+                params![after.0, after.1, after.2, after.3, BATCH],
+            )
+            .await?;
+        let Some(last) = page.last() else { return Ok(total) };
+        after = (last.owner, last.method.clone(), last.path.clone(), last.key);
+        for row in page {
+            total.checked += 1;
+            match keys.reseal(Purpose::StoredResponse, &row.body) {
+                Reseal::Current => {}
+                Reseal::Unreadable => total.unreadable += 1,
+                Reseal::Resealed(new) => {
+                    let replaced = db.tx((row, new), |conn, (row, new)| Box::pin(replace_body(conn, row, new))).await?;
+                    total.resealed += replaced;
+                }
+            }
+        }
+    }
+}
+
+/// Unless the key has another response by now.
+async fn replace_body(conn: &mut Conn, row: &SealedBody, new: &[u8]) -> Result<u64, DbError> {
+    let sql = sql!(
+        "UPDATE idempotency_keys SET body = $6
+         WHERE owner = $1 AND method = $2 AND path = $3 AND key = $4 AND body = $5"
+    );
+    conn.exec(sql, params![row.owner, row.method, row.path, row.key, row.body, new]).await
 }
 
 /// Headers that are stored with the response.

@@ -9,6 +9,7 @@ pub mod customers;
 pub mod dashboards;
 pub mod jobs;
 pub mod maintenance;
+pub mod master_secret;
 pub mod notes;
 pub mod notices;
 pub mod orphaned_files;

@@ -1,13 +1,16 @@
 //! `App`: everything that a handler or a job may use. One per node, opened from the settings at start.
 
+pub mod rotation;
+
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Settings;
-use crate::crypto::keys::{Keys, Purpose};
+use crate::crypto::keys::Keys;
 use crate::crypto::passwords::Passwords;
 use crate::crypto::secrets::Secrets;
+use crate::crypto::switches::SwitchSecrets;
 use crate::crypto::tokens::Tokens;
 use crate::durable::create_folder;
 use crate::limits::Limits;
@@ -30,7 +33,7 @@ use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
 use db::metrics::Metrics;
-use db::{Clock, Conn, Db, DbError, DbOptions, insert, params, sql};
+use db::{Clock, Db, DbError, DbOptions, params, sql};
 use values::Time;
 
 #[derive(Clone)]
@@ -69,7 +72,9 @@ pub struct Inner {
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
     pub request_stats: RequestStats,
-    pub switch_secret: String,
+    pub switch_secrets: SwitchSecrets,
+    /// Moves the test clock, beside the switch secret in a lab.
+    pub clock_secret: Option<String>,
     pub bootstrap_token: String,
 }
 
@@ -106,10 +111,10 @@ impl App {
     pub async fn open_with(settings: Settings, clock: Clock) -> Result<App, StartError> {
         let secrets = Secrets::load(&settings.secrets, &settings.data_dir)
             .map_err(|error| format!("cannot load the secrets in {}: {error}", settings.data_dir.display()))?;
-        let keys = Keys::from_master(secrets.master.as_bytes());
+        let keys = secrets.keys();
         let db = open_database(&settings, &clock).await?;
         db.migrate().await?;
-        claim_database(&db, &keys).await?;
+        rotation::claim_database(&db, &keys).await?;
         refuse_real_money(&db, settings.payments).await?;
         let roots = trusted_roots();
         let http = http_client(&roots)?;
@@ -149,7 +154,8 @@ impl App {
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
-            switch_secret: secrets.switch,
+            switch_secrets: secrets.switches,
+            clock_secret: secrets.clock,
             bootstrap_token: secrets.bootstrap,
             settings,
             db,
@@ -223,25 +229,6 @@ pub async fn open_database(settings: &Settings, clock: &Clock) -> Result<Db, Sta
     options.statement_timeout = settings.statement_timeout;
     options.clock = clock.clone();
     Ok(Db::open(&options).await?)
-}
-
-/// The first node to open a database stores a fingerprint of its master secret. A node with another secret must not
-/// start: it could neither verify the audit chain nor decrypt anything.
-async fn claim_database(db: &Db, keys: &Keys) -> Result<(), StartError> {
-    let fingerprint = keys.mac(Purpose::Fingerprint, b"master").to_vec();
-    let stored = db.tx(fingerprint.clone(), |conn, own| Box::pin(store_fingerprint(conn, own))).await?;
-    if stored != fingerprint {
-        return Err("the database was created with another master secret; \
-                    give every node the same TRUNKLINE_MASTER_SECRET, or the same data folder"
-            .into());
-    }
-    Ok(())
-}
-
-async fn store_fingerprint(conn: &mut Conn, fingerprint: &[u8]) -> Result<Vec<u8>, DbError> {
-    insert!(conn, installation { id: 1i64, master_mark: fingerprint }, "ON CONFLICT (id) DO NOTHING").await?;
-    let (stored,) = conn.one(sql!("SELECT master_mark FROM installation WHERE id = 1"), params![]).await?;
-    Ok(stored)
 }
 
 /// Records that the demo makes this database.

@@ -12,6 +12,7 @@ mod lab;
 mod ops;
 mod reader;
 mod revolut;
+mod secrets;
 mod sources;
 mod tax;
 mod traces;
@@ -235,13 +236,7 @@ impl Settings {
             audit_retention: Duration::from_secs(
                 24 * 3600 * read.within("TRUNKLINE_AUDIT_DAYS", 30..=36_500, 730) as u64,
             ),
-            secrets: ConfiguredSecrets {
-                master: read.secret("TRUNKLINE_MASTER_SECRET"),
-                jwt: read.secret("TRUNKLINE_JWT_SECRET"),
-                jwt_previous: read.secret("TRUNKLINE_JWT_SECRET_PREVIOUS"),
-                switch: read.secret("TRUNKLINE_SWITCH_SECRET"),
-                bootstrap: read.secret("TRUNKLINE_BOOTSTRAP_TOKEN"),
-            },
+            secrets: read.secrets(lab.is_lab),
             unknown: Vec::new(),
         };
         let (unused, mut errors) = read.finish();

@@ -210,7 +210,7 @@ impl Simulation {
     /// Sends CDRs as a switch does, and returns how many were accepted.
     pub async fn send_cdrs(&self, lines: String) -> Result<i64, StartError> {
         let url = format!("http://{}/switch/cdrs", self.service.ops);
-        let request = self.http.post(url).bearer_auth(&self.service.app.switch_secret);
+        let request = self.http.post(url).bearer_auth(self.service.app.switch_secrets.any().unwrap_or_default());
         let answer = send("/switch/cdrs", request.body(lines)).await?;
         match answer["rejected"].as_array().and_then(|rejected| rejected.first()) {
             Some(fault) => Err(format!("a CDR was rejected: {fault}").into()),

@@ -26,6 +26,8 @@ pub enum Access {
     Open,
     /// Needs the switch secret.
     SwitchSecret,
+    /// Needs the secret of the test clock; in a lab the switch secret will do.
+    ClockSecret,
 }
 
 pub struct OpsEndpoint {

@@ -2,7 +2,7 @@
 
 use db::DbError;
 use db::metrics::Reading;
-use platform::app::App;
+use platform::app::{App, rotation};
 use platform::jobs;
 use platform::routing::cache::Versioned;
 use voice::{calls, cdrs};
@@ -59,6 +59,7 @@ async fn in_database(app: &App) -> Result<Vec<Reading>, DbError> {
     let queue = jobs::queue_stats(&mut conn).await?;
     let calls = calls::count_live(&mut conn).await?;
     let suspended = cdrs::count_suspended(&mut conn).await?;
+    let is_rotating = rotation::is_rotating(&mut conn).await?;
     let waiting = queue.classes.iter().map(|stats| Reading {
         label: Some(("class", stats.class.as_str())),
         ..reading("trunkline_jobs_waiting", "Jobs that are due and not running, by class.", stats.waiting as f64)
@@ -73,6 +74,11 @@ async fn in_database(app: &App) -> Result<Vec<Reading>, DbError> {
     });
     let mut readings: Vec<Reading> = waiting.chain(lag).collect();
     readings.extend([
+        reading(
+            "trunkline_master_secret_rotating",
+            "1 while two master secrets are in use.",
+            f64::from(u8::from(is_rotating)),
+        ),
         reading("trunkline_jobs_dead", "Dead jobs.", queue.dead as f64),
         reading("trunkline_calls_in_progress", "Live calls on all switches.", calls as f64),
         reading("trunkline_cdrs_suspended", "Imported lines that cannot be rated yet.", suspended as f64),

@@ -8,6 +8,7 @@ mod admin;
 mod demo;
 mod import;
 mod jobs;
+mod secrets;
 mod switch;
 mod verify;
 
@@ -15,6 +16,7 @@ pub use admin::{bootstrap, create_magic_link};
 pub use demo::demo;
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
+pub use secrets::rotate_master_secret;
 pub use switch::{render_switch, sync_switch};
 pub use verify::{verify_audit, verify_cdrs, verify_ledger};
 

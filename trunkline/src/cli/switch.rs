@@ -16,7 +16,8 @@ fn edge_client(settings: &Settings, service: Option<String>, folder: PathBuf) ->
 /// The switch secret: the setting, or the file in the data folder.
 pub fn switch_secret(settings: &Settings) -> Result<String, StartError> {
     let file = settings.data_dir.join("secrets/switch");
-    let secret = match &settings.secrets.switch {
+    let of_an_edge = || settings.secrets.switches.first().map(|switch| &switch.secret);
+    let secret = match settings.secrets.switch.as_ref().or_else(of_an_edge) {
         Some(secret) => secret.clone(),
         None => std::fs::read_to_string(&file)
             .map_err(|error| format!("TRUNKLINE_SWITCH_SECRET is not set, and {}: {error}", file.display()))?,

@@ -5,15 +5,13 @@ use backoffice::audit_log;
 use platform::app::{App, StartError};
 use platform::audit::{self, Fault, Verified};
 use platform::config::Settings;
-use platform::crypto::keys::Keys;
 use platform::crypto::secrets::Secrets;
 use platform::ledger;
 use voice::cdrs;
 
 pub async fn verify_audit(settings: Settings, archives: bool) -> Result<(), StartError> {
     let db = existing_database(&settings).await?;
-    let secrets = Secrets::load(&settings.secrets, &settings.data_dir)?;
-    let keys = Keys::from_master(secrets.master.as_bytes());
+    let keys = Secrets::load(&settings.secrets, &settings.data_dir)?.keys();
     let broken = |fault: Fault| format!("the audit chain is broken: {fault}");
     let Verified { rows, archived } =
         db.report(keys.clone(), |conn, keys| Box::pin(audit::verify(conn, keys))).await?.map_err(broken)?;

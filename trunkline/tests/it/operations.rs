@@ -17,9 +17,70 @@ use voice::fx;
 
 use crate::world::engines::{both, postgres};
 use crate::world::fixtures::metrics::Scrape;
-use crate::world::{SWITCH_SECRET, World};
+use crate::world::{CLOCK_SECRET, SWITCH_SECRET, World};
+
+const EDGE_1: &str = "8f0e0dbb1c1b4a0d9d5ce6cf9d3b7a6a1f52c4e790d14b3b8a6e25f7c3d09e11";
+const EDGE_1_NEXT: &str = "41c9a7d20e5f4b86b1d3f0a87c62e95d7b1e08c3f6a24d59907cbe3d5f18a264";
+const EDGE_2: &str = "d3b07a19c58e4f62a0b7e1f4935d28c6e94fa1073bd846c58a2f70d1c6e5b398";
 
 both! {
+    async fn an_edge_with_its_own_secret_speaks_for_itself_only(db) {
+        let secrets = format!("edge-1:{EDGE_1},edge-1:{EDGE_1_NEXT},edge-2:{EDGE_2}");
+        let world = World::with(db, &[("TRUNKLINE_SWITCH_SECRETS", &secrets)]).await;
+        let ops = world.anyone_at_operations();
+        let as_switch = |secret: &str| ops.header("Authorization", &format!("Bearer {secret}"));
+        let call = |edge: &str| json!({
+            "edge_id": edge, "call_id": "a84b4c76e66710", "from_tag": "1928301774", "source_ip": "8.8.4.7",
+            "calling": "+31201111111", "called": "+31201234567",
+        });
+        for (secret, edge) in [(EDGE_1, "edge-1"), (EDGE_1_NEXT, "edge-1"), (EDGE_2, "edge-2"), (SWITCH_SECRET, "edge-9")] {
+            let switch = as_switch(secret);
+            switch.get("/switch/config").await.expect(200);
+            switch.post("/switch/authorize", call(edge)).await.expect(200);
+            switch.post("/switch/events", json!({"edge_id": edge, "events": []})).await.expect(200);
+        }
+        for (secret, edge) in [(EDGE_1, "edge-2"), (EDGE_1_NEXT, "edge-10"), (EDGE_2, "edge-1")] {
+            let switch = as_switch(secret);
+            switch.post("/switch/authorize", call(edge)).await.problem(403, "auth.forbidden");
+            switch.post("/switch/events", json!({"edge_id": edge, "events": []})).await.problem(403, "auth.forbidden");
+            let events = json!({"events": [{"edge_id": edge}, 7]});
+            switch.post("/switch/events", events).await.problem(403, "auth.forbidden");
+        }
+        as_switch(&EDGE_1.replace('8', "9")).get("/switch/config").await.problem(401, "auth.token_invalid");
+        world.end().await;
+    }
+
+    async fn the_switch_secret_before_the_last_change_is_still_valid(db) {
+        let world = World::with(db, &[("TRUNKLINE_SWITCH_SECRET_PREVIOUS", EDGE_1)]).await;
+        let ops = world.anyone_at_operations();
+        for secret in [SWITCH_SECRET, EDGE_1] {
+            ops.header("Authorization", &format!("Bearer {secret}")).get("/switch/config").await.expect(200);
+        }
+        ops.header("Authorization", &format!("Bearer {EDGE_2}")).get("/switch/config").await.expect(401);
+        world.end().await;
+    }
+
+    async fn outside_a_lab_the_test_clock_has_a_secret_of_its_own(db) {
+        let advance = json!({"advance_seconds": 1});
+        let world = World::start(db).await;
+        for secret in [SWITCH_SECRET, CLOCK_SECRET] {
+            let caller = world.anyone_at_operations().header("Authorization", &format!("Bearer {secret}"));
+            caller.post("/ops/clock", advance.clone()).await.expect(200);
+            let is_switch = caller.get("/switch/config").await.status == 200;
+            assert_eq!(is_switch, secret == SWITCH_SECRET);
+        }
+        let revolut = [
+            ("TRUNKLINE_PAYMENTS", "revolut"), ("TRUNKLINE_REVOLUT_KEY", "sk_0123456789abcdefghij"),
+            ("TRUNKLINE_REVOLUT_WEBHOOK_SECRET", "wsk_0123456789abcdefghij"),
+        ];
+        let world = world.restart_with(&revolut).await;
+        let caller = world.anyone_at_operations();
+        let switch = caller.header("Authorization", &format!("Bearer {SWITCH_SECRET}"));
+        switch.post("/ops/clock", advance.clone()).await.problem(401, "auth.token_invalid");
+        caller.header("Authorization", &format!("Bearer {CLOCK_SECRET}")).post("/ops/clock", advance).await.expect(200);
+        world.end().await;
+    }
+
     async fn a_healthy_service_is_ready(db) {
         let world = World::unlimited(db).await;
         let anyone = world.anyone_at_operations();
@@ -185,7 +246,7 @@ both! {
             let guess = stranger.header("Authorization", header).post("/ops/clock", body.clone()).await;
             guess.problem(401, "auth.token_invalid");
         }
-        let secret = data_encoding::BASE64.encode(format!("switch:{}", world.node.app.switch_secret).as_bytes());
+        let secret = data_encoding::BASE64.encode(format!("switch:{}", SWITCH_SECRET).as_bytes());
         let basic = stranger.header("Authorization", &format!("Basic {secret}"));
         basic.post("/ops/clock", body).await.expect(200);
 

@@ -2,12 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD, HEXLOWER};
+use std::io;
+
+use bytes::Bytes;
+use data_encoding::{BASE32_NOPAD, BASE64, BASE64URL_NOPAD, HEXLOWER};
+use futures_util::{TryStreamExt, stream};
+use identity::sessions;
+use platform::crypto::keys::Purpose;
+use platform::jobs;
 use serde_json::json;
+use values::Role;
 
 use crate::world::authenticator::Authenticator;
 use crate::world::engines::{TestDb, both, postgres_client};
-use crate::world::{ADMIN_EMAIL, PASSWORD, World};
+use crate::world::fixtures::links::CORA;
+use crate::world::fixtures::metrics::Scrape;
+use crate::world::{ADMIN_EMAIL, MASTER_SECRET, PASSWORD, World, process};
 
 const NEW_PASSWORD: &str = "an entirely new secret";
 const KEY: &str = "7d7e1c0a-6f0e-4b0a-9c55-2f1f4a7f9b10";
@@ -79,4 +89,75 @@ both! {
         }
         world.end().await;
     }
+
+    async fn the_master_secret_is_rotated_without_losing_anything(db) {
+        let world = World::unlimited(db).await;
+        let admin = world.admin().await;
+        world.user(CORA, Role::Customer).await;
+        let app = Authenticator::confirmed(&world, &admin, "/admin/2fa").await;
+        let rename = json!({"company_name": "Carrier of all"});
+        let keyed = |world: &World| world.bearing(admin.token()).with_key(KEY.parse().unwrap());
+        let changed = keyed(&world).patch("/account", rename.clone()).await;
+        later_link(&world).await;
+        let passport = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"a passport"))]);
+        let file = world.node.app.files.put(passport, 100).await.unwrap().hash;
+        let page = admin.get("/admin/audit-log?limit=1").await.ok();
+        let next_page = format!("/admin/audit-log?limit=1&cursor={}", page["next_cursor"].as_str().unwrap());
+
+        // Nobody starts with the new secret alone.
+        let alone = [("TRUNKLINE_MASTER_SECRET", NEW_MASTER)];
+        let said = rotate(db, &world, &alone);
+        assert!(said.contains("created with another master secret"), "{said}");
+        let both = [("TRUNKLINE_MASTER_SECRET", NEW_MASTER), ("TRUNKLINE_MASTER_SECRET_PREVIOUS", MASTER_SECRET)];
+        let world = world.restart_with(&both).await;
+        world.advance(300).await;
+        let rotating = "trunkline_master_secret_rotating";
+        assert_eq!(Scrape::of(&world).await.value(rotating), 1.0);
+        world.bearing(admin.token()).get(&next_page).await.ok();
+        world.verify(&world.tmp_token(ADMIN_EMAIL).await, &app.fresh(&world).await).await.ok();
+        let said = rotate(db, &world, &alone);
+        assert!(said.contains("the rotation of the master secret has not ended"), "{said}");
+        let said = rotate(db, &world, &both);
+        // The job of the node has done it.
+        for what in ["TOTP seeds: 0 of 1", "stored responses: 0 of 1", "queued password links: 0 of 1", "files: 0 of 1"] {
+            assert!(said.contains(what), "{said}");
+        }
+        assert!(said.contains("The rotation has ended."), "{said}");
+
+        // From here on the new one is enough, and the old one is of no use.
+        let verified = process::run(db, world.data_folder(), &alone, &["audit", "verify"]);
+        assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+        let back = [("TRUNKLINE_MASTER_SECRET", MASTER_SECRET), ("TRUNKLINE_MASTER_SECRET_PREVIOUS", NEW_MASTER)];
+        assert!(rotate(db, &world, &back).contains("this master secret was replaced by another one"));
+        let world = world.restart_with(&[("TRUNKLINE_MASTER_SECRET_PREVIOUS", "")]).await;
+        world.advance(600).await;
+        let again = keyed(&world).patch("/account", rename.clone()).await;
+        assert_eq!((again.header("idempotent-replayed"), &again.bytes), (Some("true"), &changed.bytes));
+        world.verify(&world.tmp_token(ADMIN_EMAIL).await, &app.fresh(&world).await).await.ok();
+        assert_eq!(Scrape::of(&world).await.value(rotating), 0.0);
+        let (_, content) = world.node.app.files.open_read(&file).await.unwrap().unwrap();
+        assert_eq!(content.try_collect::<Vec<_>>().await.unwrap().concat(), b"a passport");
+        world.advance(24 * 3600).await;
+        assert!(world.mails().await.iter().any(|mail| mail.to.contains(CORA)), "the link sealed before went out");
+        world.end().await;
+    }
+}
+
+const NEW_MASTER: &str = "03df3875086f3b9328f1fbe260051cf133b815b9274ac07679605acd8fba3f56";
+
+/// What the command says.
+fn rotate(db: &TestDb, world: &World, settings: &[(&str, &str)]) -> String {
+    let output = process::run(db, world.data_folder(), settings, &["secrets", "rotate"]);
+    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+}
+
+/// Enqueues a reset link for tomorrow, sealed with the master secret of now.
+async fn later_link(world: &World) {
+    let app = world.node.app.clone();
+    let sealed = BASE64.encode(&app.keys.seal(Purpose::Mail, CORA.as_bytes()));
+    let at = app.clock.now().plus(std::time::Duration::from_secs(24 * 3600));
+    let enqueued = app.db.tx((sealed, at), |conn, (sealed, at)| {
+        Box::pin(jobs::enqueue_at(conn, sessions::FORGOT_PASSWORD, json!({"sealed": sealed}), *at))
+    });
+    enqueued.await.unwrap();
 }

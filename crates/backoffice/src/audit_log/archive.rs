@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use db::{Conn, DbError};
 use platform::app::{App, StartError};
 use platform::audit::archive::{self, Segment};
-use platform::audit::{self, Actor, Entry, Fault, Outcome};
+use platform::audit::{self, Actor, Entry, Fault, Outcome, Ring};
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::outside::files::ContentHash;
 
@@ -48,6 +48,7 @@ pub async fn archive_job(context: JobContext<App>, _: Value) -> Result<(), JobEr
 
 /// Holds the files of older rows against their checkpoints, and counts them.
 pub async fn verify_archives(app: &App) -> Result<Result<u64, Fault>, StartError> {
+    let ring = Ring::load(&mut *app.db.read().await?, &app.keys).await?;
     let (mut files, mut after) = (0, 0);
     loop {
         let page = audit::list_checkpoints(&mut *app.db.read().await?, after, PAGE).await?;
@@ -60,7 +61,7 @@ pub async fn verify_archives(app: &App) -> Result<Result<u64, Fault>, StartError
                     lines.extend_from_slice(&piece);
                 }
             }
-            if let Err(fault) = archive::verify_file(&app.keys, checkpoint, &lines) {
+            if let Err(fault) = archive::verify_file(&ring, checkpoint, &lines) {
                 return Ok(Err(fault));
             }
             files += 1;

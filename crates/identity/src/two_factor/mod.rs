@@ -10,12 +10,14 @@ mod codes;
 mod guesses;
 mod handlers;
 mod notify;
+mod reseal;
 mod store;
 mod types;
 
 pub use guesses::{count as count_guess, count_code, was_right};
 pub use handlers::{confirm, disable, enroll, issue_recovery_codes, regenerate_recovery_codes};
 pub use notify::send as notify;
+pub use reseal::reseal;
 pub use store::{
     Challenge, count_attempt, delete, drop_useless_recovery_codes, forget_guesses, open_challenge, purge_challenges,
     purge_guesses, use_challenge, void_challenges,

@@ -247,3 +247,15 @@ pub async fn purge_challenges(conn: &mut Conn, cutoff: Time, batch: i64) -> Resu
     )
     .await
 }
+
+/// Up to `limit` seeds after this user, encrypted.
+pub async fn list_seeds(conn: &mut Conn, after: UserId, limit: i64) -> Result<Vec<Seed>, DbError> {
+    let sql = sql!("SELECT ", Seed::COLS, " FROM two_factor_seeds WHERE user_id > $1 ORDER BY user_id LIMIT $2");
+    conn.all(sql, params![after, limit]).await
+}
+
+/// Replaces the encrypted seed, unless the user enrolled again.
+pub async fn replace_seed(conn: &mut Conn, seed: &Seed, new: &[u8]) -> Result<u64, DbError> {
+    let sql = sql!("UPDATE two_factor_seeds SET seed = $3 WHERE user_id = $1 AND seed = $2");
+    conn.exec(sql, params![seed.user_id, seed.seed, new]).await
+}

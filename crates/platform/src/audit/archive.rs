@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::checkpoint::{self, Checkpoint};
+use super::ring::Ring;
 use super::verify::{Fault, Position, Walk, read_rows};
 use super::{Actor, Outcome, Row};
 use crate::crypto::keys::Keys;
@@ -106,7 +107,8 @@ impl Segment {
 /// cannot be verified must stay where it is.
 pub async fn next_segment(conn: &mut Conn, keys: &Keys, cutoff: Time) -> Result<Result<Segment, Fault>, DbError> {
     let start = checkpoint::last(conn).await?.map(|last| last.end()).unwrap_or_default();
-    let mut walk = Walk::new(keys, start.clone());
+    let ring = Ring::load(conn, keys).await?;
+    let mut walk = Walk::new(&ring, start.clone());
     let mut rows: Vec<Row> = Vec::new();
     let mut is_old = true;
     read_rows(conn, start.seq, MAX_ROWS, |row| {
@@ -147,9 +149,9 @@ pub async fn replace(conn: &mut Conn, keys: &Keys, segment: &Segment, file: Cont
 }
 
 /// Recomputes the chain of an archived file, and holds its end against the checkpoint.
-pub fn verify_file(keys: &Keys, checkpoint: &Checkpoint, content: &[u8]) -> Result<(), Fault> {
+pub fn verify_file(ring: &Ring, checkpoint: &Checkpoint, content: &[u8]) -> Result<(), Fault> {
     let broken = || Fault::Archive { first: checkpoint.first_seq, last: checkpoint.last_seq };
-    let mut walk = Walk::new(keys, checkpoint.start());
+    let mut walk = Walk::new(ring, checkpoint.start());
     for line in content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let row = serde_json::from_slice::<Line>(line).ok().and_then(Line::into_row).ok_or_else(broken)?;
         walk.step(&row);

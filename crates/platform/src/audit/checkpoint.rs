@@ -3,6 +3,7 @@
 //! It is signed with the audit key. Checkpoints follow each other without a gap, and the first row of the log follows
 //! the last of them.
 
+use super::ring::Ring;
 use super::verify::Position;
 use crate::crypto::keys::{Keys, Purpose};
 use crate::outside::files::ContentHash;
@@ -44,8 +45,8 @@ impl Checkpoint {
         self
     }
 
-    pub(super) fn is_signed(&self, keys: &Keys) -> bool {
-        keys.mac_matches(Purpose::Audit, &self.message(), &self.mac)
+    pub(super) fn is_signed(&self, ring: &Ring) -> bool {
+        ring.signed(self.last_seq, &self.message(), &self.mac)
     }
 
     /// Where the chain stands before its first row.

@@ -8,9 +8,11 @@
 
 pub mod archive;
 mod checkpoint;
+mod ring;
 mod verify;
 
 pub use checkpoint::{Checkpoint, list as list_checkpoints, names_file};
+pub use ring::{Ring, retire_key};
 pub use verify::{Fault, Verified, verify};
 
 use std::net::IpAddr;
@@ -81,8 +83,8 @@ row! {
 }
 
 impl Row {
-    /// The HMAC of the row: over the previous HMAC and its content, each part with its length.
-    fn link(&self, keys: &Keys, previous: &[u8]) -> [u8; 32] {
+    /// What the HMAC of the row is over: the previous HMAC and its content, each part with its length.
+    fn message(&self, previous: &[u8]) -> Vec<u8> {
         let mut message = Vec::with_capacity(512);
         let mut part = |bytes: Option<&[u8]>| match bytes {
             // An absent part must differ from an empty one.
@@ -106,7 +108,7 @@ impl Row {
         part(Some(self.outcome.as_str().as_bytes()));
         part(self.reason.as_deref().map(str::as_bytes));
         part(self.meta.as_deref().map(str::as_bytes));
-        keys.mac(Purpose::Audit, &message)
+        message
     }
 }
 
@@ -131,7 +133,7 @@ pub async fn append(conn: &mut Conn, keys: &Keys, entry: &Entry) -> Result<(), D
         meta: (!entry.meta.is_empty()).then(|| Value::Object(entry.meta.clone()).to_string()),
         hash: Vec::new(),
     };
-    row.hash = row.link(keys, &previous).to_vec();
+    row.hash = keys.mac(Purpose::Audit, &row.message(&previous)).to_vec();
     // In one round trip: other transactions wait for the head.
     let insert =
         sql!("INSERT INTO audit_log (", Row::COLS, ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)");

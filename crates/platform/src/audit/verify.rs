@@ -3,6 +3,7 @@
 use crate::crypto::keys::Keys;
 use db::{Conn, DbError, params, sql};
 
+use super::ring::Ring;
 use super::{Row, checkpoint, head};
 
 /// What was verified.
@@ -61,21 +62,21 @@ pub(super) struct Position {
 
 /// Follows the chain row by row and keeps the first fault.
 pub(super) struct Walk<'k> {
-    keys: &'k Keys,
+    ring: &'k Ring,
     last: Position,
     fault: Option<Fault>,
 }
 
 impl Walk<'_> {
-    pub(super) fn new(keys: &Keys, from: Position) -> Walk<'_> {
-        Walk { keys, last: from, fault: None }
+    pub(super) fn new(ring: &Ring, from: Position) -> Walk<'_> {
+        Walk { ring, last: from, fault: None }
     }
 
     pub(super) fn step(&mut self, row: &Row) {
         if self.fault.is_none() {
             if row.seq != self.last.seq + 1 {
                 self.fault = Some(Fault::Gap { after: self.last.seq, found: row.seq });
-            } else if row.link(self.keys, &self.last.hash) != *row.hash {
+            } else if !self.ring.signed(row.seq, &row.message(&self.last.hash), &row.hash) {
                 self.fault = Some(Fault::Altered { seq: row.seq });
             }
         }
@@ -104,12 +105,13 @@ pub(super) async fn read_rows(
 
 /// Verifies the checkpoints and the log. Rows that are appended meanwhile are verified too.
 pub async fn verify(conn: &mut Conn, keys: &Keys) -> Result<Result<Verified, Fault>, DbError> {
+    let ring = Ring::load(conn, keys).await?;
     loop {
-        let archived = match verify_checkpoints(conn, keys).await? {
+        let archived = match verify_checkpoints(conn, &ring).await? {
             Ok(end) => end,
             Err(fault) => return Ok(Err(fault)),
         };
-        let verified = verify_rows(conn, keys, archived.clone()).await?;
+        let verified = verify_rows(conn, &ring, archived.clone()).await?;
         // Meanwhile rows may have moved to a file.
         let now_archived = checkpoint::last(conn).await?.map(|last| last.end()).unwrap_or_default();
         if verified.is_ok() || now_archived == archived {
@@ -119,12 +121,12 @@ pub async fn verify(conn: &mut Conn, keys: &Keys) -> Result<Result<Verified, Fau
 }
 
 /// Follows the checkpoints to the last one.
-async fn verify_checkpoints(conn: &mut Conn, keys: &Keys) -> Result<Result<Position, Fault>, DbError> {
+async fn verify_checkpoints(conn: &mut Conn, ring: &Ring) -> Result<Result<Position, Fault>, DbError> {
     let mut end = Position::default();
     loop {
         let page = checkpoint::list(conn, end.seq, PAGE).await?;
         for checkpoint in &page {
-            if checkpoint.start() != end || !checkpoint.is_signed(keys) {
+            if checkpoint.start() != end || !checkpoint.is_signed(ring) {
                 return Ok(Err(Fault::Checkpoint { last: checkpoint.last_seq }));
             }
             end = checkpoint.end();
@@ -135,7 +137,7 @@ async fn verify_checkpoints(conn: &mut Conn, keys: &Keys) -> Result<Result<Posit
     }
 }
 
-async fn verify_rows(conn: &mut Conn, keys: &Keys, from: Position) -> Result<Result<Verified, Fault>, DbError> {
+async fn verify_rows(conn: &mut Conn, ring: &Ring, from: Position) -> Result<Result<Verified, Fault>, DbError> {
     let (head_seq, head_hash) = head(conn).await?;
     let head = Position { seq: head_seq, hash: head_hash };
     let stale: Option<(i64,)> =
@@ -145,7 +147,7 @@ async fn verify_rows(conn: &mut Conn, keys: &Keys, from: Position) -> Result<Res
     }
     let archived = from.seq;
     let mut reached_head = from == head;
-    let mut walk = Walk::new(keys, from);
+    let mut walk = Walk::new(ring, from);
     loop {
         let walked = read_rows(conn, walk.last.seq, PAGE, |row| {
             walk.step(&row);

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-const MIN_SECRET_BYTES: usize = 32;
-
 /// Removes each setting from the map as it is read, so what is left in the end is unknown.
 pub(super) struct SettingsReader {
     names: BTreeMap<String, String>,
@@ -68,15 +66,6 @@ impl SettingsReader {
             self.wrong(name, &format!("{expected}, separated by commas"));
             Vec::new()
         })
-    }
-
-    pub(super) fn secret(&mut self, name: &str) -> Option<String> {
-        let secret = self.text(name)?;
-        let distinct = secret.bytes().collect::<std::collections::BTreeSet<_>>().len();
-        if secret.len() < MIN_SECRET_BYTES || distinct < 8 {
-            self.wrong(name, "at least 32 random bytes; `openssl rand -hex 32` generates one");
-        }
-        Some(secret)
     }
 
     /// The unknown names, and the errors.

@@ -6,6 +6,8 @@
 
 pub mod keys;
 pub mod passwords;
+pub mod resealed;
 pub mod secrets;
 pub mod sip_digest;
+pub mod switches;
 pub mod tokens;

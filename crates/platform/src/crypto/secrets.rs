@@ -7,6 +7,8 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use super::keys::Keys;
+use super::switches::{SwitchSecret, SwitchSecrets};
 use crate::durable::create_folder;
 use db::Entropy;
 
@@ -14,9 +16,14 @@ use db::Entropy;
 #[derive(Clone, Default)]
 pub struct ConfiguredSecrets {
     pub master: Option<String>,
+    pub master_previous: Option<String>,
     pub jwt: Option<String>,
     pub jwt_previous: Option<String>,
     pub switch: Option<String>,
+    pub switch_previous: Option<String>,
+    /// Those of single edges.
+    pub switches: Vec<SwitchSecret>,
+    pub clock: Option<String>,
     pub bootstrap: Option<String>,
 }
 
@@ -30,25 +37,43 @@ impl fmt::Debug for ConfiguredSecrets {
 pub struct Secrets {
     /// The service derives all its own keys from it.
     pub master: String,
+    /// Still accepted while the master secret is rotated.
+    pub master_previous: Option<String>,
     pub jwt: String,
     pub jwt_previous: Option<String>,
-    /// The bearer token of switches and of the protected paths of the operations port.
-    pub switch: String,
+    /// The bearer tokens of switches.
+    pub switches: SwitchSecrets,
+    /// The bearer token that moves the test clock.
+    pub clock: Option<String>,
     pub bootstrap: String,
 }
 
 impl Secrets {
+    /// The keys that are derived from the master secret.
+    pub fn keys(&self) -> Keys {
+        Keys::rotating(self.master.as_bytes(), self.master_previous.as_ref().map(String::as_bytes))
+    }
+
     pub fn load(configured: &ConfiguredSecrets, data_dir: &Path) -> std::io::Result<Secrets> {
         let folder = data_dir.join("secrets");
         let secret = |configured: &Option<String>, name: &str| match configured {
             Some(secret) => Ok(secret.clone()),
             None => load_or_create(&folder, name),
         };
+        let shared = |secret: String| SwitchSecret { edge: None, secret };
+        let mut switches: Vec<SwitchSecret> = configured.switch_previous.clone().map(shared).into_iter().collect();
+        // Where every edge has its own, none is generated for all.
+        if configured.switch.is_some() || configured.switches.is_empty() {
+            switches.insert(0, shared(secret(&configured.switch, "switch")?));
+        }
+        switches.extend(configured.switches.iter().cloned());
         Ok(Secrets {
             master: secret(&configured.master, "master")?,
+            master_previous: configured.master_previous.clone(),
             jwt: secret(&configured.jwt, "jwt")?,
             jwt_previous: configured.jwt_previous.clone(),
-            switch: secret(&configured.switch, "switch")?,
+            switches: SwitchSecrets::new(switches),
+            clock: configured.clock.clone(),
             bootstrap: secret(&configured.bootstrap, "bootstrap")?,
         })
     }
@@ -90,7 +115,7 @@ mod tests {
         let first = Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
         let second = Secrets::load(&ConfiguredSecrets::default(), folder.path()).unwrap();
         assert_eq!(first.jwt, second.jwt);
-        assert_ne!(first.jwt, first.switch);
+        assert_ne!(Some(first.jwt.as_str()), first.switches.any());
         for entry in std::fs::read_dir(folder.path().join("secrets")).unwrap() {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }

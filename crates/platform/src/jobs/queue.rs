@@ -239,3 +239,15 @@ pub async fn purge_dead(conn: &mut Conn, kind: Kind, cutoff: Time, limit: i64) -
     );
     conn.exec(sql, params![kind.name, cutoff, limit]).await
 }
+
+/// Id and payload of jobs of a kind after this id, dead ones too, in the order of their ids.
+pub async fn list_payloads(conn: &mut Conn, kind: &str, after: Uuid, limit: i64) -> Result<Vec<(Uuid, String)>> {
+    let sql = sql!("SELECT id, payload FROM jobs WHERE kind = $1 AND id > $2 ORDER BY id LIMIT $3");
+    conn.all(sql, params![kind, after, limit]).await
+}
+
+/// Replaces the payload of a job if it still has the old one.
+pub async fn replace_payload(conn: &mut Conn, id: Uuid, old: &str, new: &str) -> Result<bool> {
+    let sql = sql!("UPDATE jobs SET payload = $3 WHERE id = $1 AND payload = $2");
+    Ok(conn.exec(sql, params![id, old, new]).await? == 1)
+}

@@ -19,6 +19,6 @@ mod templates;
 
 pub use mailer::{MailError, MailSettings, Mailer, Message};
 pub use preview::preview;
-pub use queue::{MailQueue, SEND, send, send_job};
+pub use queue::{MailQueue, SEND, reseal, send, send_job};
 pub use recipient::Recipient;
 pub use templates::*;

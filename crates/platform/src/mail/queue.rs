@@ -5,12 +5,14 @@
 
 use data_encoding::BASE64;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::templates::{Branding, MailTemplate, RenderedMail};
 use super::{Mailer, Message, Recipient};
-use crate::crypto::keys::{Keys, Purpose};
-use crate::jobs::{Class, JobContext, JobError, Kind, enqueue};
-use db::{Conn, DbError};
+use crate::crypto::keys::{Keys, Purpose, Reseal};
+use crate::crypto::resealed::{BATCH, Resealed};
+use crate::jobs::{self, Class, JobContext, JobError, Kind, enqueue};
+use db::{Conn, Db, DbError};
 
 /// With backoff, 60 attempts span more than a day: a mail server may be down for that long.
 pub const SEND: Kind = Kind::new("letter.send").attempts(60).class(Class::Mail);
@@ -51,4 +53,40 @@ pub async fn send_job<A: AsRef<MailQueue>>(context: JobContext<A>, payload: Valu
     queue.mailer.deliver(&message, context.clock.now()).await.map_err(|error| {
         if error.is_permanent() { JobError::Permanent(error.to_string()) } else { JobError::Failed(error.to_string()) }
     })
+}
+
+/// Seals the payloads of queued jobs of this kind, which have one sealed member like those of [`SEND`], with the current
+/// master secret.
+pub async fn reseal(db: &Db, keys: &Keys, kind: Kind) -> Result<Resealed, DbError> {
+    let (mut total, mut after) = (Resealed::default(), Uuid::nil());
+    loop {
+        let page = jobs::list_payloads(&mut *db.read().await?, kind.name, after, BATCH).await?;
+        let Some((last, _)) = page.last() else { return Ok(total) };
+        after = *last;
+        for (id, payload) in page {
+            total.checked += 1;
+            match reseal_payload(keys, &payload) {
+                None => total.unreadable += 1,
+                Some(None) => {}
+                Some(Some(new)) => {
+                    let work = (id, payload, new);
+                    let replaced = db
+                        .tx(work, |conn, (id, old, new)| Box::pin(jobs::replace_payload(conn, *id, old, new)))
+                        .await?;
+                    total.resealed += u64::from(replaced);
+                }
+            }
+        }
+    }
+}
+
+/// The payload sealed again, if it has to be; nothing if it cannot be read.
+fn reseal_payload(keys: &Keys, payload: &str) -> Option<Option<String>> {
+    let payload: Value = serde_json::from_str(payload).ok()?;
+    let sealed = BASE64.decode(payload["sealed"].as_str()?.as_bytes()).ok()?;
+    match keys.reseal(Purpose::Mail, &sealed) {
+        Reseal::Current => Some(None),
+        Reseal::Resealed(new) => Some(Some(json!({"sealed": BASE64.encode(&new)}).to_string())),
+        Reseal::Unreadable => None,
+    }
 }

@@ -27,11 +27,15 @@ use futures_util::stream::BoxStream;
 pub use incoming::pieces;
 use incoming::{Incoming, ReceivedBody};
 pub use s3::{Addressing, BucketError, BucketSettings};
-use seal::unseal;
+use seal::{Standing, unseal};
 use values::{Invalid, Stored, Time};
 
 use crate::crypto::keys::Keys;
+use crate::crypto::resealed::Resealed;
 use crate::durable::is_full_disk;
+
+/// Files that are listed at a time to be sealed again.
+const RESEAL_PAGE: usize = 200;
 
 /// SHA-256 of a file's content; as text, 64 lowercase hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -183,13 +187,46 @@ impl Files {
 
     /// The size and content of a file, or `None` if there is no file with this hash.
     pub async fn open_read(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
-        assert_no_connection_held();
-        let stored = match &self.store {
-            Store::Folder(folder) => folder.open_read(hash).await?,
-            Store::Bucket(bucket) => bucket.open_read(hash).await?,
-        };
-        let Some((size_bytes, stored)) = stored else { return Ok(None) };
+        let Some((size_bytes, stored)) = self.open_stored(hash).await? else { return Ok(None) };
         Ok(Some(unseal(&self.keys, hash, size_bytes, stored).await?))
+    }
+
+    /// The size and bytes of a file as it is stored, sealed.
+    async fn open_stored(&self, hash: &ContentHash) -> Result<Option<(u64, Content)>, FilesError> {
+        assert_no_connection_held();
+        match &self.store {
+            Store::Folder(folder) => Ok(folder.open_read(hash).await?),
+            Store::Bucket(bucket) => Ok(bucket.open_read(hash).await?),
+        }
+    }
+
+    /// Seals every file with the current master secret that is not yet sealed with it.
+    pub async fn reseal(&self) -> Result<Resealed, FilesError> {
+        let (mut total, mut after) = (Resealed::default(), None);
+        loop {
+            let page = self.list_older(Time::from_millis(i64::MAX), after, RESEAL_PAGE).await?;
+            let Some(last) = page.last() else { return Ok(total) };
+            after = Some(*last);
+            for hash in page {
+                total.checked += 1;
+                match self.standing(&hash).await? {
+                    Some(Standing::Outdated) => total.resealed += u64::from(self.store_again(&hash).await?),
+                    Some(Standing::Unreadable) => total.unreadable += 1,
+                    Some(Standing::Current) | None => {}
+                }
+            }
+        }
+    }
+
+    async fn standing(&self, hash: &ContentHash) -> Result<Option<Standing>, FilesError> {
+        let Some((_, stored)) = self.open_stored(hash).await? else { return Ok(None) };
+        Ok(Some(seal::standing(&self.keys, stored).await?))
+    }
+
+    async fn store_again(&self, hash: &ContentHash) -> Result<bool, FilesError> {
+        let Some((_, content)) = self.open_read(hash).await? else { return Ok(false) };
+        self.put(content, u64::MAX).await?;
+        Ok(true)
     }
 
     pub async fn exists(&self, hash: &ContentHash) -> Result<bool, FilesError> {

@@ -18,6 +18,7 @@ const SQL_ROOMS: &[(&str, &str)] = &[
     ("platform", "routing/cache.rs"),
     ("platform", "limits.rs"),
     ("platform", "app.rs"),
+    ("platform", "app/"),
     ("api", "auth.rs"),
     ("api", "idempotency.rs"),
 ];

@@ -49,10 +49,12 @@ use engines::TestDb;
 
 pub const ADMIN_EMAIL: &str = "admin@carrier.example";
 pub const PASSWORD: &str = "correct horse battery staple";
-pub const BOOTSTRAP_TOKEN: &str = "bootstrap-token-of-the-test-world-0123456789";
-pub const SWITCH_SECRET: &str = "switch-secret-of-the-test-world-0123456789abc";
-pub const JWT_SECRET: &str = "jwt-secret-of-the-test-world-0123456789abcdefg";
-pub const MASTER_SECRET: &str = "master-secret-of-the-test-world-0123456789abcd";
+// Made with `openssl rand -hex 32`: worlds with a real payment provider refuse anything else.
+pub const BOOTSTRAP_TOKEN: &str = "0825121a530371704ffae2f14bad7ccc238e96a4ad6cd2145e71ffe62fe2a791";
+pub const SWITCH_SECRET: &str = "b1f6fb3b7561fd3c3dd1b29120f161aead3b4804457e78d3b94fe6ff6b19b087";
+pub const CLOCK_SECRET: &str = "9e62a1d98d9905402688ddfca30c268d3048fd10449aa299d81ebac94a4e259b";
+pub const JWT_SECRET: &str = "cf5298d7b238e0e37cda32c3f07b4e6985732a2fe43986daf22b94a79cb8e59b";
+pub const MASTER_SECRET: &str = "90651caee0bf636882ece7159ff273374e7c1584d5fc19cc42617af39c1f95c1";
 
 /// One service, or several on one database.
 pub struct World {
@@ -91,6 +93,7 @@ impl World {
             ("TRUNKLINE_DRAIN_SECONDS", "0"),
             ("TRUNKLINE_BOOTSTRAP_TOKEN", BOOTSTRAP_TOKEN),
             ("TRUNKLINE_SWITCH_SECRET", SWITCH_SECRET),
+            ("TRUNKLINE_CLOCK_SECRET", CLOCK_SECRET),
             ("TRUNKLINE_JWT_SECRET", JWT_SECRET),
             ("TRUNKLINE_MASTER_SECRET", MASTER_SECRET),
         ]
@@ -98,6 +101,14 @@ impl World {
         .into();
         names.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         World::launch(Arc::new(TempDir::new().unwrap()), database_url, names, table).await
+    }
+
+    /// Stops the node and starts one with these settings changed, on the same database and data folder.
+    pub async fn restart_with(self, settings: &[(&str, &str)]) -> World {
+        let (folder, url, mut names) = (self.folder.clone(), self.database_url.clone(), self.settings.clone());
+        names.extend(settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        self.stop().await;
+        World::launch(folder, url, names, server::routes::table()).await
     }
 
     /// A second node on the same database and data folder. End the first world last.
@@ -196,7 +207,9 @@ impl World {
 
     /// Advances the clock; every job that became due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
-        self.operations().post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
+        let address = format!("http://{}", self.node.ops);
+        let clock = Client::new(self.client.clone(), address, Some(CLOCK_SECRET.to_owned()));
+        clock.post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
 
     /// Runs all due jobs.

@@ -14,7 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::{Content, ContentHash};
-use crate::crypto::keys::{Keys, Purpose};
+use crate::crypto::keys::{Keys, Purpose, Reseal};
 use db::Entropy;
 
 const MAGIC: &[u8; 8] = b"\0TLFILE1";
@@ -110,6 +110,28 @@ fn digest(context: Context) -> [u8; 32] {
     let mut digest = [0; 32];
     digest.copy_from_slice(context.finish().as_ref());
     digest
+}
+
+/// Whether a stored file has to be sealed again; one in clear text has to be sealed.
+pub async fn standing(keys: &Keys, stored: Content) -> io::Result<Standing> {
+    let mut source = Source { stored, buffer: BytesMut::new() };
+    source.fill(HEADER_BYTES).await?;
+    let Some(header) = source.buffer.get(..HEADER_BYTES).filter(|header| header.starts_with(MAGIC)) else {
+        return Ok(Standing::Outdated);
+    };
+    Ok(match keys.reseal(Purpose::File, &header[MAGIC.len()..]) {
+        Reseal::Current => Standing::Current,
+        Reseal::Resealed(_) => Standing::Outdated,
+        Reseal::Unreadable => Standing::Unreadable,
+    })
+}
+
+/// How a stored file is sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Current,
+    Outdated,
+    Unreadable,
 }
 
 /// The size and the content of a stored file, of which the stored size and bytes are given.

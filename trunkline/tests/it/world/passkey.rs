@@ -1,6 +1,7 @@
 //! An authenticator with a passkey (WebAuthn), implemented apart from the service so that the two check each other.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![expect(clippy::disallowed_types, reason = "signing takes the random source of its own library")]
 
 use aws_lc_rs::digest::{SHA256, digest};
 use aws_lc_rs::rand::SystemRandom;

@@ -290,7 +290,7 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Switch(Switch::Sync { target, control }) => {
                 cli::sync_switch(settings, target.service, target.out, &control).await
             }
-            Command::Demo(demo) => demo.run(settings).await,
+            Command::Demo(demo) => Box::pin(demo.run(settings)).await,
             Command::Openapi => cli::print_openapi(),
         }
     })

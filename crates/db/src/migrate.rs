@@ -82,12 +82,12 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0039_vat_ids_and_hang_ups",
     "0040_inbound_targets",
     "0041_network_proofs",
-    "0044_recent_sign_in",
-    "0045_passkeys",
-    "0046_job_classes",
-    "0047_audit_checkpoints",
-    "0049_demo_mark",
-    "0050_credits",
+    "0042_recent_sign_in",
+    "0043_passkeys",
+    "0044_job_classes",
+    "0045_audit_checkpoints",
+    "0046_demo_mark",
+    "0047_credits",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

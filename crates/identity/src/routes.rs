@@ -333,7 +333,7 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         post("/admin/credits", credits::create, "createCredit", "Credit or correct a customer's balance")
             .about("Posts a credit to a customer's balance or, with a negative amount, a correction of at most what is \
-                    available. Returns the ledger entry. What one admin credits to a customer within 24 hours is \
+                    available, and returns the ledger entry. What one admin credits to a customer within 24 hours is \
                     limited (by default to 1000 EUR); for more, make a credit request. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit.create").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_BILLING),

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::store::CreditRow;
 use crate::balance::{CURRENCY, check_amount};
@@ -70,8 +71,8 @@ impl Checks for CreditRequestCreate {
 pub struct CreditRequest {
     /// Id of the credit request.
     pub id: CreditId,
-    /// Id of the customer's account.
-    pub customer_id: AccountId,
+    /// Id of the customer's account as a plain UUID, as in all lists of the team.
+    pub customer_id: Uuid,
     /// Amount to credit.
     pub amount: Money,
     /// Why the balance changes; the customer sees this text beside the amount.
@@ -92,7 +93,7 @@ impl From<CreditRow> for CreditRequest {
     fn from(row: CreditRow) -> Self {
         CreditRequest {
             id: row.id,
-            customer_id: row.account_id,
+            customer_id: row.account_id.uuid(),
             amount: Money::from_nanos(row.amount, CURRENCY),
             reason: row.reason,
             status: row.status,

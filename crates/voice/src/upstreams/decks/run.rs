@@ -208,7 +208,7 @@ async fn update_progress(context: &JobContext<App>, import: DeckImportId, rows: 
 
 /// Ends the import and brings its deck into force, in one transaction.
 async fn finish(conn: &mut Conn, context: &JobContext<App>, import: &ImportRow, end: &End) -> Result<(), JobError> {
-    let now = context.clock.now();
+    let now = conn.now();
     let Some(mut upstream) = upstreams::lock(conn, import.upstream_id).await? else {
         return Err(JobError::Permanent("the upstream does not exist any more".into()));
     };

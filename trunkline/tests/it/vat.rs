@@ -37,7 +37,7 @@ fn vies_settings(vies: &ViesServer) -> [(&str, &str); 3] {
 
 async fn count_jobs(db: &Db, kind: Kind) -> i64 {
     let sql = "SELECT COUNT(*) FROM jobs WHERE kind = $1";
-    db.read().await.unwrap().one::<(i64,)>(sql, &params![kind.name]).await.unwrap().0
+    db.read().await.unwrap().one::<(i64,)>(sql, params![kind.name]).await.unwrap().0
 }
 
 /// A customer who says this is its VAT id.

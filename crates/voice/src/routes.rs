@@ -104,7 +104,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Lists the upstreams, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
         post("/admin/upstreams", upstreams::create, "createUpstream", "Create upstream")
-            .about("Adds an upstream with its dispatcher group, currency and markup. Import its rate deck next. A \
+            .about("Adds an upstream with its dispatcher group, currency and markup; import its rate deck next. A \
                     gateway or signaling IP on a customer's allow-list is a 409 that names the entry. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("upstream.create").idempotent().problems(&[ResourceInUse])
             .under(tags::UPSTREAMS),

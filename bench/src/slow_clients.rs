@@ -3,10 +3,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::http::{Client, get};
@@ -16,8 +19,12 @@ use crate::{Outcome, on_one_thread};
 
 const BODY_BYTES: usize = 1 << 30;
 const LATENCY_ROUND: Duration = Duration::from_secs(10);
-/// The attackers hold on to their connections; the service must have closed all of them after this long.
+/// The attackers hold on to their connections; the service must have closed all of them this long after the last one
+/// connected.
 const CLOSED_WITHIN: Duration = Duration::from_secs(60);
+const CHECK: Duration = Duration::from_millis(500);
+/// Attackers that connect at a time: more would wait for the system to try again.
+const CONNECTING: usize = 64;
 /// Addresses of each kind of attacker.
 const ADDRESSES: u8 = 8;
 
@@ -56,17 +63,19 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let memory_before = service.resident_mib()?;
 
         let length = format!("Content-Length: {BODY_BYTES}");
-        let started = Instant::now();
-        let attack = start_attack(service.public);
+        let (attack, connecting) = start_attack(service.public);
         let (during, announced, chunked) = tokio::join!(
             latencies(),
             send_gigabyte(service.public, &length, b""),
             send_gigabyte(service.public, "Transfer-Encoding: chunked", b"10000\r\n"),
         );
         let (during, refused_after) = (during?, announced?.max(chunked?));
-        let mut left = service.open_connections().await?;
-        while left > 0 && started.elapsed() < LATENCY_ROUND + CLOSED_WITHIN {
-            tokio::time::sleep(Duration::from_millis(500)).await;
+        while connecting.load(Ordering::Relaxed) > 0 {
+            tokio::time::sleep(CHECK).await;
+        }
+        let (connected, mut left) = (Instant::now(), service.open_connections().await?);
+        while left > 0 && connected.elapsed() < CLOSED_WITHIN {
+            tokio::time::sleep(CHECK).await;
             left = service.open_connections().await?;
         }
         let memory = [memory_before, service.peak_mib()?];
@@ -131,21 +140,28 @@ fn latencies(address: SocketAddr, request: &[u8]) -> Outcome<Vec<f64>> {
     })
 }
 
-/// Each kind of attacker comes from addresses of its own.
-fn start_attack(address: SocketAddr) -> JoinSet<()> {
+/// The attack, and how many attackers have still to connect. Each kind comes from addresses of its own.
+fn start_attack(address: SocketAddr) -> (JoinSet<()>, Arc<AtomicUsize>) {
     let mut attack = JoinSet::new();
+    let to_connect = ATTACKERS.iter().map(|attacker| attacker.count).sum();
+    let (connecting, turns) = (Arc::new(AtomicUsize::new(to_connect)), Arc::new(Semaphore::new(CONNECTING)));
     for (kind, attacker) in (1..).zip(ATTACKERS) {
         for number in 0..attacker.count {
             let source = Ipv4Addr::new(127, 0, kind, 1 + (number % usize::from(ADDRESSES)) as u8);
+            let (connecting, turns) = (connecting.clone(), turns.clone());
             attack.spawn(async move {
+                let turn = turns.acquire().await;
+                let connected = connect_from(source.into(), address).await;
+                connecting.fetch_sub(1, Ordering::Relaxed);
+                drop(turn);
                 // The service may close it at any time.
-                if let Ok(stream) = connect_from(source.into(), address).await {
+                if let Ok(stream) = connected {
                     let _ = trickle(stream, attacker).await;
                 }
             });
         }
     }
-    attack
+    (attack, connecting)
 }
 
 async fn connect_from(source: IpAddr, address: SocketAddr) -> std::io::Result<TcpStream> {

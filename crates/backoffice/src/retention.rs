@@ -12,7 +12,7 @@ use crate::dashboards;
 use api::idempotency;
 use billing::webhooks;
 use db::{Conn, DbError};
-use identity::{notifications, sessions, two_factor};
+use identity::{mailed_links, notifications, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
@@ -53,7 +53,7 @@ const RULES: [Rule; 16] = [
     rule!("access tokens", days(1), sessions::purge_access_tokens),
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
     rule!("sessions", days(7), sessions::purge_sessions),
-    rule!("magic and reset links", days(7), sessions::purge_links),
+    rule!("mailed links", days(7), mailed_links::purge),
     rule!("call alarms", days(7), calls::purge_alerts),
     rule!("provider webhooks", days(30), webhooks::purge),
     rule!("ended holds", days(30), ledger::purge_holds),

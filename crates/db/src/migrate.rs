@@ -80,6 +80,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0037_waitlist_positions",
     "0038_suspense",
     "0039_vat_ids_and_hang_ups",
+    "0042_verified_emails",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

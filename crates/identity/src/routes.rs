@@ -62,6 +62,12 @@ pub fn endpoints() -> Vec<Endpoint> {
                     /auth/first-login`, but returns `expires_in` in seconds and no user. No token needed.")
             .who(Anyone).limit(Limit::SignIn).audit("session.magic_link")
             .problems(&[TokenInvalid, TokenExpired, Forbidden]).under(tags::AUTHENTICATION),
+        post("/auth/verify-email", sessions::verify_email, "verifyEmail", "Verify an email address with a mailed link")
+            .about("Verifies the address of the link's user. Without the password, the first verification removes the \
+                    password, the second factor and all sessions that were set before, since whoever signed up may \
+                    have been somebody else; the user then signs in with a password reset. No token needed.")
+            .who(Anyone).limit(Limit::SignIn).audit("email.verify")
+            .problems(&[InvalidCredentials, TokenInvalid, TokenExpired]).under(tags::AUTHENTICATION),
 
         post("/signup", onboarding::signup, "requestAccess", "Request access to the private beta")
             .about("Registers an email, a company and its expected volume for the private beta. The team reviews it \
@@ -69,8 +75,8 @@ pub fn endpoints() -> Vec<Endpoint> {
                     No token needed.")
             .who(Anyone).limit(Limit::Signup).audit("account.signup").under(tags::ONBOARDING),
         post("/beta/signup", onboarding::beta_signup, "signUp", "Sign up for the private beta")
-            .about("Creates an account and its first user with a password. The user can sign in at once to complete \
-                    onboarding; an address that already has an account gets the same response and a mail. No token \
+            .about("Creates an account and its first user with a password, and mails a link that verifies the \
+                    address. The user can sign in at once to complete onboarding; an address that already has an account gets the same response and a mail. No token \
                     needed.")
             .who(Anyone).limit(Limit::Signup).audit("account.signup").under(tags::ONBOARDING),
         get("/me/account", onboarding::my_account, "getBetaAccount", "Get beta account and status")
@@ -151,6 +157,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
             .who(SignedIn).limit(Limit::Writes).audit("session.end").under(tags::CURRENT_USER),
+        post("/me/email-verification", sessions::request_verification,
+             "requestEmailVerification", "Request an email verification link")
+            .about("Mails the user a link that verifies its address, valid for 72 hours; earlier ones stop working. \
+                    KYB, card setup and approval need a verified address. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("email.request_verification")
+            .problems(&[StateConflict, NotFound]).under(tags::CURRENT_USER),
         post("/me/2fa/enroll", two_factor::enroll, "enrollSecondFactor", "Enroll a second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code. Sign-in does not change \
                     until the secret is confirmed with `POST /me/2fa/confirm`. Open to any signed-in user.")

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{audit_command, print_line};
 use db::DbError;
-use identity::{bootstrap, sessions, users};
+use identity::{bootstrap, mailed_links, users};
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::crypto::passwords::PasswordError;
@@ -57,7 +57,7 @@ pub async fn create_magic_link(settings: Settings, email: &str) -> Result<(), St
         .tx((app, email), |conn, (app, email)| {
             Box::pin(async move {
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
-                let link = sessions::issue_magic_link(conn, app, user.id).await?;
+                let link = mailed_links::issue_magic_link(conn, app, user.id).await?;
                 audit_command(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
                 Ok::<_, DbError>(Some(link))
             })

@@ -51,6 +51,7 @@ mod pages;
 mod passwords;
 mod payments;
 mod pipeline;
+mod pre_hijacking;
 mod queue;
 mod rates;
 mod schemathesis;

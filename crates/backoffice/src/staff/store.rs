@@ -13,6 +13,7 @@ row! {
         pub roles: Roles,
         pub is_active: bool,
         pub has_second_factor: bool,
+        pub email_verified_at: Option<Time>,
         pub created_at: Time,
     }
 }
@@ -21,7 +22,8 @@ row! {
 pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL,
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
         ),
@@ -33,7 +35,8 @@ pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<Memb
 pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL,
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id = $1"
         ),
@@ -51,7 +54,8 @@ pub async fn list_of_account(
 ) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL,
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
         ),
@@ -64,7 +68,8 @@ pub async fn list_of_account(
 pub async fn find_user(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbError> {
     conn.opt(
         sql!(
-            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL, u.created_at
+            "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active, s.confirmed_at IS NOT NULL,
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
         ),
         params![id],

@@ -4,12 +4,13 @@ use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
+use crate::mailed_links::{self, LinkPurpose, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::mail::{self, AccountExists, Recipient, SignupReceived, Welcome};
+use platform::mail::{self, AccountExists, ReadableTime, Recipient, SignupReceived, Welcome};
 use values::{AccountId, Country, E164, Email, Role, Text};
 
 /// A signup, with or without a password.
@@ -97,6 +98,7 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
         name: signup.contact_name.clone(),
         roles: vec![Role::Customer].into(),
         password_hash: signup.password_hash.clone(),
+        email_verified_at: None,
     };
     accounts::insert(tx, &account).await?;
     if !users::insert_if_new(tx, &user).await? {
@@ -115,9 +117,11 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     store::insert(tx, signup.id, &onboarding).await?;
     ctx.audit_subject(signup.id, user.id, &user.roles);
     let to = Recipient::new(&user.email, &user.name);
+    let MailedLink { url: link, expires_at } = mailed_links::issue(tx, &ctx.app, user.id, LinkPurpose::Verify).await?;
+    let expires_at = ReadableTime(expires_at);
     match user.password_hash {
-        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}).await?,
-        None => mail::send(tx, &ctx.app, &to, &SignupReceived {}).await?,
+        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome { link, expires_at }).await?,
+        None => mail::send(tx, &ctx.app, &to, &SignupReceived { link, expires_at }).await?,
     }
     Ok(())
 }

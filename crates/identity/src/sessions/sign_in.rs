@@ -45,7 +45,7 @@ pub async fn sign_in(
 
 /// The user with this email and password. Unknown, wrong, locked out and deactivated give the same response in the same
 /// time.
-async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
+pub(super) async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
     let mut conn = ctx.app.db.read().await?;
     let user = users::find_by_email(&mut conn, &request.email).await?;
     let locked_until = store::locked_until(&mut conn, pair).await?;
@@ -70,7 +70,7 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
     }
 }
 
-fn wrong_credentials() -> Problem {
+pub(super) fn wrong_credentials() -> Problem {
     Problem::invalid_credentials(
         "Email and password do not match. Use POST /v1/auth/forgot-password to reset the password.",
     )

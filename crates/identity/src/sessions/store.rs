@@ -1,4 +1,4 @@
-//! Tables `sessions`, `access_tokens`, `refresh_tokens`, `link_tokens` and `sign_in_failures`.
+//! Tables `sessions`, `access_tokens`, `refresh_tokens` and `sign_in_failures`.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::rules::FAILURE_WINDOW;
 use db::{Conn, DbError, insert, params, row, sql};
-use values::{SessionId, Time, UserId, text_enum};
+use values::{SessionId, Time, UserId};
 
 row! {
     pub struct Session {
@@ -183,62 +183,6 @@ pub async fn use_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<bool, DbE
     Ok(spent == 1)
 }
 
-text_enum! {
-    pub enum LinkPurpose {
-        Magic = "magic",
-        Reset = "reset",
-    }
-}
-
-row! {
-    pub struct Link {
-        pub user_id: UserId,
-        pub expires_at: Time,
-        pub used_at: Option<Time>,
-    }
-}
-
-pub async fn insert_link(
-    conn: &mut Conn,
-    hash: &[u8],
-    purpose: LinkPurpose,
-    user: UserId,
-    expires_at: Time,
-) -> Result<(), DbError> {
-    insert!(conn, link_tokens { token_hash: hash, purpose, user_id: user, expires_at }).await?;
-    Ok(())
-}
-
-pub async fn find_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<Option<Link>, DbError> {
-    conn.opt(
-        sql!("SELECT ", Link::COLS, " FROM link_tokens WHERE token_hash = $1 AND purpose = $2"),
-        params![hash, purpose],
-    )
-    .await
-}
-
-/// Marks a link as used; false when it was used before.
-pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<bool, DbError> {
-    let now = conn.now();
-    let spent = conn
-        .exec(
-            sql!("UPDATE link_tokens SET used_at = $3 WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL"),
-            params![hash, purpose, now],
-        )
-        .await?;
-    Ok(spent == 1)
-}
-
-/// Invalidates all unused links of a purpose.
-pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose) -> Result<(), DbError> {
-    conn.exec(
-        sql!("UPDATE link_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL"),
-        params![user, purpose, conn.now()],
-    )
-    .await?;
-    Ok(())
-}
-
 /// End of the lockout of this email and network.
 pub async fn locked_until(conn: &mut Conn, subject: Uuid) -> Result<Option<Time>, DbError> {
     let found: Option<(Time,)> =
@@ -293,18 +237,6 @@ pub async fn purge_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Result
         sql!(
             "DELETE FROM sessions WHERE id IN
                  (SELECT id FROM sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
-        ),
-        params![cutoff, batch],
-    )
-    .await
-}
-
-/// Deletes links that expired before `cutoff`, oldest first.
-pub async fn purge_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    conn.exec(
-        sql!(
-            "DELETE FROM link_tokens WHERE token_hash IN
-                 (SELECT token_hash FROM link_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
         ),
         params![cutoff, batch],
     )

@@ -163,6 +163,25 @@ pub struct MagicLinkRedeemResponse {
     pub expires_in: u64,
 }
 
+/// Email address to verify.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyEmailRequest {
+    /// Token from the verification link; it works once, within 72 hours.
+    pub token: OpaqueToken,
+    /// Password of the user. Without it, a password, second factor and sessions from before are removed: whoever signed
+    /// up with the address may have been somebody else.
+    #[serde(default)]
+    pub password: Option<Secret<8, 200>>,
+}
+
+/// Confirmation that a mail was sent.
+#[derive(Serialize, JsonSchema)]
+pub struct VerificationRequested {
+    /// What happens next, as a sentence.
+    pub message: String,
+}
+
 /// The signed-in user.
 #[derive(Serialize, JsonSchema)]
 pub struct MeUser {
@@ -172,6 +191,10 @@ pub struct MeUser {
     pub email: Email,
     /// Roles of the user.
     pub roles: Roles,
+    /// When the user first proved to receive mail at its address (RFC 3339, UTC); null until then.
+    pub email_verified_at: Option<Rfc3339>,
+    /// Whether the user has a password. Without one, only a mailed link signs in.
+    pub has_password: bool,
 }
 
 /// The signed-in user and its account.

@@ -47,17 +47,29 @@ mails! {
     subject |_, _| "We signed you out of a session".into();
     sample |_| SessionEnded { at: SAMPLE_TIME, ip: SAMPLE_IP };
 
-    /// After a signup with a password: the prospect can sign in now.
-    Welcome {}
+    /// To a user who asked for another verification link.
+    VerifyEmail { link: String, expires_at: ReadableTime }
+    templates "en/verify_email.html", "en/verify_email.txt";
+    subject |_, _| "Verify your email address".into();
+    sample |brand| VerifyEmail { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
+
+    /// The first use of a mailed link dropped the credentials that were set before.
+    EmailVerified { at: ReadableTime, ip: IpAddr }
+    templates "en/email_verified.html", "en/email_verified.txt";
+    subject |_, _| "Your email address is confirmed".into();
+    sample |_| EmailVerified { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// After a signup with a password: the prospect verifies its address and can sign in.
+    Welcome { link: String, expires_at: ReadableTime }
     templates "en/welcome.html", "en/welcome.txt";
     subject |_, brand| format!("Welcome to {}", brand.product);
-    sample |_| Welcome {};
+    sample |brand| Welcome { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
 
     /// After a signup without a password: the prospect waits for the team's approval.
-    SignupReceived {}
+    SignupReceived { link: String, expires_at: ReadableTime }
     templates "en/signup_received.html", "en/signup_received.txt";
     subject |_, brand| format!("We received your signup for {}", brand.product);
-    sample |_| SignupReceived {};
+    sample |brand| SignupReceived { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
 
     /// Someone signed up with the email address of an existing user.
     AccountExists {}

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
-use platform::crypto::tokens::{Scope, TokenError};
+use platform::crypto::tokens::TokenError;
 use values::{AccountId, Email, Role, Roles, SessionId, UserId};
 
 /// Who may call an endpoint.
@@ -86,8 +86,11 @@ impl Principal {
 row! {
     struct LiveToken {
         email: Email,
+        account_id: AccountId,
         roles: Roles,
         session_id: Option<SessionId>,
+        is_read_only: bool,
+        impersonator: Option<UserId>,
         is_revoked: bool,
         is_active: bool,
     }
@@ -106,26 +109,28 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active
+                "SELECT u.email, u.account_id, u.roles, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
+                        t.impersonator_id, t.revoked_at IS NOT NULL, u.is_active
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
             ),
             params![claims.jti, claims.sub],
         )
         .await?;
-    match live {
-        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true }) => Ok(Principal {
+    match live.filter(|live| live.is_active && !live.is_revoked) {
+        // Whose account, whether it may write and who impersonates is in the rows; the claims only tell the client.
+        Some(live) => Ok(Principal {
             user_id: claims.sub,
-            email,
-            account_id: claims.acc,
+            email: live.email,
+            account_id: live.account_id,
             // A role that was revoked does not count, even if the token has it.
-            roles: claims.roles.intersection(roles),
-            session_id,
+            roles: claims.roles.intersection(live.roles),
+            session_id: live.session_id,
             jti: claims.jti,
-            read_only: claims.scope == Some(Scope::ReadOnly),
-            impersonator: claims.act,
+            read_only: live.is_read_only,
+            impersonator: live.impersonator,
         }),
-        _ => Err(Problem::token_invalid("The access token was revoked.")),
+        None => Err(Problem::token_invalid("The access token was revoked.")),
     }
 }
 

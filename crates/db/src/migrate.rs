@@ -81,6 +81,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0038_suspense",
     "0039_vat_ids_and_hang_ups",
     "0042_verified_emails",
+    "0043_read_only_tokens",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -125,7 +125,8 @@ pub async fn insert_impersonation(
     impersonator: UserId,
     expires_at: Time,
 ) -> Result<(), DbError> {
-    insert!(conn, access_tokens { jti, user_id: user, impersonator_id: impersonator, expires_at }).await?;
+    insert!(conn, access_tokens { jti, user_id: user, impersonator_id: impersonator, is_read_only: true, expires_at })
+        .await?;
     Ok(())
 }
 

@@ -1,14 +1,18 @@
 //! Table `link_tokens`: links sent by mail. A link works once, and a new one voids the older ones of its purpose.
 //!
+//! How many mails strangers can make the service send to an address is limited, see [`may_mail`].
+//!
 //! Only the hash of a token is stored. What a link does is with its users: `sessions` signs in, resets passwords and
 //! verifies email addresses with them.
 
 use std::time::Duration;
 
+use api::context::RequestCtx;
 use api::input::sha256;
 use db::{Conn, DbError, Entropy, insert, params, row, sql};
 use platform::app::App;
-use values::{Time, UserId, text_enum};
+use platform::limits::{Limit, Subject};
+use values::{Email, Time, UserId, text_enum};
 
 text_enum! {
     pub enum LinkPurpose {
@@ -58,6 +62,31 @@ pub async fn issue(conn: &mut Conn, app: &App, user: UserId, purpose: LinkPurpos
 /// Creates a link that signs its user in.
 pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId) -> Result<MailedLink, DbError> {
     issue(conn, app, user, LinkPurpose::Magic).await
+}
+
+/// Mails that anyone can request for an address. Each kind is counted apart: a stranger who uses up the reset links of
+/// an hour has sent the owner one that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MailKind {
+    Reset,
+    Signup,
+}
+
+impl MailKind {
+    pub fn subject(self, email: &Email) -> Subject {
+        let kind = match self {
+            MailKind::Reset => "reset",
+            MailKind::Signup => "signup",
+        };
+        Subject::mails(email, kind)
+    }
+}
+
+/// Counts a mail to this address; false when it got enough of the kind in this hour. The caller then answers as if the
+/// mail were sent.
+pub async fn may_mail(ctx: &RequestCtx, kind: MailKind, email: &Email) -> Result<bool, DbError> {
+    let status = ctx.app.limits.take(Limit::Mails, kind.subject(email), ctx.now).await?;
+    Ok(status.is_none_or(|status| status.allowed))
 }
 
 row! {

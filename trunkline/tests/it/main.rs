@@ -39,6 +39,7 @@ mod ledger;
 mod lockout;
 mod low_balance;
 mod mail;
+mod mail_bombing;
 mod metrics;
 mod nodes;
 mod notices;

@@ -4,7 +4,7 @@ use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
-use crate::mailed_links::{self, LinkPurpose, MailedLink};
+use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
 use api::context::{Committed, RequestCtx, Tx};
@@ -24,12 +24,15 @@ struct Signup {
     contact_phone: Option<E164>,
     password_hash: Option<String>,
     expected_volume: Option<String>,
+    /// Whether an address that is known gets another mail.
+    may_mail: bool,
 }
 
 pub async fn signup(
     ctx: RequestCtx,
     Body(request): Body<SignupRequest>,
 ) -> Result<Committed<Accepted<SignupResponse>>, Problem> {
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Signup, &request.email).await?;
     let signup = Signup {
         id: ctx.new_id(),
         company_name: request.company,
@@ -40,6 +43,7 @@ pub async fn signup(
         contact_phone: None,
         password_hash: None,
         expected_volume: Some(request.expected_volume.into_string()),
+        may_mail,
     };
     ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
@@ -57,6 +61,7 @@ pub async fn beta_signup(
 ) -> Result<Committed<Accepted<BetaSignupResponse>>, Problem> {
     // Hashed even if the address is known, so that the response time does not tell.
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Signup, &request.contact_email).await?;
     let signup = Signup {
         id: ctx.new_id(),
         company_name: request.legal_name,
@@ -67,6 +72,7 @@ pub async fn beta_signup(
         contact_phone: request.contact_phone,
         password_hash: Some(password_hash),
         expected_volume: None,
+        may_mail,
     };
     ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
@@ -103,8 +109,10 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     accounts::insert(tx, &account).await?;
     if !users::insert_if_new(tx, &user).await? {
         accounts::delete_new(tx, signup.id).await?;
-        // The name in the request may not be the owner's.
-        mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
+        if signup.may_mail {
+            // The name in the request may not be the owner's.
+            mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
+        }
         return Ok(());
     }
     let state = AccountState {

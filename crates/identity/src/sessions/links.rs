@@ -1,14 +1,14 @@
 //! Links sent by mail: magic links and password resets. A link works once.
 
 use super::jobs::FORGOT_PASSWORD;
-use super::sign_in::lockout_key;
+use super::sign_in::{limit_attempts, lockout_key};
 use super::store;
 use super::types::{
     FirstLoginRequest, ForgotPasswordRequest, ForgotPasswordResponse, MagicLinkRedeemRequest, MagicLinkRedeemResponse,
     ResetPasswordRequest, SessionResponse,
 };
 use super::{issue, jobs, verification};
-use crate::mailed_links::{self, LinkPurpose};
+use crate::mailed_links::{self, LinkPurpose, MailKind};
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, Json, NoContent};
@@ -17,7 +17,6 @@ use api::input::Body;
 use api::problem::Problem;
 use db::Conn;
 use platform::crypto::tokens::ACCESS_LIFETIME;
-use platform::limits::{Limit, Subject};
 use platform::mail::{self, PasswordChanged, ReadableTime, Recipient};
 
 /// The response does not tell whether the address is known; a job looks it up later.
@@ -25,11 +24,14 @@ pub async fn forgot_password(
     ctx: RequestCtx,
     Body(request): Body<ForgotPasswordRequest>,
 ) -> Result<Committed<Accepted<ForgotPasswordResponse>>, Problem> {
-    ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
-    ctx.commit(request.email, |tx, email| {
+    limit_attempts(&ctx, &request.email).await?;
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Reset, &request.email).await?;
+    ctx.commit((request.email, may_mail), |tx, (email, may_mail)| {
         Box::pin(async move {
             let app = tx.ctx.app.clone();
-            jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email).await?;
+            if *may_mail {
+                jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email).await?;
+            }
             let message = "If the address belongs to a user, we have sent a mail with a link.".to_owned();
             Ok(Accepted(ForgotPasswordResponse { message }))
         })
@@ -100,7 +102,7 @@ async fn limit_redemption(ctx: &RequestCtx, hash: &[u8]) -> Result<(), Problem> 
     let user = users::find(&mut conn, link.user_id).await?;
     drop(conn);
     match user {
-        Some(user) => ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await,
+        Some(user) => limit_attempts(ctx, &user.email).await,
         None => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::rules::FAILURE_WINDOW;
 use db::{Conn, DbError, insert, params, row, sql};
-use values::{SessionId, Time, UserId};
+use values::{Email, SessionId, Time, UserId};
 
 row! {
     pub struct Session {
@@ -77,6 +77,18 @@ pub async fn list_sessions(
               ORDER BY created_at DESC, id DESC LIMIT $5"
         ),
         params![user, at, id, conn.now(), limit],
+    )
+    .await
+}
+
+/// The addresses of the latest sessions of the user with this email.
+pub async fn session_addresses(conn: &mut Conn, email: &Email) -> Result<Vec<(String,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT s.ip FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = $1
+             ORDER BY s.created_at DESC, s.id DESC LIMIT 100"
+        ),
+        params![*email],
     )
     .await
 }

@@ -6,22 +6,23 @@
 //! session does not show that, so the verification page asks for the password.
 
 use super::links::{find_link_user, use_link};
-use super::sign_in::{check_password, lockout_key, wrong_credentials};
+use super::sign_in::{check_password, limit_attempts, lockout_key, wrong_credentials};
 use super::types::{SignInRequest, VerificationRequested, VerifyEmailRequest};
 use super::{issue, store};
-use crate::mailed_links::{self, LinkPurpose, MailedLink};
+use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, NoContent};
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::limits::{Limit, Subject};
+use platform::limits::Limit;
 use platform::mail::{self, EmailVerified, ReadableTime, Recipient, VerifyEmail};
 
 /// Mails a new verification link to the signed-in user.
 pub async fn request_verification(ctx: RequestCtx) -> Result<Committed<Accepted<VerificationRequested>>, Problem> {
-    let user = ctx.principal()?.user_id;
+    let (user, email) = (ctx.principal()?.user_id, &ctx.principal()?.email);
+    ctx.limit(Limit::Mails, MailKind::Signup.subject(email)).await?;
     ctx.commit(user, |tx, user| {
         Box::pin(async move {
             let app = tx.ctx.app.clone();
@@ -46,7 +47,7 @@ pub async fn verify_email(
     let VerifyEmailRequest { token, password } = request;
     let hash = issue::hash(&token);
     let user = find_link_user(&mut *ctx.app.db.read().await?, &ctx, &hash, LinkPurpose::Verify).await?;
-    ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
+    limit_attempts(&ctx, &user.email).await?;
     let holder = match password {
         Some(password) => {
             let pair = lockout_key(&user.email, ctx.ip);

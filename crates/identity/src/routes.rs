@@ -49,7 +49,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/auth/reset-password", sessions::reset_password, "resetPassword", "Reset a password with a mailed link")
             .about("Sets a new password with the token of the reset link, which works once. Ends all sessions of the \
                     user and confirms the change by mail. No token needed.")
-            .who(Anyone).limit(Limit::SignIn).audit("password.reset").problems(&[TokenInvalid, TokenExpired])
+            .who(Anyone).limit(Limit::SignIn).audit("password.reset")
+            .problems(&[TokenInvalid, TokenExpired, NotFound, ValidationFailed])
             .under(tags::AUTHENTICATION),
         post("/auth/first-login", sessions::first_login, "signInWithMagicLink", "Sign in with a magic link")
             .about("Exchanges the token of a magic link for a session. The link works once within 72 hours, and not \
@@ -157,6 +158,15 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
             .who(SignedIn).limit(Limit::Writes).audit("session.end").under(tags::CURRENT_USER),
+        delete("/me/sessions", sessions::delete_other_devices, "deleteOtherSessions", "Delete all other sessions")
+            .about("Signs all other devices out: ends every session of the user except the one of the request, for \
+                    example after a change of the second factor. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("session.end_others").under(tags::CURRENT_USER),
+        post("/me/password", sessions::change_password, "changePassword", "Change password")
+            .about("Replaces the user's password, or sets the first one, for which `current_password` is left out. Ends \
+                    the user's other sessions and confirms the change by mail. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::SignIn).audit("password.change")
+            .problems(&[InvalidCredentials, NotFound, ValidationFailed]).under(tags::CURRENT_USER),
         post("/me/email-verification", sessions::request_verification,
              "requestEmailVerification", "Request an email verification link")
             .about("Mails the user a link that verifies its address, valid for 72 hours; earlier ones stop working. \

@@ -108,6 +108,21 @@ pub async fn verify_email(conn: &mut Conn, id: UserId) -> Result<bool, DbError> 
     Ok(verified == 1)
 }
 
+/// Replaces a password, or sets the first one; false when it is no longer the one given.
+pub async fn replace_password(conn: &mut Conn, id: UserId, current: Option<&str>, new: &str) -> Result<bool, DbError> {
+    let now = conn.now();
+    let replaced = conn
+        .exec(
+            sql!(
+                "UPDATE users SET password_hash = $3, updated_at = $4
+                 WHERE id = $1 AND is_active AND COALESCE(password_hash, '') = $2"
+            ),
+            params![id, current.unwrap_or_default(), new, now],
+        )
+        .await?;
+    Ok(replaced == 1)
+}
+
 /// Removes the password: only a mailed link signs the user in.
 pub async fn clear_password(conn: &mut Conn, id: UserId) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE users SET password_hash = NULL, updated_at = $2 WHERE id = $1"), params![id, conn.now()])

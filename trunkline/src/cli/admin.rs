@@ -8,6 +8,7 @@ use identity::{bootstrap, mailed_links, users};
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::crypto::passwords::PasswordError;
+use values::OWN_WORDS_REASON;
 
 /// Creates the first admin; its password is read from standard input.
 pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: &str) -> Result<(), StartError> {
@@ -20,6 +21,9 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
         contact_email: email.parse().map_err(invalid("--email"))?,
         password: password.trim_end_matches(['\r', '\n']).parse().map_err(invalid("the password"))?,
     };
+    if request.password.repeats(Some(&request.contact_email), Some(&request.legal_name)) {
+        return Err(format!("the password {OWN_WORDS_REASON}").into());
+    }
     let app = App::open(settings).await?;
     let hash = app.passwords.hash(request.password.expose()).await.map_err(|error| match error {
         PasswordError::Busy => "the password hashing queue is full".to_owned(),

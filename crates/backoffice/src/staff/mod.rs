@@ -2,8 +2,12 @@
 //!
 //! A new team member signs in with a magic link. A change of roles or a deactivation ends all sessions of the user. The
 //! last admin cannot be removed: changes of the team lock all its members, so that two of them cannot both pass.
+//! `customer_users` is what the team does to the users of customers.
 
+mod customer_users;
 mod store;
+
+pub use customer_users::{deactivate_user, reactivate_user, sign_out_user};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +23,7 @@ use api::problem::Problem;
 use db::Conn;
 use identity::users::{self, NewUser};
 use identity::{mailed_links, sessions, two_factor};
-use platform::mail::{self, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
+use platform::mail::{self, AccessChange, AccessChanged, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
@@ -174,6 +178,13 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
     sessions::end_all_sessions(tx, id).await?;
     tx.ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.ctx.audit_note("is_active", is_active);
+    let change = match (before.is_active, is_active) {
+        (true, false) => AccessChange::Deactivated,
+        (false, true) => AccessChange::Reactivated,
+        _ => AccessChange::Roles,
+    };
+    let (app, at) = (tx.ctx.app.clone(), ReadableTime(tx.ctx.now));
+    mail::send(tx, &app, &Recipient::new(&before.email, &before.name), &AccessChanged { change, at }).await?;
     Ok(Json(member(tx, id).await?.into()))
 }
 

@@ -7,6 +7,7 @@ use crate::accounts::{self, NewAccount, OnboardingStatus};
 use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
+use api::checks::Checked;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
@@ -57,7 +58,7 @@ pub async fn signup(
 
 pub async fn beta_signup(
     ctx: RequestCtx,
-    Body(request): Body<BetaSignupRequest>,
+    Body(Checked(request)): Body<Checked<BetaSignupRequest>>,
 ) -> Result<Committed<Accepted<BetaSignupResponse>>, Problem> {
     // Hashed even if the address is known, so that the response time does not tell.
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;

@@ -45,6 +45,18 @@ pub async fn list_devices(
     )
 }
 
+/// Ends all sessions of the user except the one of the request.
+pub async fn delete_other_devices(ctx: RequestCtx) -> Result<Committed<NoContent>, Problem> {
+    let caller = ctx.principal()?.clone();
+    ctx.commit(caller, |tx, caller| {
+        Box::pin(async move {
+            store::end_other_sessions(tx, caller).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
+}
+
 pub async fn delete_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result<Committed<NoContent>, Problem> {
     let user = ctx.principal()?.user_id;
     ctx.commit((user, id), |tx, (user, id)| {

@@ -7,12 +7,13 @@ use super::types::{
     FirstLoginRequest, ForgotPasswordRequest, ForgotPasswordResponse, MagicLinkRedeemRequest, MagicLinkRedeemResponse,
     ResetPasswordRequest, SessionResponse,
 };
-use super::{issue, jobs, verification};
+use super::{issue, jobs, passwords, verification};
 use crate::mailed_links::{self, LinkPurpose, MailKind};
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, Json, NoContent};
 use api::context::{Committed, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::Body;
 use api::problem::Problem;
 use db::Conn;
@@ -45,7 +46,12 @@ pub async fn reset_password(
 ) -> Result<Committed<NoContent>, Problem> {
     let hash = issue::hash(&request.token);
     // Checked before hashing the password, which is expensive.
-    find_link_user(&mut *ctx.app.db.read().await?, &ctx, &hash, LinkPurpose::Reset).await?;
+    let mut conn = ctx.app.db.read().await?;
+    let user = find_link_user(&mut conn, &ctx, &hash, LinkPurpose::Reset).await?;
+    let mut faults = Faults::default();
+    passwords::add_own_words(&mut conn, &mut faults, &user, &request.new_password).await?;
+    drop(conn);
+    faults.into_result()?;
     let password_hash = ctx.app.passwords.hash(request.new_password.expose()).await?;
     ctx.commit((hash, password_hash), |tx, (hash, password_hash)| {
         Box::pin(async move {

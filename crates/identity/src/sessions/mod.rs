@@ -6,7 +6,8 @@
 //!
 //! - `sign_in`: password and second factor · `refresh`: token rotation and sign-out · `links`: magic links and password
 //!   resets · `devices`: `GET /me` and the list of sessions · `impersonate`: read-only tokens for admins
-//! - `verification`: proof of the mailbox, which drops what was set before it
+//! - `verification`: proof of the mailbox, which drops what was set before it · `passwords`: change of a password ·
+//!   `new_device`: the mail about a sign-in from elsewhere
 //! - `rules`: lockout and token reuse, pure functions · `issue`: tokens · `jobs`: the mail of a password reset
 
 mod devices;
@@ -14,6 +15,8 @@ mod impersonate;
 mod issue;
 mod jobs;
 mod links;
+mod new_device;
+mod passwords;
 mod refresh;
 mod rules;
 mod sign_in;
@@ -21,11 +24,12 @@ mod store;
 mod types;
 mod verification;
 
-pub use devices::{delete_device, list_devices, me};
+pub use devices::{delete_device, delete_other_devices, list_devices, me};
 pub use impersonate::impersonate;
 pub use jobs::{FORGOT_PASSWORD, forgot_password_job};
 pub use links::{first_login, forgot_password, redeem_magic_link, reset_password};
+pub use passwords::change_password;
 pub use refresh::{refresh, sign_out};
 pub use sign_in::{sign_in, verify_second_factor};
-pub use store::{end_all_sessions, purge_access_tokens, purge_failures, purge_sessions};
+pub use store::{end_all_sessions, end_other_sessions, purge_access_tokens, purge_failures, purge_sessions};
 pub use verification::{request_verification, verify_email};

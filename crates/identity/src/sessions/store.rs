@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 use super::rules::FAILURE_WINDOW;
+use api::auth::Principal;
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{Email, SessionId, Time, UserId};
 
@@ -93,6 +94,15 @@ pub async fn session_addresses(conn: &mut Conn, email: &Email) -> Result<Vec<(St
     .await
 }
 
+/// Address and program of the user's latest sessions.
+pub async fn session_devices(conn: &mut Conn, user: UserId) -> Result<Vec<(String, Option<String>)>, DbError> {
+    conn.all(
+        sql!("SELECT ip, user_agent FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT 100"),
+        params![user],
+    )
+    .await
+}
+
 /// Ends a session; false when it had ended before. Its access tokens stay valid unless they are revoked too.
 pub async fn end_session(conn: &mut Conn, id: SessionId) -> Result<bool, DbError> {
     let now = conn.now();
@@ -119,6 +129,31 @@ pub async fn end_all_sessions(conn: &mut Conn, user: UserId) -> Result<(), DbErr
     conn.exec(
         sql!("UPDATE access_tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL"),
         params![user, now],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE impersonator_id = $1 AND revoked_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends all sessions of a user but the caller's and revokes their access tokens, also those with which it impersonates.
+pub async fn end_other_sessions(conn: &mut Conn, caller: &Principal) -> Result<(), DbError> {
+    let (user, now) = (caller.user_id, conn.now());
+    let keep = caller.session_id.unwrap_or(SessionId::new(Uuid::nil()));
+    conn.exec(
+        sql!("UPDATE sessions SET ended_at = $3 WHERE user_id = $1 AND id <> $2 AND ended_at IS NULL"),
+        params![user, keep, now],
+    )
+    .await?;
+    conn.exec(
+        sql!(
+            "UPDATE access_tokens SET revoked_at = $4
+             WHERE user_id = $1 AND (session_id IS NULL OR session_id <> $2) AND jti <> $3 AND revoked_at IS NULL"
+        ),
+        params![user, keep, caller.jti, now],
     )
     .await?;
     conn.exec(
@@ -157,6 +192,7 @@ row! {
     pub struct RefreshToken {
         pub session_id: SessionId,
         pub user_id: UserId,
+        pub last_used_at: Time,
         pub used_at: Option<Time>,
         pub successor_used: bool,
     }
@@ -175,7 +211,7 @@ pub async fn insert_refresh_token(
 pub async fn find_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<Option<RefreshToken>, DbError> {
     conn.opt(
         sql!(
-            "SELECT r.session_id, s.user_id, r.used_at,
+            "SELECT r.session_id, s.user_id, s.last_used_at, r.used_at,
                     EXISTS (SELECT 1 FROM refresh_tokens next WHERE next.parent = r.token_hash AND next.used_at IS NOT NULL)
              FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id WHERE r.token_hash = $1"
         ),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::accounts::Account;
 use crate::two_factor::Code;
 use crate::users::User;
-use values::{AccountId, Email, Rfc3339, Roles, Secret, SessionId, Text, UserId};
+use values::{AccountId, Email, NewPassword, Rfc3339, Roles, Secret, SessionId, Text, UserId};
 
 /// Email address and password.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -132,8 +132,19 @@ pub struct ForgotPasswordResponse {
 pub struct ResetPasswordRequest {
     /// Token from the reset link; it works once, within one hour.
     pub token: OpaqueToken,
-    /// New password, 8 to 200 characters; all sessions of the user end.
-    pub new_password: Secret<8, 200>,
+    /// New password, 8 to 200 characters, not a common one; all sessions of the user end.
+    pub new_password: NewPassword<8, 200>,
+}
+
+/// Change of the signed-in user's password.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordChangeRequest {
+    /// Current password; left out while the user has none.
+    #[serde(default)]
+    pub current_password: Option<Secret<8, 200>>,
+    /// New password, 8 to 200 characters, not a common one; the user's other sessions end.
+    pub new_password: NewPassword<8, 200>,
 }
 
 /// Magic link to sign in with.

@@ -84,6 +84,14 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let mail = world.mails().await.into_iter().rfind(|mail| mail.to.contains(&email)).unwrap();
         request(world.anyone(), "/auth/verify-email", json!({"token": mail.token(), "password": PASSWORD}))
     })),
+    ("DELETE", "/me/sessions", |world| Box::pin(async move {
+        bodiless(world.customer(&fresh_email()).await.into_client(), "/me/sessions")
+    })),
+    ("POST", "/me/password", |world| Box::pin(async move {
+        let caller = world.customer(&fresh_email()).await.into_client();
+        let body = json!({"current_password": PASSWORD, "new_password": "another long password"});
+        request(caller, "/me/password", body)
+    })),
     ("POST", "/me/email-verification", |world| Box::pin(async move {
         bodiless(sign_up(world, &fresh_email()).await.into_client(), "/me/email-verification")
     })),

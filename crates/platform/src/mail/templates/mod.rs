@@ -22,6 +22,15 @@ use super::Recipient;
 use define::mails;
 use values::{Currency, Money, Time};
 
+/// What the team changed about how a user may sign in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AccessChange {
+    SignedOut,
+    Deactivated,
+    Reactivated,
+    Roles,
+}
+
 /// The documents that were reviewed.
 pub enum DocumentSet {
     Company,
@@ -40,6 +49,23 @@ mails! {
     templates "en/password_changed.html", "en/password_changed.txt";
     subject |_, _| "Your password was changed".into();
     sample |_| PasswordChanged { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// A sign-in from a device that the user has not used before.
+    NewDevice { device: String, at: ReadableTime, ip: IpAddr }
+    templates "en/new_device.html", "en/new_device.txt";
+    subject |_, _| "New sign-in to your account".into();
+    sample |_| NewDevice { device: "Firefox on Linux".into(), at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// The team changed how a user may sign in.
+    AccessChanged { change: AccessChange, at: ReadableTime }
+    templates "en/access_changed.html", "en/access_changed.txt";
+    subject |mail, _| match mail.change {
+        AccessChange::SignedOut => "You were signed out".into(),
+        AccessChange::Deactivated => "Your access was deactivated".into(),
+        AccessChange::Reactivated => "Your access is active again".into(),
+        AccessChange::Roles => "Your roles were changed".into(),
+    };
+    sample |_| AccessChanged { change: AccessChange::Deactivated, at: SAMPLE_TIME };
 
     /// A spent refresh token was used again, so its session was revoked.
     SessionEnded { at: ReadableTime, ip: IpAddr }

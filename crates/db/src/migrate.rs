@@ -82,6 +82,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0039_vat_ids_and_hang_ups",
     "0040_inbound_targets",
     "0041_network_proofs",
+    "0042_verified_emails",
+    "0043_read_only_tokens",
     "0044_recent_sign_in",
     "0045_passkeys",
     "0046_job_classes",

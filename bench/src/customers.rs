@@ -62,6 +62,7 @@ async fn insert(
         name: "Cora Customer".into(),
         roles: vec![Role::Customer].into(),
         password_hash: Some(password_hash.clone()),
+        email_verified_at: Some(*now),
     };
     users::insert_if_new(conn, &user).await?;
     Ok(account.id)

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
-use platform::crypto::tokens::{Scope, TokenError};
+use platform::crypto::tokens::TokenError;
 use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
 
 /// How long a sign-in counts as recent.
@@ -108,8 +108,11 @@ impl Principal {
 row! {
     struct LiveToken {
         email: Email,
+        account_id: AccountId,
         roles: Roles,
         session_id: Option<SessionId>,
+        is_read_only: bool,
+        impersonator: Option<UserId>,
         is_revoked: bool,
         is_active: bool,
         authenticated_at: Time,
@@ -129,34 +132,34 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.roles, t.session_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
+                "SELECT u.email, u.account_id, u.roles, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
+                        t.impersonator_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
             ),
             params![claims.jti, claims.sub],
         )
         .await?;
-    match live {
-        Some(LiveToken { email, roles, session_id, is_revoked: false, is_active: true, authenticated_at }) => {
-            // A role that was revoked does not count, even if the token has it.
-            let roles = claims.roles.intersection(roles);
-            let is_bound = app.settings.require_team_2fa && roles.is_team();
-            let must_enroll = is_bound && !has_second_factor(conn, claims.sub).await?;
-            Ok(Principal {
-                user_id: claims.sub,
-                email,
-                account_id: claims.acc,
-                roles,
-                session_id,
-                jti: claims.jti,
-                read_only: claims.scope == Some(Scope::ReadOnly),
-                impersonator: claims.act,
-                authenticated_at,
-                must_enroll,
-            })
-        }
-        _ => Err(Problem::token_invalid("The access token was revoked.")),
-    }
+    let Some(live) = live.filter(|live| live.is_active && !live.is_revoked) else {
+        return Err(Problem::token_invalid("The access token was revoked."));
+    };
+    // A role that was revoked does not count, even if the token has it.
+    let roles = claims.roles.intersection(live.roles);
+    let is_bound = app.settings.require_team_2fa && roles.is_team();
+    let must_enroll = is_bound && !has_second_factor(conn, claims.sub).await?;
+    // Whose account, whether it may write and who impersonates is in the rows; the claims only tell the client.
+    Ok(Principal {
+        user_id: claims.sub,
+        email: live.email,
+        account_id: live.account_id,
+        roles,
+        session_id: live.session_id,
+        jti: claims.jti,
+        read_only: live.is_read_only,
+        impersonator: live.impersonator,
+        authenticated_at: live.authenticated_at,
+        must_enroll,
+    })
 }
 
 async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {

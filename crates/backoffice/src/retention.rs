@@ -12,7 +12,7 @@ use crate::dashboards;
 use api::idempotency;
 use billing::webhooks;
 use db::{Conn, DbError};
-use identity::{notifications, passkeys, sessions, two_factor};
+use identity::{mailed_links, notifications, passkeys, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
@@ -55,7 +55,7 @@ const RULES: [Rule; 18] = [
     rule!("2FA challenges", days(1), two_factor::purge_challenges),
     rule!("passkey challenges", days(1), passkeys::purge_challenges),
     rule!("sessions", days(7), sessions::purge_sessions),
-    rule!("magic and reset links", days(7), sessions::purge_links),
+    rule!("mailed links", days(7), mailed_links::purge),
     rule!("call alarms", days(7), calls::purge_alerts),
     rule!("provider webhooks", days(30), webhooks::purge),
     rule!("ended holds", days(30), ledger::purge_holds),

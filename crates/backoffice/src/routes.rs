@@ -58,6 +58,23 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/customers/{id}/users", staff::list_of_customer, "listCustomerUsers", "List users of a customer")
             .about("Lists the users who sign in for a customer, newest first. Open to the team (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+        post("/admin/customers/{id}/users/{user_id}/sign-out", staff::sign_out_user,
+             "signOutCustomerUser", "Sign out a customer's user")
+            .about("Ends all sessions of a customer's user and revokes its tokens at once; the user is told by mail and \
+                    can sign in again. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("customer_user.sign_out").problems(&[StateConflict])
+            .under(tags::CUSTOMERS),
+        post("/admin/customers/{id}/users/{user_id}/deactivate", staff::deactivate_user,
+             "deactivateCustomerUser", "Deactivate a customer's user")
+            .about("Ends all sessions of a customer's user, voids its links and refuses further sign-ins, until the \
+                    user is reactivated. The user is told by mail. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("customer_user.deactivate").problems(&[StateConflict])
+            .under(tags::CUSTOMERS),
+        post("/admin/customers/{id}/users/{user_id}/reactivate", staff::reactivate_user,
+             "reactivateCustomerUser", "Reactivate a customer's user")
+            .about("Lets a deactivated user of a customer sign in again. The user is told by mail. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("customer_user.reactivate").problems(&[StateConflict])
+            .under(tags::CUSTOMERS),
         get("/admin/onboarding", customers::list_unapproved,
             "listCustomersInOnboarding", "List customers in onboarding")
             .about("Lists the customers whose KYB is not approved yet, newest first, including suspended ones. Open to \

@@ -88,6 +88,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0045_audit_checkpoints",
     "0046_demo_mark",
     "0047_credits",
+    "0048_verified_emails",
+    "0049_read_only_tokens",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -11,6 +11,7 @@ pub mod downloads;
 pub mod imports;
 pub mod jobs;
 pub mod kyb;
+pub mod mailed_links;
 pub mod notifications;
 pub mod onboarding;
 pub mod passkeys;

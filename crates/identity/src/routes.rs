@@ -69,7 +69,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         post("/auth/reset-password", sessions::reset_password, "resetPassword", "Reset a password with a mailed link")
             .about("Sets a new password with the token of the reset link, which works once. Ends all sessions of the \
                     user and confirms the change by mail. No token needed.")
-            .who(Anyone).limit(Limit::SignIn).audit("password.reset").problems(&[TokenInvalid, TokenExpired])
+            .who(Anyone).limit(Limit::SignIn).audit("password.reset")
+            .problems(&[TokenInvalid, TokenExpired, NotFound, ValidationFailed])
             .under(tags::AUTHENTICATION),
         post("/auth/first-login", sessions::first_login, "signInWithMagicLink", "Sign in with a magic link")
             .about("Exchanges the token of a magic link for a session. The link works once within 72 hours, and not \
@@ -82,6 +83,12 @@ pub fn endpoints() -> Vec<Endpoint> {
                     /auth/first-login`, but returns `expires_in` in seconds and no user. No token needed.")
             .who(Anyone).limit(Limit::SignIn).audit("session.magic_link")
             .problems(&[TokenInvalid, TokenExpired, Forbidden]).under(tags::AUTHENTICATION),
+        post("/auth/verify-email", sessions::verify_email, "verifyEmail", "Verify an email address with a mailed link")
+            .about("Verifies the address of the link's user. Without the password, the first verification removes the \
+                    password, the second factor and all sessions that were set before, since whoever signed up may \
+                    have been somebody else; the user then signs in with a password reset. No token needed.")
+            .who(Anyone).limit(Limit::SignIn).audit("email.verify")
+            .problems(&[InvalidCredentials, TokenInvalid, TokenExpired]).under(tags::AUTHENTICATION),
 
         post("/signup", onboarding::signup, "requestAccess", "Request access to the private beta")
             .about("Registers an email, a company and its expected volume for the private beta. The team reviews it \
@@ -89,8 +96,8 @@ pub fn endpoints() -> Vec<Endpoint> {
                     No token needed.")
             .who(Anyone).limit(Limit::Signup).audit("account.signup").under(tags::ONBOARDING),
         post("/beta/signup", onboarding::beta_signup, "signUp", "Sign up for the private beta")
-            .about("Creates an account and its first user with a password. The user can sign in at once to complete \
-                    onboarding; an address that already has an account gets the same response and a mail. No token \
+            .about("Creates an account and its first user with a password, and mails a link that verifies the \
+                    address. The user can sign in at once to complete onboarding; an address that already has an account gets the same response and a mail. No token \
                     needed.")
             .who(Anyone).limit(Limit::Signup).audit("account.signup").under(tags::ONBOARDING),
         get("/me/account", onboarding::my_account, "getBetaAccount", "Get beta account and status")
@@ -171,6 +178,21 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Signs a device out: ends one of the user's sessions and revokes its access tokens at once. Open to \
                     any signed-in user.")
             .who(SignedIn).limit(Limit::Writes).audit("session.end").before_enrollment().under(tags::CURRENT_USER),
+        delete("/me/sessions", sessions::delete_other_devices, "deleteOtherSessions", "Delete all other sessions")
+            .about("Signs all other devices out: ends every session of the user except the one of the request, for \
+                    example after a change of the second factor. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("session.end_others").under(tags::CURRENT_USER),
+        post("/me/password", sessions::change_password, "changePassword", "Change password")
+            .about("Replaces the user's password, or sets the first one, for which `current_password` is left out. Ends \
+                    the user's other sessions and confirms the change by mail. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::SignIn).audit("password.change").before_enrollment()
+            .problems(&[InvalidCredentials, NotFound, ValidationFailed]).under(tags::CURRENT_USER),
+        post("/me/email-verification", sessions::request_verification,
+             "requestEmailVerification", "Request an email verification link")
+            .about("Mails the user a link that verifies its address, valid for 72 hours; earlier ones stop working. \
+                    KYB, card setup and approval need a verified address. Open to any signed-in user.")
+            .who(SignedIn).limit(Limit::Writes).audit("email.request_verification")
+            .problems(&[StateConflict, NotFound]).under(tags::CURRENT_USER),
         post("/me/2fa/enroll", two_factor::enroll, "enrollSecondFactor", "Enroll a second factor")
             .about("Creates a TOTP secret and returns it as text, `otpauth` URL and QR code. Sign-in does not change \
                     until the secret is confirmed with `POST /me/2fa/confirm`. Open to any signed-in user.")

@@ -1,7 +1,7 @@
 //! Table `users`: people who sign in. A user belongs to one account; an email address belongs to one user.
 
 use db::{Conn, DbError, insert, params, row, sql};
-use values::{AccountId, Email, Roles, UserId};
+use values::{AccountId, Email, Roles, Time, UserId};
 
 row! {
     #[derive(Clone)]
@@ -13,6 +13,8 @@ row! {
         pub roles: Roles,
         pub password_hash: Option<String>,
         pub is_active: bool,
+        /// When the user first proved to receive mail at its address.
+        pub email_verified_at: Option<Time>,
     }
 }
 
@@ -23,6 +25,8 @@ pub struct NewUser {
     pub name: String,
     pub roles: Roles,
     pub password_hash: Option<String>,
+    /// Set when somebody trusted vouches for the address.
+    pub email_verified_at: Option<Time>,
 }
 
 /// Inserts a user; false when the email address has one already.
@@ -38,6 +42,7 @@ pub async fn insert_if_new(conn: &mut Conn, user: &NewUser) -> Result<bool, DbEr
             roles: user.roles,
             password_hash: user.password_hash,
             is_active: true,
+            email_verified_at: user.email_verified_at,
             created_at: now,
             updated_at: now
         },
@@ -86,6 +91,42 @@ pub async fn set_password(conn: &mut Conn, id: UserId, password_hash: &str) -> R
         params![id, password_hash, conn.now()],
     )
     .await?;
+    Ok(())
+}
+
+/// Records the first proof of the mailbox; false when there was one before.
+pub async fn verify_email(conn: &mut Conn, id: UserId) -> Result<bool, DbError> {
+    let verified = conn
+        .exec(
+            sql!(
+                "UPDATE users SET email_verified_at = $2, updated_at = $2
+                 WHERE id = $1 AND email_verified_at IS NULL"
+            ),
+            params![id, conn.now()],
+        )
+        .await?;
+    Ok(verified == 1)
+}
+
+/// Replaces a password, or sets the first one; false when it is no longer the one given.
+pub async fn replace_password(conn: &mut Conn, id: UserId, current: Option<&str>, new: &str) -> Result<bool, DbError> {
+    let now = conn.now();
+    let replaced = conn
+        .exec(
+            sql!(
+                "UPDATE users SET password_hash = $3, updated_at = $4
+                 WHERE id = $1 AND is_active AND COALESCE(password_hash, '') = $2"
+            ),
+            params![id, current.unwrap_or_default(), new, now],
+        )
+        .await?;
+    Ok(replaced == 1)
+}
+
+/// Removes the password: only a mailed link signs the user in.
+pub async fn clear_password(conn: &mut Conn, id: UserId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE users SET password_hash = NULL, updated_at = $2 WHERE id = $1"), params![id, conn.now()])
+        .await?;
     Ok(())
 }
 

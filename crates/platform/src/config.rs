@@ -94,6 +94,8 @@ pub struct Settings {
     pub require_verified_email: bool,
     /// Whether an allow-list entry counts only after calls from it were proved to be the customer's.
     pub allow_list_proof: bool,
+    /// How long a team member's session may go unused.
+    pub team_idle: Duration,
     /// Also accepts private IP addresses and `http` URLs.
     pub allow_private_ips: bool,
     pub test_clock: bool,
@@ -220,6 +222,7 @@ impl Settings {
             require_team_2fa: read.switch("TRUNKLINE_REQUIRE_TEAM_2FA", !lab.is_lab),
             require_verified_email: read.switch("TRUNKLINE_REQUIRE_VERIFIED_EMAIL", !lab.is_lab),
             allow_list_proof: read.switch("TRUNKLINE_ALLOW_LIST_PROOF", !lab.is_lab),
+            team_idle: Duration::from_secs(60 * read.within("TRUNKLINE_TEAM_IDLE_MINUTES", 5..=43_200, 60) as u64),
             allow_private_ips: read.switch("TRUNKLINE_ALLOW_PRIVATE_IPS", false),
             test_clock: read.test_clock(payments),
             password_cost: Cost::Full,

@@ -22,8 +22,12 @@ pub const MAX_WINDOW: Duration = Duration::from_secs(3600);
 pub enum Limit {
     /// Sign-in, second factor, forgotten password and link redemption, per address.
     SignIn,
-    /// The same four, per email.
+    /// The same four, per email and network.
     SignInEmail,
+    /// The same four, per email over all networks.
+    SignInEmailAll,
+    /// Mails that anyone can make the service send to an email address.
+    Mails,
     /// Signup, per address.
     Signup,
     /// Token refresh, per address.
@@ -48,9 +52,11 @@ pub struct Quota {
 }
 
 impl Limit {
-    pub const ALL: [Limit; 8] = [
+    pub const ALL: [Limit; 10] = [
         Limit::SignIn,
         Limit::SignInEmail,
+        Limit::SignInEmailAll,
+        Limit::Mails,
         Limit::Signup,
         Limit::Refresh,
         Limit::Reads,
@@ -63,6 +69,8 @@ impl Limit {
         match self {
             Limit::SignIn => "sign-in",
             Limit::SignInEmail => "sign-in-email",
+            Limit::SignInEmailAll => "sign-in-email-all",
+            Limit::Mails => "mails",
             Limit::Signup => "signup",
             Limit::Refresh => "refresh",
             Limit::Reads => "reads",
@@ -77,6 +85,8 @@ impl Limit {
         let (requests, seconds) = match self {
             Limit::SignIn => (10, 60),
             Limit::SignInEmail => (5, 60),
+            Limit::SignInEmailAll => (30, 60),
+            Limit::Mails => (5, 3600),
             Limit::Signup => (5, 3600),
             Limit::Refresh => (600, 60),
             Limit::Reads => (600, 60),
@@ -123,7 +133,21 @@ impl Subject {
     }
 
     pub fn email(email: &Email) -> Subject {
-        let hash = digest(&SHA256, email.as_str().as_bytes());
+        Subject::hash_of(email.as_str())
+    }
+
+    /// An email address as named from one network.
+    pub fn email_from(email: &Email, ip: IpAddr) -> Subject {
+        Subject::hash_of(&format!("{email} {}", network_of(ip)))
+    }
+
+    /// The mails of one kind to an email address.
+    pub fn mails(email: &Email, kind: &str) -> Subject {
+        Subject::hash_of(&format!("{email} {kind}"))
+    }
+
+    fn hash_of(text: &str) -> Subject {
+        let hash = digest(&SHA256, text.as_bytes());
         let mut first = [0; 16];
         first.copy_from_slice(&hash.as_ref()[..16]);
         Subject(u128::from_be_bytes(first))

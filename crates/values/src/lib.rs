@@ -29,6 +29,7 @@ mod locale;
 mod markup;
 mod money;
 mod money_wire;
+mod new_password;
 mod public_ip;
 mod role;
 #[doc(hidden)]
@@ -63,6 +64,7 @@ pub use locale::Locale;
 pub use markup::Markup;
 pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
+pub use new_password::{NewPassword, OWN_WORDS_REASON};
 pub use public_ip::is_public_ip;
 pub use role::{Role, Roles};
 pub use sip_uri::SipUri;

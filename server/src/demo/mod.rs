@@ -36,7 +36,7 @@ use platform::outside::payments::{Provider, sandbox};
 use platform::outside::vies::VatChecks;
 use rng::Rng;
 use simulation::Simulation;
-use values::Secret;
+use values::NewPassword;
 
 /// Every event of the schedule needs this many days.
 pub const MIN_DAYS: u32 = 7;
@@ -85,7 +85,7 @@ pub async fn is_empty(settings: &Settings) -> Result<bool, StartError> {
 /// Fills an empty database. `progress` is called with the number of each simulated day.
 pub async fn fill(settings: Settings, options: &Options, progress: impl Fn(u32)) -> Result<DemoData, StartError> {
     // Checked first: a request that fails later would leave an audit row.
-    options.password.parse::<Secret<12, 200>>().map_err(|error| format!("--password {error}"))?;
+    options.password.parse::<NewPassword<12, 200>>().map_err(|error| format!("--password {error}"))?;
     if !is_empty(&settings).await? {
         return Err(IN_USE.into());
     }

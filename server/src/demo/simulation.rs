@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::fixtures::SUPPORT;
 use super::rng::Rng;
 use crate::serve::Running;
-use identity::{sessions, users};
+use identity::{mailed_links, users};
 use platform::app::StartError;
 use values::{Email, Time};
 
@@ -188,7 +188,7 @@ impl Simulation {
         let link = db.tx((app, email), |conn, (app, email)| {
             Box::pin(async move {
                 match users::find_by_email(conn, email).await? {
-                    Some(user) => Ok(Some(sessions::issue_magic_link(conn, app, user.id).await?.url)),
+                    Some(user) => Ok(Some(mailed_links::issue_magic_link(conn, app, user.id).await?.url)),
                     None => Ok::<_, db::DbError>(None),
                 }
             })

@@ -1,4 +1,4 @@
-//! HTML pages: the front page and the pages that mails link to (password reset, magic link).
+//! HTML pages: the front page and the pages that mails link to (password reset, magic link, verification of an address).
 //!
 //! Each page is one document with inline style and script, which its Content-Security-Policy allows by hash and nothing
 //! else. The token is in the URL fragment, which browsers do not send, so a GET (for example by a link scanner) cannot
@@ -22,7 +22,7 @@ struct Page {
     script: &'static str,
 }
 
-const PAGES: [Page; 3] = [
+const PAGES: [Page; 4] = [
     Page { path: "/", markup: include_str!("index.html"), script: "" },
     Page {
         path: "/reset-password",
@@ -33,6 +33,11 @@ const PAGES: [Page; 3] = [
         path: "/magic-link",
         markup: include_str!("magic_link.html"),
         script: concat!(include_str!("page.js"), include_str!("magic_link.js")),
+    },
+    Page {
+        path: "/verify-email",
+        markup: include_str!("verify_email.html"),
+        script: concat!(include_str!("page.js"), include_str!("verify_email.js")),
     },
 ];
 

@@ -53,7 +53,7 @@ async function redeemToken(path, body, onSuccess) {
       return null;
     }
     showMessage("error", problemText(result) || `The request failed with status ${response.status}.`);
-    if (response.status === 401) {
+    if (response.status === 401 && !(result.type || "").endsWith("auth.invalid_credentials")) {
       // The link is used or expired; a retry cannot succeed.
       find("form").hidden = true;
       find("message").focus();

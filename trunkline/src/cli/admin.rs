@@ -4,10 +4,11 @@ use std::io::Read;
 
 use super::{audit_command, print_line};
 use db::DbError;
-use identity::{bootstrap, sessions, users};
+use identity::{bootstrap, mailed_links, users};
 use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::crypto::passwords::PasswordError;
+use values::OWN_WORDS_REASON;
 
 /// Creates the first admin; its password is read from standard input.
 pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: &str) -> Result<(), StartError> {
@@ -20,6 +21,9 @@ pub async fn bootstrap(settings: Settings, legal_name: &str, name: &str, email: 
         contact_email: email.parse().map_err(invalid("--email"))?,
         password: password.trim_end_matches(['\r', '\n']).parse().map_err(invalid("the password"))?,
     };
+    if request.password.repeats(Some(&request.contact_email), Some(&request.legal_name)) {
+        return Err(format!("the password {OWN_WORDS_REASON}").into());
+    }
     let app = App::open(settings).await?;
     let hash = app.passwords.hash(request.password.expose()).await.map_err(|error| match error {
         PasswordError::Busy => "the password hashing queue is full".to_owned(),
@@ -57,7 +61,7 @@ pub async fn create_magic_link(settings: Settings, email: &str) -> Result<(), St
         .tx((app, email), |conn, (app, email)| {
             Box::pin(async move {
                 let Some(user) = users::find_by_email(conn, email).await? else { return Ok(None) };
-                let link = sessions::issue_magic_link(conn, app, user.id).await?;
+                let link = mailed_links::issue_magic_link(conn, app, user.id).await?;
                 audit_command(conn, app, "session.link_issued", Some((user.account_id, user.id))).await?;
                 Ok::<_, DbError>(Some(link))
             })

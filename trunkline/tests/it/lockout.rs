@@ -11,12 +11,13 @@ use crate::world::client::Answer;
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::links::magic_token;
 use crate::world::fixtures::metrics::Scrape;
-use crate::world::{PASSWORD, World};
+use crate::world::{ADMIN_EMAIL, PASSWORD, World};
 
 const CORA: &str = "cora@customer.example";
 const GENEROUS: &[(&str, &str)] = &[
     ("TRUNKLINE_LIMIT_SIGN_IN", "1000/60"),
     ("TRUNKLINE_LIMIT_SIGN_IN_EMAIL", "1000/60"),
+    ("TRUNKLINE_LIMIT_SIGN_IN_EMAIL_ALL", "1000/60"),
     ("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1"),
 ];
 
@@ -140,13 +141,12 @@ both! {
         world.end().await;
     }
 
-    async fn an_email_has_five_sign_in_attempts_a_minute_over_all_addresses(db) {
+    async fn an_email_has_five_sign_in_attempts_a_minute_from_one_network(db) {
         let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
         world.customer(CORA).await;
         world.advance_to_next(60).await;
-        for n in 0..5 {
-            let answer = sign_in_from(&world, &format!("203.0.113.{n}"), CORA, "not the password").await;
-            answer.problem(401, "auth.invalid_credentials");
+        for _ in 0..5 {
+            sign_in_from(&world, "203.0.113.5", CORA, "not the password").await.problem(401, "auth.invalid_credentials");
         }
         let refused = sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await;
         assert!(refused.header("retry-after").is_some());
@@ -154,12 +154,35 @@ both! {
         let counted = "trunkline_rate_limited_total{limit=\"sign-in-email\"}";
         assert_eq!(Scrape::of(&world).await.value(counted), 1.0);
         refused.problem(429, "rate_limited");
-        let asked = world.anyone().header("X-Forwarded-For", "203.0.113.6");
+        let asked = world.anyone().header("X-Forwarded-For", "203.0.113.5");
         asked.post("/auth/forgot-password", json!({"email": CORA})).await.problem(429, "rate_limited");
-        sign_in_from(&world, "203.0.113.6", "carl@customer.example", PASSWORD).await
+        sign_in_from(&world, "203.0.113.5", "carl@customer.example", PASSWORD).await
             .problem(401, "auth.invalid_credentials");
-        world.advance(60).await;
-        sign_in_from(&world, "203.0.113.5", CORA, PASSWORD).await.ok();
+        sign_in_from(&world, "203.0.113.6", CORA, PASSWORD).await.ok();
+        world.end().await;
+    }
+
+    async fn naming_an_address_from_elsewhere_does_not_keep_its_owner_out(db) {
+        let world = World::with(db, &[("TRUNKLINE_TRUSTED_PROXIES", "127.0.0.1")]).await;
+        world.bootstrap(ADMIN_EMAIL).await.expect(201);
+        let home = "198.51.100.7";
+        sign_in_from(&world, home, ADMIN_EMAIL, PASSWORD).await.ok();
+        world.advance_to_next(60).await;
+        // One network names the address as often as it may, then many do.
+        for _ in 0..6 {
+            sign_in_from(&world, "203.0.113.1", ADMIN_EMAIL, "not the password").await;
+        }
+        sign_in_from(&world, "198.51.100.8", ADMIN_EMAIL, PASSWORD).await.ok();
+        for n in 2..40 {
+            sign_in_from(&world, &format!("203.0.113.{n}"), ADMIN_EMAIL, "not the password").await;
+        }
+        let refused = sign_in_from(&world, "203.0.113.99", ADMIN_EMAIL, PASSWORD).await;
+        assert!(refused.header("ratelimit").unwrap().starts_with("\"sign-in-email-all\";r=0;t="));
+        refused.problem(429, "rate_limited");
+        // From where the admin has signed in before, it still can.
+        sign_in_from(&world, home, ADMIN_EMAIL, PASSWORD).await.ok();
+        let forgot = world.anyone().header("X-Forwarded-For", home);
+        forgot.post("/auth/forgot-password", json!({"email": ADMIN_EMAIL})).await.expect(202);
         world.end().await;
     }
 

@@ -11,7 +11,7 @@ use crate::world::client::{Answer, Client};
 use crate::world::engines::both;
 use crate::world::{ADMIN_EMAIL, PASSWORD, World};
 
-const PAGES: [&str; 2] = ["/reset-password", "/magic-link"];
+const PAGES: [&str; 3] = ["/reset-password", "/magic-link", "/verify-email"];
 
 fn visitor(world: &World) -> (Client, impl Fn(&str) -> String + use<>) {
     let origin = format!("http://{}", world.node.public);

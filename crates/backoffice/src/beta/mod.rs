@@ -19,7 +19,7 @@ use billing::card_check;
 use db::Conn;
 use identity::balance::CURRENCY;
 use identity::onboarding::{self, AccountStatus, Event, OnboardingAccount, apply_event};
-use identity::{compliance, sessions, users};
+use identity::{compliance, mailed_links, users};
 use platform::ledger;
 use platform::mail::{self, ReadableTime, Recipient, SignupApproved, SignupDeclined};
 use types::{
@@ -106,8 +106,9 @@ pub async fn approve(
         Box::pin(async move {
             let account = decide(tx, *id, Event::Approved, request).await?;
             let app = tx.ctx.app.clone();
+            onboarding::check_contact_verified(tx, &app, *id).await?;
             let user = users::find_by_email(tx, &account.contact_email).await?.ok_or_else(Problem::not_found)?;
-            let link = sessions::issue_magic_link(tx, &app, user.id).await?;
+            let link = mailed_links::issue_magic_link(tx, &app, user.id).await?;
             let (link, expires_at) = (link.url, ReadableTime(link.expires_at));
             let mail = SignupApproved { link, expires_at, note: note_of(request) };
             mail::send(tx, &app, &Recipient::new(&user.email, &user.name), &mail).await?;

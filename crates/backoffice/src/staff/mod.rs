@@ -2,8 +2,12 @@
 //!
 //! A new team member signs in with a magic link. A change of roles or a deactivation ends all sessions of the user. The
 //! last admin cannot be removed: changes of the team lock all its members, so that two of them cannot both pass.
+//! `customer_users` is what the team does to the users of customers.
 
+mod customer_users;
 mod store;
+
+pub use customer_users::{deactivate_user, reactivate_user, sign_out_user};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,8 +22,8 @@ use api::page::{Listing, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
 use identity::users::{self, NewUser};
-use identity::{passkeys, sessions, two_factor};
-use platform::mail::{self, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
+use identity::{mailed_links, passkeys, sessions, two_factor};
+use platform::mail::{self, AccessChange, AccessChanged, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
 use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
@@ -38,14 +42,17 @@ pub struct AdminUser {
     pub is_active: bool,
     /// Whether signing in needs a second factor.
     pub has_second_factor: bool,
+    /// When the user first proved to receive mail at its address (RFC 3339, UTC); null until then.
+    pub email_verified_at: Option<Rfc3339>,
     /// When the user was created (RFC 3339, UTC).
     pub created_at: Rfc3339,
 }
 
 impl From<MemberRow> for AdminUser {
     fn from(row: MemberRow) -> Self {
-        let MemberRow { id, account_id: _, email, name, roles, is_active, has_second_factor, created_at } = row;
-        AdminUser { id, email, name, roles, is_active, has_second_factor, created_at: created_at.into() }
+        let MemberRow { id, account_id: _, email, name, roles, is_active, has_second_factor, .. } = row;
+        let (email_verified_at, created_at) = (row.email_verified_at.map(Rfc3339::from), row.created_at.into());
+        AdminUser { id, email, name, roles, is_active, has_second_factor, email_verified_at, created_at }
     }
 }
 
@@ -117,13 +124,14 @@ async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<Ad
         name: name.into_string(),
         roles,
         password_hash: None,
+        email_verified_at: None,
     };
     if !users::insert_if_new(tx, &user).await? {
         return Err(Problem::resource_in_use("A user with this email address exists already."));
     }
     ctx.audit_note("user", user.id.to_string());
     ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
-    let link = sessions::issue_magic_link(tx, &ctx.app, user.id).await?;
+    let link = mailed_links::issue_magic_link(tx, &ctx.app, user.id).await?;
     let mail = StaffInvited { link: link.url, expires_at: ReadableTime(link.expires_at) };
     mail::send(tx, &ctx.app, &Recipient::new(&user.email, &user.name), &mail).await?;
     Ok(Created(member(tx, user.id).await?.into()))
@@ -165,11 +173,18 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
     // In this order: a challenge or link that is being used concurrently commits first, and its session ends too.
     two_factor::void_challenges(tx, id).await?;
     if !is_active {
-        sessions::void_links(tx, id).await?;
+        mailed_links::void_all(tx, id).await?;
     }
     sessions::end_all_sessions(tx, id).await?;
     tx.ctx.audit_note("roles", Vec::<Role>::from(roles).iter().map(|role| role.as_str()).collect::<Vec<_>>());
     tx.ctx.audit_note("is_active", is_active);
+    let change = match (before.is_active, is_active) {
+        (true, false) => AccessChange::Deactivated,
+        (false, true) => AccessChange::Reactivated,
+        _ => AccessChange::Roles,
+    };
+    let (app, at) = (tx.ctx.app.clone(), ReadableTime(tx.ctx.now));
+    mail::send(tx, &app, &Recipient::new(&before.email, &before.name), &AccessChanged { change, at }).await?;
     Ok(Json(member(tx, id).await?.into()))
 }
 

@@ -13,6 +13,7 @@ row! {
         pub roles: Roles,
         pub is_active: bool,
         pub has_second_factor: bool,
+        pub email_verified_at: Option<Time>,
         pub created_at: Time,
     }
 }
@@ -22,7 +23,8 @@ pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<Memb
     conn.all(
         sql!(
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
-                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
         ),
@@ -35,7 +37,8 @@ pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>, DbEr
     conn.opt(
         sql!(
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
-                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.roles <> 'customer' AND u.id = $1"
         ),
@@ -54,7 +57,8 @@ pub async fn list_of_account(
     conn.all(
         sql!(
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
-                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
              WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
         ),
@@ -68,7 +72,8 @@ pub async fn find_user(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>,
     conn.opt(
         sql!(
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
-                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id), u.created_at
+                    s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
+                    u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
         ),
         params![id],

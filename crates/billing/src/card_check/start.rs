@@ -23,7 +23,8 @@ pub async fn start(
     _: OptionalBody<CardSetupRequest>,
 ) -> Result<Committed<Created<CardSetupResponse>>, Problem> {
     let (app, now) = (&ctx.app, ctx.now);
-    let account = ctx.principal()?.account_id;
+    let (account, user) = (ctx.principal()?.account_id, ctx.principal()?.user_id);
+    onboarding::require_verified_email(&mut *app.db.read().await?, app, user).await?;
     let new = NewVerification {
         id: ctx.new_id(),
         account_id: account,

@@ -168,6 +168,10 @@ pub async fn submit_intake(tx: &mut Tx<'_>, account: AccountId, intake: IntakeId
     let now = tx.ctx.now;
     let mut intake = own_intake(store::find_for_update(tx, intake).await?, account)?;
     onboarding::require_active(tx, account).await?;
+    if intake.purpose == Purpose::Kyb {
+        let (app, user) = (tx.ctx.app.clone(), tx.ctx.principal()?.user_id);
+        onboarding::require_verified_email(tx, &app, user).await?;
+    }
     let status = rules::next_status(intake.status, Action::Submit).map_err(conflict)?;
     let mut faults = Faults::default();
     for kind in missing_kinds(tx, &intake).await? {
@@ -211,6 +215,10 @@ pub async fn decide(
     intake.status = rules::next_status(intake.status, action).map_err(conflict)?;
     if action == Action::Approve {
         check_documents_complete(tx, &intake).await?;
+        if intake.purpose == Purpose::Kyb {
+            let app = tx.ctx.app.clone();
+            onboarding::check_contact_verified(tx, &app, intake.account_id).await?;
+        }
     }
     intake.updated_at = now;
     if action != Action::StartReview {

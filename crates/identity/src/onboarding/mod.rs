@@ -28,9 +28,11 @@ pub use store::{
 pub use types::TrafficType;
 
 use crate::accounts::OnboardingStatus;
+use crate::users::{self, User};
 use api::problem::Problem;
 use db::{Conn, DbError};
-use values::AccountId;
+use platform::app::App;
+use values::{AccountId, UserId};
 
 /// Checks that an event is possible now, without applying it; [`apply_event`] checks again.
 pub async fn check_event(conn: &mut Conn, account: AccountId, event: Event) -> Result<(), Problem> {
@@ -47,6 +49,33 @@ pub async fn require_active(conn: &mut Conn, account: AccountId) -> Result<(), P
             Err(Problem::account_not_active("The account is suspended. Write to support to have it reinstated."))
         }
         None => Err(Problem::not_found()),
+    }
+}
+
+/// Refuses a user who has not verified its email address, where the settings ask for it.
+pub async fn require_verified_email(conn: &mut Conn, app: &App, user: UserId) -> Result<(), Problem> {
+    if !app.settings.require_verified_email {
+        return Ok(());
+    }
+    match users::find(conn, user).await? {
+        Some(User { email_verified_at: Some(_), .. }) => Ok(()),
+        _ => Err(Problem::account_not_active(
+            "Verify your email address first. POST /v1/me/email-verification mails you a link.",
+        )),
+    }
+}
+
+/// The same for a decision of the team about an account: its contact must have verified the address.
+pub async fn check_contact_verified(conn: &mut Conn, app: &App, account: AccountId) -> Result<(), Problem> {
+    if !app.settings.require_verified_email {
+        return Ok(());
+    }
+    let account = store::find_account(conn, account).await?.ok_or_else(Problem::not_found)?;
+    match users::find_by_email(conn, &account.contact_email).await? {
+        Some(User { email_verified_at: Some(_), .. }) => Ok(()),
+        _ => Err(Problem::state_conflict(
+            "The customer has not verified its email address. It can be approved once the link in our mail was used.",
+        )),
     }
 }
 

@@ -4,12 +4,14 @@ use super::rules::{AccountState, AccountStatus};
 use super::store::{self, NewOnboarding};
 use super::types::{BetaSignupRequest, BetaSignupResponse, SignupRequest, SignupResponse};
 use crate::accounts::{self, NewAccount, OnboardingStatus};
+use crate::mailed_links::{self, LinkPurpose, MailKind, MailedLink};
 use crate::users::{self, NewUser};
 use api::answer::Accepted;
+use api::checks::Checked;
 use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
-use platform::mail::{self, AccountExists, Recipient, SignupReceived, Welcome};
+use platform::mail::{self, AccountExists, ReadableTime, Recipient, SignupReceived, Welcome};
 use values::{AccountId, Country, E164, Email, Role, Text};
 
 /// A signup, with or without a password.
@@ -23,12 +25,15 @@ struct Signup {
     contact_phone: Option<E164>,
     password_hash: Option<String>,
     expected_volume: Option<String>,
+    /// Whether an address that is known gets another mail.
+    may_mail: bool,
 }
 
 pub async fn signup(
     ctx: RequestCtx,
     Body(request): Body<SignupRequest>,
 ) -> Result<Committed<Accepted<SignupResponse>>, Problem> {
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Signup, &request.email).await?;
     let signup = Signup {
         id: ctx.new_id(),
         company_name: request.company,
@@ -39,6 +44,7 @@ pub async fn signup(
         contact_phone: None,
         password_hash: None,
         expected_volume: Some(request.expected_volume.into_string()),
+        may_mail,
     };
     ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
@@ -52,10 +58,11 @@ pub async fn signup(
 
 pub async fn beta_signup(
     ctx: RequestCtx,
-    Body(request): Body<BetaSignupRequest>,
+    Body(Checked(request)): Body<Checked<BetaSignupRequest>>,
 ) -> Result<Committed<Accepted<BetaSignupResponse>>, Problem> {
     // Hashed even if the address is known, so that the response time does not tell.
     let password_hash = ctx.app.passwords.hash(request.password.expose()).await?;
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Signup, &request.contact_email).await?;
     let signup = Signup {
         id: ctx.new_id(),
         company_name: request.legal_name,
@@ -66,6 +73,7 @@ pub async fn beta_signup(
         contact_phone: request.contact_phone,
         password_hash: Some(password_hash),
         expected_volume: None,
+        may_mail,
     };
     ctx.commit(signup, |tx, signup| {
         Box::pin(async move {
@@ -97,12 +105,15 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
         name: signup.contact_name.clone(),
         roles: vec![Role::Customer].into(),
         password_hash: signup.password_hash.clone(),
+        email_verified_at: None,
     };
     accounts::insert(tx, &account).await?;
     if !users::insert_if_new(tx, &user).await? {
         accounts::delete_new(tx, signup.id).await?;
-        // The name in the request may not be the owner's.
-        mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
+        if signup.may_mail {
+            // The name in the request may not be the owner's.
+            mail::send(tx, &ctx.app, &Recipient::unnamed(&signup.email), &AccountExists {}).await?;
+        }
         return Ok(());
     }
     let state = AccountState {
@@ -115,9 +126,11 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
     store::insert(tx, signup.id, &onboarding).await?;
     ctx.audit_subject(signup.id, user.id, &user.roles);
     let to = Recipient::new(&user.email, &user.name);
+    let MailedLink { url: link, expires_at } = mailed_links::issue(tx, &ctx.app, user.id, LinkPurpose::Verify).await?;
+    let expires_at = ReadableTime(expires_at);
     match user.password_hash {
-        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome {}).await?,
-        None => mail::send(tx, &ctx.app, &to, &SignupReceived {}).await?,
+        Some(_) => mail::send(tx, &ctx.app, &to, &Welcome { link, expires_at }).await?,
+        None => mail::send(tx, &ctx.app, &to, &SignupReceived { link, expires_at }).await?,
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::AccountStatus;
 use super::store::{OnboardingAccount, TrafficProfileRow};
-use values::{AccountId, Change, Country, E164, Email, Secret, Text, UnixSeconds, text_enum};
+use api::checks::{Checks, Given, must};
+use values::{AccountId, Change, Country, E164, Email, NewPassword, OWN_WORDS_REASON, Text, UnixSeconds, text_enum};
 
 /// Request for access to the private beta.
 #[derive(Deserialize, JsonSchema)]
@@ -44,8 +45,20 @@ pub struct BetaSignupRequest {
     /// Phone number of the contact person in E.164 format.
     #[serde(default)]
     pub contact_phone: Option<E164>,
-    /// Password of the contact person, 12 to 200 characters.
-    pub password: Secret<12, 200>,
+    /// Password of the contact person, 12 to 200 characters, not a common one.
+    pub password: NewPassword<12, 200>,
+}
+
+impl Checks for BetaSignupRequest {
+    fn check(given: &Given<'_>) {
+        type Password = NewPassword<12, 200>;
+        given.check_with("password", "contact_email", |password: Password, email: Email| {
+            must(!password.repeats(Some(&email), None), OWN_WORDS_REASON)
+        });
+        given.check_with("password", "legal_name", |password: Password, name: Text<1, 200>| {
+            must(!password.repeats(None, Some(&name)), OWN_WORDS_REASON)
+        });
+    }
 }
 
 /// Confirmation of a signup; the same when the email address is already known.

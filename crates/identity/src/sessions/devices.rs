@@ -2,18 +2,25 @@
 
 use super::store;
 use super::types::{Device, MeResponse, MeUser};
-use crate::accounts;
+use crate::{accounts, users};
 use api::answer::{Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
-use values::SessionId;
+use values::{Rfc3339, SessionId};
 
 pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
     let principal = ctx.principal()?;
-    let user = MeUser { id: principal.user_id, email: principal.email.clone(), roles: principal.roles };
-    let account = principal.account_id;
+    let (user, account, roles) = (principal.user_id, principal.account_id, principal.roles);
+    let user = users::find(&mut ctx, user).await?.ok_or_else(Problem::not_found)?;
+    let user = MeUser {
+        id: user.id,
+        email: user.email,
+        roles,
+        email_verified_at: user.email_verified_at.map(Rfc3339::from),
+        has_password: user.password_hash.is_some(),
+    };
     Ok(Json(MeResponse { user, account: accounts::view(&mut ctx, account).await? }))
 }
 
@@ -36,6 +43,18 @@ pub async fn list_devices(
             current: current == Some(session.id),
         },
     )
+}
+
+/// Ends all sessions of the user except the one of the request.
+pub async fn delete_other_devices(ctx: RequestCtx) -> Result<Committed<NoContent>, Problem> {
+    let caller = ctx.principal()?.clone();
+    ctx.commit(caller, |tx, caller| {
+        Box::pin(async move {
+            store::end_other_sessions(tx, caller).await?;
+            Ok(NoContent)
+        })
+    })
+    .await
 }
 
 pub async fn delete_device(ctx: RequestCtx, Path(id): Path<SessionId>) -> Result<Committed<NoContent>, Problem> {

@@ -3,6 +3,7 @@
 use db::Entropy;
 use uuid::Uuid;
 
+use super::new_device;
 use super::rules::SESSION_LIFETIME;
 use super::store::{self, NewSession};
 use super::types::{SessionResponse, SessionUser, TokenType};
@@ -29,6 +30,7 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
         ip: ctx.ip,
         user_agent: ctx.user_agent.as_deref(),
     };
+    new_device::tell(tx, user).await?;
     store::insert_session(tx, &session).await?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     let now = ctx.now;

@@ -3,11 +3,9 @@
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 
-use super::rules::RESET_LINK_LIFETIME;
-use super::store::{self, LinkPurpose};
-use super::{issue, links};
+use crate::mailed_links::{self, LinkPurpose};
 use crate::users;
-use db::{Conn, DbError, Entropy};
+use db::{Conn, DbError};
 use platform::app::App;
 use platform::crypto::keys::Purpose;
 use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
@@ -34,13 +32,10 @@ pub async fn forgot_password_job(context: JobContext<App>, payload: Value) -> Re
     let db = context.db.clone();
     db.tx((context, email), |conn, (context, email)| {
         Box::pin(async move {
-            let (app, now) = (&context.app, context.clock.now());
+            let app = &context.app;
             if let Some(user) = users::find_by_email(conn, email).await?.filter(|user| user.is_active) {
-                let token = Entropy.token();
-                let expires_at = now.plus(RESET_LINK_LIFETIME);
-                store::insert_link(conn, &issue::hash(&token), LinkPurpose::Reset, user.id, expires_at).await?;
-                let link = links::link(app, "reset-password", &token);
-                let mail = ResetPassword { link, expires_at: ReadableTime(expires_at) };
+                let link = mailed_links::issue(conn, app, user.id, LinkPurpose::Reset).await?;
+                let mail = ResetPassword { link: link.url, expires_at: ReadableTime(link.expires_at) };
                 mail::send(conn, app, &Recipient::new(&user.email, &user.name), &mail).await?;
             }
             context.finish_in(conn).await

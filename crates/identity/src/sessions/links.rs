@@ -1,37 +1,38 @@
 //! Links sent by mail: magic links and password resets. A link works once.
 
 use super::jobs::FORGOT_PASSWORD;
-use super::rules::MAGIC_LINK_LIFETIME;
-use super::sign_in::lockout_key;
-use super::store::{self, LinkPurpose};
+use super::sign_in::{limit_attempts, lockout_key};
+use super::store;
 use super::types::{
     FirstLoginRequest, ForgotPasswordRequest, ForgotPasswordResponse, MagicLinkRedeemRequest, MagicLinkRedeemResponse,
     ResetPasswordRequest, SessionResponse,
 };
-use super::{issue, jobs};
+use super::{issue, jobs, passwords, verification};
+use crate::mailed_links::{self, LinkPurpose, MailKind};
 use crate::two_factor;
 use crate::users::{self, User};
 use api::answer::{Accepted, Json, NoContent};
 use api::context::{Committed, RequestCtx, Tx};
+use api::faults::Faults;
 use api::input::Body;
 use api::problem::Problem;
-use db::{Conn, DbError, Entropy};
-use platform::app::App;
+use db::Conn;
 use platform::crypto::tokens::ACCESS_LIFETIME;
-use platform::limits::{Limit, Subject};
 use platform::mail::{self, PasswordChanged, ReadableTime, Recipient};
-use values::{Time, UserId};
 
 /// The response does not tell whether the address is known; a job looks it up later.
 pub async fn forgot_password(
     ctx: RequestCtx,
     Body(request): Body<ForgotPasswordRequest>,
 ) -> Result<Committed<Accepted<ForgotPasswordResponse>>, Problem> {
-    ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
-    ctx.commit(request.email, |tx, email| {
+    limit_attempts(&ctx, &request.email).await?;
+    let may_mail = mailed_links::may_mail(&ctx, MailKind::Reset, &request.email).await?;
+    ctx.commit((request.email, may_mail), |tx, (email, may_mail)| {
         Box::pin(async move {
             let app = tx.ctx.app.clone();
-            jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email).await?;
+            if *may_mail {
+                jobs::enqueue_encrypted(tx, &app, FORGOT_PASSWORD, email).await?;
+            }
             let message = "If the address belongs to a user, we have sent a mail with a link.".to_owned();
             Ok(Accepted(ForgotPasswordResponse { message }))
         })
@@ -45,17 +46,23 @@ pub async fn reset_password(
 ) -> Result<Committed<NoContent>, Problem> {
     let hash = issue::hash(&request.token);
     // Checked before hashing the password, which is expensive.
-    find_link_user(&mut *ctx.app.db.read().await?, &ctx, &hash, LinkPurpose::Reset).await?;
+    let mut conn = ctx.app.db.read().await?;
+    let user = find_link_user(&mut conn, &ctx, &hash, LinkPurpose::Reset).await?;
+    let mut faults = Faults::default();
+    passwords::add_own_words(&mut conn, &mut faults, &user, &request.new_password).await?;
+    drop(conn);
+    faults.into_result()?;
     let password_hash = ctx.app.passwords.hash(request.new_password.expose()).await?;
     ctx.commit((hash, password_hash), |tx, (hash, password_hash)| {
         Box::pin(async move {
             let user = use_link(tx, hash, LinkPurpose::Reset).await?;
             let (ctx, now) = (tx.ctx.clone(), tx.ctx.now);
+            verification::record_proof(tx, &user).await?;
             users::set_password(tx, user.id, password_hash).await?;
             // In this order: a challenge or link in concurrent use commits first, and its session ends too.
             two_factor::void_challenges(tx, user.id).await?;
             two_factor::forget_guesses(tx, user.id).await?;
-            void_links(tx, user.id).await?;
+            mailed_links::void_all(tx, user.id).await?;
             store::end_all_sessions(tx, user.id).await?;
             // Clears the lockout for this network only; from other networks guessing stays slow.
             store::clear_failures(tx, lockout_key(&user.email, ctx.ip)).await?;
@@ -98,17 +105,18 @@ pub async fn redeem_magic_link(
 /// Counts the attempt against the rate limit of the user's email address, if the link exists.
 async fn limit_redemption(ctx: &RequestCtx, hash: &[u8]) -> Result<(), Problem> {
     let mut conn = ctx.app.db.read().await?;
-    let Some(link) = store::find_link(&mut conn, hash, LinkPurpose::Magic).await? else { return Ok(()) };
+    let Some(link) = mailed_links::find(&mut conn, hash, LinkPurpose::Magic).await? else { return Ok(()) };
     let user = users::find(&mut conn, link.user_id).await?;
     drop(conn);
     match user {
-        Some(user) => ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await,
+        Some(user) => limit_attempts(ctx, &user.email).await,
         None => Ok(()),
     }
 }
 
 async fn redeem(tx: &mut Tx<'_>, hash: &[u8]) -> Result<SessionResponse, Problem> {
     let user = use_link(tx, hash, LinkPurpose::Magic).await?;
+    verification::record_proof(tx, &user).await?;
     if two_factor::is_required(tx, user.id).await? {
         return Err(Problem::forbidden("The user has a second factor. Sign in with your password and a code."));
     }
@@ -116,19 +124,24 @@ async fn redeem(tx: &mut Tx<'_>, hash: &[u8]) -> Result<SessionResponse, Problem
 }
 
 /// Marks a link as used, in the transaction of its effect.
-async fn use_link(tx: &mut Tx<'_>, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
+pub(super) async fn use_link(tx: &mut Tx<'_>, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
     let ctx = tx.ctx.clone();
     let user = find_link_user(tx, &ctx, hash, purpose).await?;
-    if !store::use_link(tx, hash, purpose).await? {
+    if !mailed_links::mark_used(tx, hash, purpose).await? {
         return Err(invalid_link());
     }
     Ok(user)
 }
 
 /// The user of a link that can still be used.
-async fn find_link_user(conn: &mut Conn, ctx: &RequestCtx, hash: &[u8], purpose: LinkPurpose) -> Result<User, Problem> {
-    let link =
-        store::find_link(conn, hash, purpose).await?.filter(|link| link.used_at.is_none()).ok_or_else(invalid_link)?;
+pub(super) async fn find_link_user(
+    conn: &mut Conn,
+    ctx: &RequestCtx,
+    hash: &[u8],
+    purpose: LinkPurpose,
+) -> Result<User, Problem> {
+    let link = mailed_links::find(conn, hash, purpose).await?.filter(|link| link.used_at.is_none());
+    let link = link.ok_or_else(invalid_link)?;
     let user = users::find(conn, link.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_link)?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     if link.expires_at <= ctx.now {
@@ -139,32 +152,4 @@ async fn find_link_user(conn: &mut Conn, ctx: &RequestCtx, hash: &[u8], purpose:
 
 fn invalid_link() -> Problem {
     Problem::token_invalid("The link is unknown or was already used. Request a new one.")
-}
-
-/// Invalidates all links of a user, whatever their purpose.
-pub async fn void_links(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
-    store::void_links(conn, user, LinkPurpose::Reset).await?;
-    store::void_links(conn, user, LinkPurpose::Magic).await
-}
-
-/// A magic link and when it expires.
-pub struct MagicLink {
-    pub url: String,
-    pub expires_at: Time,
-}
-
-/// Creates a magic link and invalidates the user's earlier ones.
-pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId) -> Result<MagicLink, DbError> {
-    let now = conn.now();
-    store::void_links(conn, user, LinkPurpose::Magic).await?;
-    let token = Entropy.token();
-    let expires_at = now.plus(MAGIC_LINK_LIFETIME);
-    store::insert_link(conn, &issue::hash(&token), LinkPurpose::Magic, user, expires_at).await?;
-    Ok(MagicLink { url: link(app, "magic-link", &token), expires_at })
-}
-
-/// URL of the page that uses the token with a POST: mail scanners open links, so a GET must not use it. The token is
-/// after `#`, which browsers do not send, so it reaches no log.
-pub fn link(app: &App, page: &str, token: &str) -> String {
-    format!("{}/{page}#token={token}", app.public_url)
 }

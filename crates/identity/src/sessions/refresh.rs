@@ -10,6 +10,7 @@ use api::context::{Committed, RequestCtx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::mail::{self, ReadableTime, Recipient, SessionEnded};
+use values::SessionId;
 
 pub async fn refresh(
     ctx: RequestCtx,
@@ -23,6 +24,10 @@ pub async fn refresh(
             end_stolen_session(&ctx, token).await?;
         }
         return Err(invalid_token());
+    }
+    if is_idle(&ctx, &token).await? {
+        end_idle_session(&ctx, token.session_id).await?;
+        return Err(Problem::token_invalid("The session was not used for too long. Sign in again."));
     }
     ctx.commit((hash, token.session_id), |tx, (hash, session)| {
         Box::pin(async move {
@@ -41,6 +46,30 @@ pub async fn refresh(
         })
     })
     .await
+}
+
+/// Whether the session is a team member's that nobody used for longer than the settings allow. A session in use is
+/// refreshed every fifteen minutes.
+async fn is_idle(ctx: &RequestCtx, token: &RefreshToken) -> Result<bool, Problem> {
+    if ctx.now.since(token.last_used_at) <= ctx.app.settings.team_idle {
+        return Ok(false);
+    }
+    let user = users::find(&mut *ctx.app.db.read().await?, token.user_id).await?;
+    Ok(user.is_some_and(|user| user.roles.is_team()))
+}
+
+async fn end_idle_session(ctx: &RequestCtx, session: SessionId) -> Result<(), Problem> {
+    ctx.audit_note("idle", true);
+    ctx.app
+        .db
+        .tx(session, |conn, session| {
+            Box::pin(async move {
+                store::end_session(conn, *session).await?;
+                store::revoke_access_of_session(conn, *session).await?;
+                Ok::<_, Problem>(())
+            })
+        })
+        .await
 }
 
 /// Ends a session whose refresh token was copied, and tells the user.

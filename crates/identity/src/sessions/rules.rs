@@ -6,8 +6,6 @@ use values::Time;
 
 /// From the sign-in, however often the session is refreshed.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
-pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_secs(72 * 3600);
-pub const RESET_LINK_LIFETIME: Duration = Duration::from_secs(3600);
 
 /// Within this time a refresh token may be used again because the client lost the response.
 const REUSE_GRACE: Duration = Duration::from_secs(10);

@@ -23,7 +23,7 @@ pub async fn sign_in(
     ctx: RequestCtx,
     Body(request): Body<SignInRequest>,
 ) -> Result<Committed<Json<SignInResponse>>, Problem> {
-    ctx.limit(Limit::SignInEmail, Subject::email(&request.email)).await?;
+    limit_attempts(&ctx, &request.email).await?;
     let pair = lockout_key(&request.email, ctx.ip);
     let user = check_password(&ctx, &request, pair).await?;
     ctx.commit((user, pair), |tx, (user, pair)| {
@@ -43,9 +43,27 @@ pub async fn sign_in(
     .await
 }
 
+/// Counts an attempt for an email address: strictly from the caller's network, loosely over all networks. The loose limit
+/// does not hold where the user signed in before: naming an address from elsewhere must not keep its owner out.
+pub(super) async fn limit_attempts(ctx: &RequestCtx, email: &Email) -> Result<(), Problem> {
+    ctx.limit(Limit::SignInEmail, Subject::email_from(email, ctx.ip)).await?;
+    let overall = ctx.app.limits.take(Limit::SignInEmailAll, Subject::email(email), ctx.now).await?;
+    if overall.is_none_or(|status| status.allowed) || is_known_network(ctx, email).await? {
+        return Ok(());
+    }
+    ctx.limit(Limit::SignInEmailAll, Subject::email(email)).await
+}
+
+/// Whether the user with this address has had a session from the caller's network.
+async fn is_known_network(ctx: &RequestCtx, email: &Email) -> Result<bool, Problem> {
+    let addresses = store::session_addresses(&mut *ctx.app.db.read().await?, email).await?;
+    let here = limits::network_of(ctx.ip);
+    Ok(addresses.iter().filter_map(|(ip,)| ip.parse().ok()).any(|ip| limits::network_of(ip) == here))
+}
+
 /// The user with this email and password. Unknown, wrong, locked out and deactivated give the same response in the same
 /// time.
-async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
+pub(super) async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -> Result<User, Problem> {
     let mut conn = ctx.app.db.read().await?;
     let user = users::find_by_email(&mut conn, &request.email).await?;
     let locked_until = store::locked_until(&mut conn, pair).await?;
@@ -70,7 +88,7 @@ async fn check_password(ctx: &RequestCtx, request: &SignInRequest, pair: Uuid) -
     }
 }
 
-fn wrong_credentials() -> Problem {
+pub(super) fn wrong_credentials() -> Problem {
     Problem::invalid_credentials(
         "Email and password do not match. Use POST /v1/auth/forgot-password to reset the password.",
     )
@@ -129,7 +147,7 @@ pub async fn verify_second_factor(
     let user = users::find(&mut *ctx.app.db.read().await?, claims.sub).await?;
     let user = user.filter(|user| user.is_active).ok_or_else(spent_challenge)?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
-    ctx.limit(Limit::SignInEmail, Subject::email(&user.email)).await?;
+    limit_attempts(&ctx, &user.email).await?;
     count_attempt(&ctx, &claims).await?;
     two_factor::count_code(&ctx, user.id, &request.code).await?;
     ctx.commit((user, claims.jti, request.code), |tx, (user, jti, code)| {

@@ -1,12 +1,13 @@
-//! Tables `sessions`, `access_tokens`, `refresh_tokens`, `link_tokens` and `sign_in_failures`.
+//! Tables `sessions`, `access_tokens`, `refresh_tokens` and `sign_in_failures`.
 
 use std::net::IpAddr;
 
 use uuid::Uuid;
 
 use super::rules::FAILURE_WINDOW;
+use api::auth::Principal;
 use db::{Conn, DbError, insert, params, row, sql};
-use values::{SessionId, Time, UserId, text_enum};
+use values::{Email, SessionId, Time, UserId};
 
 row! {
     pub struct Session {
@@ -97,6 +98,27 @@ pub async fn list_sessions(
     .await
 }
 
+/// The addresses of the latest sessions of the user with this email.
+pub async fn session_addresses(conn: &mut Conn, email: &Email) -> Result<Vec<(String,)>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT s.ip FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.email = $1
+             ORDER BY s.created_at DESC, s.id DESC LIMIT 100"
+        ),
+        params![*email],
+    )
+    .await
+}
+
+/// Address and program of the user's latest sessions.
+pub async fn session_devices(conn: &mut Conn, user: UserId) -> Result<Vec<(String, Option<String>)>, DbError> {
+    conn.all(
+        sql!("SELECT ip, user_agent FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT 100"),
+        params![user],
+    )
+    .await
+}
+
 /// Ends a session; false when it had ended before. Its access tokens stay valid unless they are revoked too.
 pub async fn end_session(conn: &mut Conn, id: SessionId) -> Result<bool, DbError> {
     let now = conn.now();
@@ -133,6 +155,31 @@ pub async fn end_all_sessions(conn: &mut Conn, user: UserId) -> Result<(), DbErr
     Ok(())
 }
 
+/// Ends all sessions of a user but the caller's and revokes their access tokens, also those with which it impersonates.
+pub async fn end_other_sessions(conn: &mut Conn, caller: &Principal) -> Result<(), DbError> {
+    let (user, now) = (caller.user_id, conn.now());
+    let keep = caller.session_id.unwrap_or(SessionId::new(Uuid::nil()));
+    conn.exec(
+        sql!("UPDATE sessions SET ended_at = $3 WHERE user_id = $1 AND id <> $2 AND ended_at IS NULL"),
+        params![user, keep, now],
+    )
+    .await?;
+    conn.exec(
+        sql!(
+            "UPDATE access_tokens SET revoked_at = $4
+             WHERE user_id = $1 AND (session_id IS NULL OR session_id <> $2) AND jti <> $3 AND revoked_at IS NULL"
+        ),
+        params![user, keep, caller.jti, now],
+    )
+    .await?;
+    conn.exec(
+        sql!("UPDATE access_tokens SET revoked_at = $2 WHERE impersonator_id = $1 AND revoked_at IS NULL"),
+        params![user, now],
+    )
+    .await?;
+    Ok(())
+}
+
 /// An access token with which an admin impersonates a user.
 pub async fn insert_impersonation(
     conn: &mut Conn,
@@ -141,7 +188,8 @@ pub async fn insert_impersonation(
     impersonator: UserId,
     expires_at: Time,
 ) -> Result<(), DbError> {
-    insert!(conn, access_tokens { jti, user_id: user, impersonator_id: impersonator, expires_at }).await?;
+    insert!(conn, access_tokens { jti, user_id: user, impersonator_id: impersonator, is_read_only: true, expires_at })
+        .await?;
     Ok(())
 }
 
@@ -161,6 +209,7 @@ row! {
     pub struct RefreshToken {
         pub session_id: SessionId,
         pub user_id: UserId,
+        pub last_used_at: Time,
         pub used_at: Option<Time>,
         pub successor_used: bool,
     }
@@ -179,7 +228,7 @@ pub async fn insert_refresh_token(
 pub async fn find_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<Option<RefreshToken>, DbError> {
     conn.opt(
         sql!(
-            "SELECT r.session_id, s.user_id, r.used_at,
+            "SELECT r.session_id, s.user_id, s.last_used_at, r.used_at,
                     EXISTS (SELECT 1 FROM refresh_tokens next WHERE next.parent = r.token_hash AND next.used_at IS NOT NULL)
              FROM refresh_tokens r JOIN sessions s ON s.id = r.session_id WHERE r.token_hash = $1"
         ),
@@ -198,62 +247,6 @@ pub async fn use_refresh_token(conn: &mut Conn, hash: &[u8]) -> Result<bool, DbE
         )
         .await?;
     Ok(spent == 1)
-}
-
-text_enum! {
-    pub enum LinkPurpose {
-        Magic = "magic",
-        Reset = "reset",
-    }
-}
-
-row! {
-    pub struct Link {
-        pub user_id: UserId,
-        pub expires_at: Time,
-        pub used_at: Option<Time>,
-    }
-}
-
-pub async fn insert_link(
-    conn: &mut Conn,
-    hash: &[u8],
-    purpose: LinkPurpose,
-    user: UserId,
-    expires_at: Time,
-) -> Result<(), DbError> {
-    insert!(conn, link_tokens { token_hash: hash, purpose, user_id: user, expires_at }).await?;
-    Ok(())
-}
-
-pub async fn find_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<Option<Link>, DbError> {
-    conn.opt(
-        sql!("SELECT ", Link::COLS, " FROM link_tokens WHERE token_hash = $1 AND purpose = $2"),
-        params![hash, purpose],
-    )
-    .await
-}
-
-/// Marks a link as used; false when it was used before.
-pub async fn use_link(conn: &mut Conn, hash: &[u8], purpose: LinkPurpose) -> Result<bool, DbError> {
-    let now = conn.now();
-    let spent = conn
-        .exec(
-            sql!("UPDATE link_tokens SET used_at = $3 WHERE token_hash = $1 AND purpose = $2 AND used_at IS NULL"),
-            params![hash, purpose, now],
-        )
-        .await?;
-    Ok(spent == 1)
-}
-
-/// Invalidates all unused links of a purpose.
-pub async fn void_links(conn: &mut Conn, user: UserId, purpose: LinkPurpose) -> Result<(), DbError> {
-    conn.exec(
-        sql!("UPDATE link_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL"),
-        params![user, purpose, conn.now()],
-    )
-    .await?;
-    Ok(())
 }
 
 /// End of the lockout of this email and network.
@@ -310,18 +303,6 @@ pub async fn purge_sessions(conn: &mut Conn, cutoff: Time, batch: i64) -> Result
         sql!(
             "DELETE FROM sessions WHERE id IN
                  (SELECT id FROM sessions WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
-        ),
-        params![cutoff, batch],
-    )
-    .await
-}
-
-/// Deletes links that expired before `cutoff`, oldest first.
-pub async fn purge_links(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
-    conn.exec(
-        sql!(
-            "DELETE FROM link_tokens WHERE token_hash IN
-                 (SELECT token_hash FROM link_tokens WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)"
         ),
         params![cutoff, batch],
     )

@@ -7,7 +7,7 @@ use crate::accounts::Account;
 use crate::passkeys::PasskeyAssertion;
 use crate::two_factor::Code;
 use crate::users::User;
-use values::{AccountId, Email, Rfc3339, Roles, Secret, SessionId, Text, UserId};
+use values::{AccountId, Email, NewPassword, Rfc3339, Roles, Secret, SessionId, Text, UserId};
 
 /// Email address and password.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -170,8 +170,19 @@ pub struct ForgotPasswordResponse {
 pub struct ResetPasswordRequest {
     /// Token from the reset link; it works once, within one hour.
     pub token: OpaqueToken,
-    /// New password, 8 to 200 characters; all sessions of the user end.
-    pub new_password: Secret<8, 200>,
+    /// New password, 8 to 200 characters, not a common one; all sessions of the user end.
+    pub new_password: NewPassword<8, 200>,
+}
+
+/// Change of the signed-in user's password.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PasswordChangeRequest {
+    /// Current password; left out while the user has none.
+    #[serde(default)]
+    pub current_password: Option<Secret<8, 200>>,
+    /// New password, 8 to 200 characters, not a common one; the user's other sessions end.
+    pub new_password: NewPassword<8, 200>,
 }
 
 /// Magic link to sign in with.
@@ -201,6 +212,25 @@ pub struct MagicLinkRedeemResponse {
     pub expires_in: u64,
 }
 
+/// Email address to verify.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyEmailRequest {
+    /// Token from the verification link; it works once, within 72 hours.
+    pub token: OpaqueToken,
+    /// Password of the user. Without it, a password, second factor and sessions from before are removed: whoever signed
+    /// up with the address may have been somebody else.
+    #[serde(default)]
+    pub password: Option<Secret<8, 200>>,
+}
+
+/// Confirmation that a mail was sent.
+#[derive(Serialize, JsonSchema)]
+pub struct VerificationRequested {
+    /// What happens next, as a sentence.
+    pub message: String,
+}
+
 /// The signed-in user.
 #[derive(Serialize, JsonSchema)]
 pub struct MeUser {
@@ -210,6 +240,10 @@ pub struct MeUser {
     pub email: Email,
     /// Roles of the user.
     pub roles: Roles,
+    /// When the user first proved to receive mail at its address (RFC 3339, UTC); null until then.
+    pub email_verified_at: Option<Rfc3339>,
+    /// Whether the user has a password. Without one, only a mailed link signs in.
+    pub has_password: bool,
 }
 
 /// The signed-in user and its account.

@@ -20,6 +20,7 @@ use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, vo
 use crate::world::client::{Answer, Client, Session};
 use crate::world::fixtures::fresh_email;
 pub use crate::world::fixtures::key;
+use crate::world::fixtures::onboarding::sign_up;
 use crate::world::passkey::Passkey;
 use crate::world::{PASSWORD, World, form};
 
@@ -89,6 +90,23 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
     })),
     ("POST", "/auth/magic-link/redeem", |world| Box::pin(async move {
         request(world.anyone(), "/auth/magic-link/redeem", json!({"token": magic_link(world).await}))
+    })),
+    ("POST", "/auth/verify-email", |world| Box::pin(async move {
+        let email = fresh_email();
+        sign_up(world, &email).await;
+        let mail = world.mails().await.into_iter().rfind(|mail| mail.to.contains(&email)).unwrap();
+        request(world.anyone(), "/auth/verify-email", json!({"token": mail.token(), "password": PASSWORD}))
+    })),
+    ("DELETE", "/me/sessions", |world| Box::pin(async move {
+        bodiless(world.customer(&fresh_email()).await.into_client(), "/me/sessions")
+    })),
+    ("POST", "/me/password", |world| Box::pin(async move {
+        let caller = world.customer(&fresh_email()).await.into_client();
+        let body = json!({"current_password": PASSWORD, "new_password": "another long password"});
+        request(caller, "/me/password", body)
+    })),
+    ("POST", "/me/email-verification", |world| Box::pin(async move {
+        bodiless(sign_up(world, &fresh_email()).await.into_client(), "/me/email-verification")
     })),
     ("DELETE", "/me/sessions/{id}", |world| Box::pin(async move {
         let email = fresh_email();
@@ -266,7 +284,7 @@ async fn magic_link(world: &World) -> String {
     let app = world.node.app.clone();
     let db = app.db.clone();
     let issue =
-        db.tx((app, user), |conn, (app, user)| Box::pin(identity::sessions::issue_magic_link(conn, app, *user)));
+        db.tx((app, user), |conn, (app, user)| Box::pin(identity::mailed_links::issue_magic_link(conn, app, *user)));
     let link = issue.await.unwrap();
     link.url.split_once("#token=").unwrap().1.to_owned()
 }

@@ -38,6 +38,8 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/account/vat/proof-documents", File, "file"),
     ("POST", "/me/kyb/documents", File, "file"),
     ("POST", "/compliance/intakes/{id}/documents", File, "file"),
+    ("POST", "/beta/signup", Body(|| json!({"contact_email": "somebody@long.example", "password": "somebody-2026!"})), "password"),
+    ("POST", "/admin/bootstrap", Body(|| json!({"contact_email": "somebody@long.example", "password": "somebody-2026!"})), "password"),
     ("POST", "/admin/credits", Body(|| json!({"amount": {"amount_minor": 0, "currency": "EUR"}})), "amount"),
     ("POST", "/admin/credit-requests", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
     ("PUT", "/admin/customers/{id}/balance-limits", Body(|| json!({"minimum": {"amount_minor": 1, "currency": "USD"}})), "minimum.currency"),

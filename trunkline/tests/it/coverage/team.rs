@@ -95,6 +95,15 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let member = world.user(&fresh_email(), Role::Support).await;
         admin(world, &format!("/admin/users/{member}"), json!({"roles": ["admin", "support"]})).await
     })),
+    ("POST", "/admin/customers/{id}/users/{user_id}/sign-out", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Admin).await, &format!("{}/sign-out", customer_user(world).await))
+    })),
+    ("POST", "/admin/customers/{id}/users/{user_id}/deactivate", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Admin).await, &format!("{}/deactivate", customer_user(world).await))
+    })),
+    ("POST", "/admin/customers/{id}/users/{user_id}/reactivate", |world| Box::pin(async move {
+        bodiless(world.minted(Role::Admin).await, &format!("{}/reactivate", customer_user(world).await))
+    })),
     ("POST", "/admin/users/{id}/2fa-reset", |world| Box::pin(async move {
         let member = world.user(&fresh_email(), Role::Support).await;
         bodiless(world.minted(Role::Admin).await, &format!("/admin/users/{member}/2fa-reset"))
@@ -122,6 +131,12 @@ async fn with_notice(world: &World) -> (Client, String) {
     let caller = world.minted(Role::Admin).await;
     let made = caller.post("/admin/notices", notice()).await.expect(201);
     (caller, format!("/admin/notices/{}", made["id"].as_str().unwrap()))
+}
+
+/// The path of a customer's user.
+async fn customer_user(world: &World) -> String {
+    let session = world.customer(&fresh_email()).await;
+    format!("/admin/customers/{}/users/{}", session.account_id, session.user_id)
 }
 
 /// The path of a customer.

@@ -11,14 +11,16 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 42] = [
+const VERBS: [&str; 45] = [
     "Approve",
     "Cancel",
+    "Change",
     "Close",
     "Compare",
     "Confirm",
     "Create",
     "Credit",
+    "Deactivate",
     "Decline",
     "Delete",
     "Disable",
@@ -34,6 +36,7 @@ const VERBS: [&str; 42] = [
     "List",
     "Look up",
     "Mark",
+    "Reactivate",
     "Receive",
     "Redeem",
     "Refresh",

@@ -125,6 +125,37 @@ both! {
         world.end().await;
     }
 
+    async fn the_row_of_a_token_decides_and_not_its_claims(db) {
+        let world = World::unlimited(db).await;
+        let (admin, cora) = (world.admin().await, world.customer(CORA).await);
+        let carl = world.customer("carl@customer.example").await;
+        let of_cora = claims_of(cora.token());
+
+        // The account is that of the user.
+        let elsewhere = world.bearing(&signed(&changed(&of_cora, "acc", claims_of(carl.token())["acc"].clone())));
+        assert_eq!(elsewhere.get("/account").await.ok(), cora.get("/account").await.ok());
+        elsewhere.patch("/account", json!({"company_name": "Mine BV"})).await.ok();
+        assert_ne!(carl.get("/account").await.ok()["company_name"], "Mine BV");
+
+        // A token that only reads does so whatever it says of itself, and names the admin in the audit log.
+        let path = format!("/admin/customers/{}/impersonate", cora.account_id);
+        let given = admin.post(&path, json!({"reason": "Ticket 7"})).await.ok();
+        let mut claims = claims_of(given["access_token"].as_str().unwrap());
+        for name in ["scope", "act"] {
+            claims.as_object_mut().unwrap().remove(name).unwrap();
+        }
+        let eyes = world.bearing(&signed(&claims));
+        eyes.patch("/account", json!({"company_name": "Mine BV"})).await.problem(403, "auth.forbidden");
+        eyes.get("/account").await.ok();
+        let log = format!("/admin/audit-log?action=impersonation.read&user_id={}", admin.user_id);
+        assert_eq!(admin.get(&log).await.ok()["rows"].as_array().unwrap().len(), 1);
+
+        // Nor does a claim make a token read as an admin that it is not.
+        let claims = changed(&changed(&of_cora, "act", json!(admin.user_id)), "scope", json!("read_only"));
+        world.bearing(&signed(&claims)).patch("/account", json!({"company_name": "Cora BV"})).await.ok();
+        world.end().await;
+    }
+
     async fn one_kind_of_token_is_not_accepted_as_another(db) {
         let world = World::unlimited(db).await;
         let cora = world.customer(CORA).await;

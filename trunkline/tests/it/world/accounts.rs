@@ -73,6 +73,7 @@ pub async fn user_of(
         name: "Cora Customer".into(),
         roles: vec![role].into(),
         password_hash,
+        email_verified_at: Some(now),
     };
     assert!(users::insert_if_new(conn, &user).await?);
     Ok(user.id)

@@ -28,14 +28,16 @@ impl World {
         let now = self.node.app.clock.now();
         let jti = uuid();
         let email = format!("{}@minted.example", jti.simple());
-        let insert = self.node.app.db.tx((email, role, jti, now), |conn, (email, role, jti, now)| {
-            Box::pin(async move {
-                let account = accounts::live_account(conn, email, *now).await?;
-                let user = accounts::user_of(conn, account, email, *role, None, *now).await?;
-                insert_token(conn, *jti, user, *now).await?;
-                Ok::<_, DbError>((account, user))
-            })
-        });
+        let is_read_only = scope.is_some();
+        let insert =
+            self.node.app.db.tx((email, role, jti, now, is_read_only), |conn, (email, role, jti, now, only)| {
+                Box::pin(async move {
+                    let account = accounts::live_account(conn, email, *now).await?;
+                    let user = accounts::user_of(conn, account, email, *role, None, *now).await?;
+                    insert_token(conn, *jti, user, *only, *now).await?;
+                    Ok::<_, DbError>((account, user))
+                })
+            });
         let (account_id, user_id) = insert.await.unwrap();
         let claims = AccessClaims {
             sub: user_id,
@@ -52,10 +54,16 @@ impl World {
     }
 }
 
-async fn insert_token(conn: &mut db::Conn, jti: Uuid, user: UserId, now: Time) -> Result<(), DbError> {
+async fn insert_token(
+    conn: &mut db::Conn,
+    jti: Uuid,
+    user: UserId,
+    is_read_only: bool,
+    now: Time,
+) -> Result<(), DbError> {
     conn.exec(
-        "INSERT INTO access_tokens (jti, user_id, expires_at, authenticated_at) VALUES ($1, $2, $3, $4)",
-        params![jti, user, now.plus(ACCESS_LIFETIME), now],
+        "INSERT INTO access_tokens (jti, user_id, is_read_only, expires_at, authenticated_at) VALUES ($1, $2, $3, $4, $5)",
+        params![jti, user, is_read_only, now.plus(ACCESS_LIFETIME), now],
     )
     .await?;
     Ok(())

@@ -22,6 +22,15 @@ use super::Recipient;
 use define::mails;
 use values::{Currency, Money, Time};
 
+/// What the team changed about how a user may sign in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AccessChange {
+    SignedOut,
+    Deactivated,
+    Reactivated,
+    Roles,
+}
+
 /// The documents that were reviewed.
 pub enum DocumentSet {
     Company,
@@ -73,23 +82,52 @@ mails! {
     subject |_, _| "Your password was changed".into();
     sample |_| PasswordChanged { at: SAMPLE_TIME, ip: SAMPLE_IP };
 
+    /// A sign-in from a device that the user has not used before.
+    NewDevice { device: String, at: ReadableTime, ip: IpAddr }
+    templates "en/new_device.html", "en/new_device.txt";
+    subject |_, _| "New sign-in to your account".into();
+    sample |_| NewDevice { device: "Firefox on Linux".into(), at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// The team changed how a user may sign in.
+    AccessChanged { change: AccessChange, at: ReadableTime }
+    templates "en/access_changed.html", "en/access_changed.txt";
+    subject |mail, _| match mail.change {
+        AccessChange::SignedOut => "You were signed out".into(),
+        AccessChange::Deactivated => "Your access was deactivated".into(),
+        AccessChange::Reactivated => "Your access is active again".into(),
+        AccessChange::Roles => "Your roles were changed".into(),
+    };
+    sample |_| AccessChanged { change: AccessChange::Deactivated, at: SAMPLE_TIME };
+
     /// A spent refresh token was used again, so its session was revoked.
     SessionEnded { at: ReadableTime, ip: IpAddr }
     templates "en/session_ended.html", "en/session_ended.txt";
     subject |_, _| "We signed you out of a session".into();
     sample |_| SessionEnded { at: SAMPLE_TIME, ip: SAMPLE_IP };
 
-    /// After a signup with a password: the prospect can sign in now.
-    Welcome {}
+    /// To a user who asked for another verification link.
+    VerifyEmail { link: String, expires_at: ReadableTime }
+    templates "en/verify_email.html", "en/verify_email.txt";
+    subject |_, _| "Verify your email address".into();
+    sample |brand| VerifyEmail { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
+
+    /// The first use of a mailed link dropped the credentials that were set before.
+    EmailVerified { at: ReadableTime, ip: IpAddr }
+    templates "en/email_verified.html", "en/email_verified.txt";
+    subject |_, _| "Your email address is confirmed".into();
+    sample |_| EmailVerified { at: SAMPLE_TIME, ip: SAMPLE_IP };
+
+    /// After a signup with a password: the prospect verifies its address and can sign in.
+    Welcome { link: String, expires_at: ReadableTime }
     templates "en/welcome.html", "en/welcome.txt";
     subject |_, brand| format!("Welcome to {}", brand.product);
-    sample |_| Welcome {};
+    sample |brand| Welcome { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
 
     /// After a signup without a password: the prospect waits for the team's approval.
-    SignupReceived {}
+    SignupReceived { link: String, expires_at: ReadableTime }
     templates "en/signup_received.html", "en/signup_received.txt";
     subject |_, brand| format!("We received your signup for {}", brand.product);
-    sample |_| SignupReceived {};
+    sample |brand| SignupReceived { link: sample_link(brand, "verify-email"), expires_at: SAMPLE_TIME };
 
     /// Someone signed up with the email address of an existing user.
     AccountExists {}

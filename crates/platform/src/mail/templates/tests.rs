@@ -12,7 +12,7 @@ use crate::config::Settings;
 const MARKUP: &str = "<script>alert('1')</script>\n<img src=x onerror=\"alert(2)\">";
 /// The templates that mails share.
 const SHARED: &[&str] =
-    &["message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt", "factor_change.txt"];
+    &["message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt", "factor_change.txt", "access_change.txt"];
 
 fn brand() -> Branding {
     Branding { product: "Trunkline".to_owned(), public_url: "https://trunkline.example".to_owned() }

@@ -2,6 +2,7 @@
 //! machine or its load. `bench/run` builds and starts this; docs/benchmarks.md has the results.
 //!
 //! `bench faults` measures nothing: it kills the service repeatedly under load and verifies that nothing is lost.
+//! `bench soak` loads it for half an hour and compares the end with the beginning.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "command-line output")]
 
 mod calls;
@@ -40,7 +41,7 @@ pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 pub const ROUNDS: usize = 5;
 
 type Measurement = (&'static str, fn(&Path) -> Outcome<Vec<Line>>);
-const MEASUREMENTS: [Measurement; 13] = [
+const MEASUREMENTS: [Measurement; 14] = [
     ("requests", requests::measure),
     ("commits", commits::measure),
     ("decks", decks::measure),
@@ -48,6 +49,7 @@ const MEASUREMENTS: [Measurement; 13] = [
     ("decisions", calls::measure_decisions),
     ("intake", calls::measure_ingest),
     ("records", calls::measure_reads),
+    ("writes", calls::measure_writes),
     ("start", start::measure),
     ("slow", slow_clients::measure),
     ("restarts", restarts::measure),
@@ -60,7 +62,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.as_slice() {
         [command, document] if command == "echo" => serve_echo(document),
+        [command, address] if command == "attack" => slow_clients::attack(address),
         [command, options @ ..] if command == "faults" => run_faults(options),
+        [command, options @ ..] if command == "soak" => run_soak(options),
         chosen => measure(chosen),
     };
     match outcome {
@@ -83,6 +87,13 @@ fn run_faults(options: &[String]) -> Outcome<()> {
         .into_iter()
         .find_map(|findings| findings.fault)
         .map_or(Ok(()), |fault| Err(format!("fault found: {fault}").into()))
+}
+
+fn run_soak(options: &[String]) -> Outcome<()> {
+    let mut report = Report::default();
+    report.add(calls::soak(&work_folder()?, options)?);
+    println!("{}", report.table());
+    if report.holds() { Ok(()) } else { Err("a limit was missed".into()) }
 }
 
 fn work_folder() -> Outcome<PathBuf> {

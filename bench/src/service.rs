@@ -148,11 +148,21 @@ impl Process {
 
     /// The address in the next line of output that begins with `word`.
     pub fn address_after(&mut self, word: &str) -> Outcome<SocketAddr> {
+        let rest = self.rest_of_line(word)?;
+        let address = rest.trim().trim_start_matches("http://");
+        Ok(address.split('/').next().unwrap_or(address).parse()?)
+    }
+
+    /// Waits for a line of output that begins with `word`.
+    pub fn wait_for(&mut self, word: &str) -> Outcome<()> {
+        self.rest_of_line(word).map(drop)
+    }
+
+    fn rest_of_line(&mut self, word: &str) -> Outcome<String> {
         let mut line = String::new();
         while self.output.read_line(&mut line)? > 0 {
             if let Some(rest) = line.trim().strip_prefix(word) {
-                let address = rest.trim().trim_start_matches("http://");
-                return Ok(address.split('/').next().unwrap_or(address).parse()?);
+                return Ok(rest.to_owned());
             }
             line.clear();
         }

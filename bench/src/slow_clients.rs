@@ -4,7 +4,6 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::http::{Client, get};
 use crate::report::{Limit, Line, Spread};
-use crate::service::Service;
+use crate::service::{Process, Service};
 use crate::{Outcome, on_one_thread};
 
 const BODY_BYTES: usize = 1 << 30;
@@ -25,6 +24,8 @@ const CLOSED_WITHIN: Duration = Duration::from_secs(60);
 const CHECK: Duration = Duration::from_millis(500);
 /// Attackers that connect at a time: more would wait for the system to try again.
 const CONNECTING: usize = 64;
+/// What the attack prints when all have tried to connect.
+const CONNECTED: &str = "Connected";
 /// Addresses of each kind of attacker.
 const ADDRESSES: u8 = 8;
 
@@ -63,16 +64,14 @@ pub fn measure(work: &Path) -> Outcome<Vec<Line>> {
         let memory_before = service.resident_mib()?;
 
         let length = format!("Content-Length: {BODY_BYTES}");
-        let (attack, connecting) = start_attack(service.public);
+        let mut attack = start_attack(service.public)?;
         let (during, announced, chunked) = tokio::join!(
             latencies(),
             send_gigabyte(service.public, &length, b""),
             send_gigabyte(service.public, "Transfer-Encoding: chunked", b"10000\r\n"),
         );
         let (during, refused_after) = (during?, announced?.max(chunked?));
-        while connecting.load(Ordering::Relaxed) > 0 {
-            tokio::time::sleep(CHECK).await;
-        }
+        let attack = tokio::task::spawn_blocking(move || attack.wait_for(CONNECTED).map(|()| attack)).await??;
         let (connected, mut left) = (Instant::now(), service.open_connections().await?);
         while left > 0 && connected.elapsed() < CLOSED_WITHIN {
             tokio::time::sleep(CHECK).await;
@@ -140,28 +139,39 @@ fn latencies(address: SocketAddr, request: &[u8]) -> Outcome<Vec<f64>> {
     })
 }
 
-/// The attack, and how many attackers have still to connect. Each kind comes from addresses of its own.
-fn start_attack(address: SocketAddr) -> (JoinSet<()>, Arc<AtomicUsize>) {
-    let mut attack = JoinSet::new();
-    let to_connect = ATTACKERS.iter().map(|attacker| attacker.count).sum();
-    let (connecting, turns) = (Arc::new(AtomicUsize::new(to_connect)), Arc::new(Semaphore::new(CONNECTING)));
-    for (kind, attacker) in (1..).zip(ATTACKERS) {
-        for number in 0..attacker.count {
-            let source = Ipv4Addr::new(127, 0, kind, 1 + (number % usize::from(ADDRESSES)) as u8);
-            let (connecting, turns) = (connecting.clone(), turns.clone());
-            attack.spawn(async move {
-                let turn = turns.acquire().await;
-                let connected = connect_from(source.into(), address).await;
-                connecting.fetch_sub(1, Ordering::Relaxed);
-                drop(turn);
-                // The service may close it at any time.
-                if let Ok(stream) = connected {
-                    let _ = trickle(stream, attacker).await;
-                }
-            });
+/// The attack is a process of its own, which leaves the processors to the service: real attackers have other machines.
+fn start_attack(address: SocketAddr) -> Outcome<Process> {
+    let bench = std::env::current_exe()?;
+    let bench = bench.to_str().ok_or("the path of the program is not text")?;
+    let arguments = ["--adjustment", "19", bench, "attack", &address.to_string()];
+    Process::start(Path::new("/usr/bin/nice"), &arguments, |_| {})
+}
+
+/// Attacks until it is killed. Each kind of attacker comes from addresses of its own.
+pub fn attack(address: &str) -> Outcome<()> {
+    let address: SocketAddr = address.parse()?;
+    on_one_thread(async {
+        let (mut connecting, mut attack) = (JoinSet::new(), JoinSet::new());
+        let turns = Arc::new(Semaphore::new(CONNECTING));
+        for (kind, attacker) in (1..).zip(ATTACKERS) {
+            for number in 0..attacker.count {
+                let source = Ipv4Addr::new(127, 0, kind, 1 + (number % usize::from(ADDRESSES)) as u8);
+                let turns = turns.clone();
+                connecting.spawn(async move {
+                    let _turn = turns.acquire().await;
+                    (attacker, connect_from(source.into(), address).await)
+                });
+            }
         }
-    }
-    (attack, connecting)
+        while let Some(connected) = connecting.join_next().await {
+            // The service may refuse it, or close it at any time.
+            if let (attacker, Ok(stream)) = connected? {
+                attack.spawn(trickle(stream, attacker));
+            }
+        }
+        println!("{CONNECTED}");
+        std::future::pending().await
+    })
 }
 
 async fn connect_from(source: IpAddr, address: SocketAddr) -> std::io::Result<TcpStream> {

@@ -76,8 +76,17 @@ impl Fixture {
 
     /// The first customer and a new access token: filling the tables takes longer than a token is valid.
     pub async fn first_customer(&self) -> Outcome<(&Customer, String)> {
-        let customer = self.customers.first().ok_or("no customers")?;
-        Ok((customer, sign_in(self.service.public, &customer.email).await?))
+        Ok((self.customer(0), self.sign_in(0).await?))
+    }
+
+    /// One of the customers for every number.
+    pub fn customer(&self, number: usize) -> &Customer {
+        &self.customers[number % self.customers.len()]
+    }
+
+    /// A new access token of a customer.
+    pub async fn sign_in(&self, number: usize) -> Outcome<String> {
+        sign_in(self.service.public, &self.customer(number).email).await
     }
 }
 
@@ -117,13 +126,16 @@ async fn create_trunk(service: &Service, token: &str, source: &str) -> Outcome<U
     Ok(id)
 }
 
-async fn send_json(client: &mut Client, method: &str, path: &str, token: &str, body: &Value) -> Outcome<Value> {
-    let key = Uuid::from_bytes(Entropy.bytes()).as_u128();
-    let key = uuid::Builder::from_random_bytes(key.to_be_bytes()).into_uuid();
+/// A write with a new idempotency key.
+pub fn request(method: &str, path: &str, token: &str, body: &Value) -> Vec<u8> {
+    let key = uuid::Builder::from_random_bytes(Entropy.bytes()).into_uuid();
     let header = format!("Authorization: Bearer {token}\r\nIdempotency-Key: {key}\r\n");
     let request = post(path, &header, body);
-    let request = [method.as_bytes(), request.strip_prefix(b"POST").unwrap_or(&request)].concat();
-    let response = client.send(&request).await?;
+    [method.as_bytes(), request.strip_prefix(b"POST").unwrap_or(&request)].concat()
+}
+
+pub async fn send_json(client: &mut Client, method: &str, path: &str, token: &str, body: &Value) -> Outcome<Value> {
+    let response = client.send(&request(method, path, token, body)).await?;
     if !(200..300).contains(&response.status) {
         return Err(format!("{path}: {}", String::from_utf8_lossy(&response.body)).into());
     }

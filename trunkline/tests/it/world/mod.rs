@@ -114,7 +114,10 @@ impl World {
     /// A second node on the same database and data folder. End the first world last.
     pub async fn another_node(&self) -> World {
         let (folder, url) = (self.folder.clone(), self.database_url.clone());
-        World::launch(folder, url, self.settings.clone(), server::routes::table()).await
+        let other = World::launch(folder, url, self.settings.clone(), server::routes::table()).await;
+        let ahead = self.node.app.clock.now().since(other.node.app.clock.now());
+        other.node.app.clock.advance(ahead);
+        other
     }
 
     async fn launch(

@@ -7,10 +7,12 @@
 //!
 //! - `topups`: `/payments/topups`, paid at a checkout · `charge`: charges of a saved card, for auto-recharge
 //! - `methods`: `/payments/methods`, the saved cards · `refunds`: `/admin/payments`
+//! - `chargebacks`: payments that a card's bank disputes
 
 mod apply;
 pub mod auto_recharge;
 mod charge;
+pub mod chargebacks;
 mod methods;
 mod refunds;
 mod rules;

@@ -139,6 +139,19 @@ pub async fn lock(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, 
         .await
 }
 
+/// The payment with this order of the provider, locked until the transaction ends.
+pub async fn lock_order(conn: &mut Conn, provider: Provider, order_id: &str) -> Result<Option<PaymentRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            PaymentRow::COLS,
+            " FROM payments WHERE provider = $1 AND provider_order_id = $2 /*pg FOR NO KEY UPDATE */"
+        ),
+        params![provider, order_id],
+    )
+    .await
+}
+
 /// A payment of the account by our id or by the provider's order id.
 pub async fn find_by_any_id(
     conn: &mut Conn,

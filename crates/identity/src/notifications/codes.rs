@@ -150,6 +150,38 @@ notifications! {
         disabled: bool,
     }
 
+    /// A card's bank disputes a payment: its amount is frozen until the bank has decided.
+    PaymentDisputed = "payment.disputed", Critical {
+        /// Id of the disputed top-up.
+        topup_id: Uuid,
+        /// Amount that was taken out of the balance.
+        amount: Money,
+        /// Balance without the amount.
+        balance_after: ExactMoney,
+        /// Whether auto-recharge was turned off because of it.
+        auto_recharge_disabled: bool,
+    }
+
+    /// A disputed payment stands: its amount is back on the balance.
+    PaymentDisputeWon = "payment.dispute_won", Info {
+        /// Id of the top-up that was disputed.
+        topup_id: Uuid,
+        /// Amount that was returned to the balance.
+        amount: Money,
+        /// Balance with the amount.
+        balance_after: ExactMoney,
+    }
+
+    /// A disputed payment was taken back by the card's bank: its amount does not return to the balance.
+    PaymentDisputeLost = "payment.dispute_lost", Critical {
+        /// Id of the top-up that was disputed.
+        topup_id: Uuid,
+        /// Amount that went back to the card.
+        amount: Money,
+        /// Balance without the amount.
+        balance_after: ExactMoney,
+    }
+
     /// An invoice was issued.
     InvoiceIssued = "invoice.issued", Info {
         /// Id of the invoice.

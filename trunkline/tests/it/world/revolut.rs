@@ -73,6 +73,7 @@ struct Books {
     orders: BTreeMap<String, Value>,
     customers: BTreeMap<String, Vec<Value>>,
     refund_keys: BTreeMap<String, String>,
+    disputes: BTreeMap<String, Value>,
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
     troubles: VecDeque<Fault>,
@@ -182,6 +183,27 @@ impl RevolutServer {
         books.customers.entry(customer).or_default().extend(saved);
     }
 
+    /// Has the card's bank dispute this many cents of an order, and returns the dispute's id.
+    pub fn dispute(&self, order_id: &str, cents: i64) -> String {
+        let id = uuid().to_string();
+        let dispute = json!({
+            "id": id, "state": "needs_response", "substate": "new", "amount": cents, "currency": "EUR",
+            "payment": {"id": uuid(), "order_id": order_id},
+        });
+        self.books.lock().unwrap().disputes.insert(id.clone(), dispute);
+        id
+    }
+
+    pub fn set_dispute_state(&self, id: &str, state: &str) {
+        self.books.lock().unwrap().disputes.get_mut(id).unwrap()["state"] = json!(state);
+    }
+
+    /// Sends a webhook about a dispute.
+    pub async fn send_dispute_webhook(&self, world: &World, event: &str, dispute_id: &str) -> Answer {
+        let at = world.node.app.clock.now();
+        send_body(world, json!({"event": event, "dispute_id": dispute_id}), at, WEBHOOK_SECRET).await
+    }
+
     /// Sends a webhook, signed at this time with the secret and, as during a rotation, with its successor.
     pub async fn send_webhook(&self, world: &World, event: &str, order_id: &str, at: Time) -> Answer {
         self.send_signed_webhook(world, event, order_id, at, WEBHOOK_SECRET).await
@@ -195,21 +217,26 @@ impl RevolutServer {
         at: Time,
         secret: &str,
     ) -> Answer {
-        let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"}).to_string();
-        let message = format!("v1.{}.{body}", at.millis());
-        let sign = |secret: &str| {
-            let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), message.as_bytes());
-            format!("v1={}", HEXLOWER.encode(tag.as_ref()))
-        };
-        let signatures = format!("{},{}", sign("wsk_the_next_secret"), sign(secret));
-        let anyone = world.anyone();
-        let request = anyone
-            .request(Method::POST, "/webhooks/payments/revolut")
-            .header("Revolut-Signature", signatures)
-            .header("Revolut-Request-Timestamp", at.millis().to_string())
-            .header("content-type", "application/json");
-        anyone.send(request.body(body)).await
+        let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"});
+        send_body(world, body, at, secret).await
     }
+}
+
+async fn send_body(world: &World, body: Value, at: Time, secret: &str) -> Answer {
+    let body = body.to_string();
+    let message = format!("v1.{}.{body}", at.millis());
+    let sign = |secret: &str| {
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), message.as_bytes());
+        format!("v1={}", HEXLOWER.encode(tag.as_ref()))
+    };
+    let signatures = format!("{},{}", sign("wsk_the_next_secret"), sign(secret));
+    let anyone = world.anyone();
+    let request = anyone
+        .request(Method::POST, "/webhooks/payments/revolut")
+        .header("Revolut-Signature", signatures)
+        .header("Revolut-Request-Timestamp", at.millis().to_string())
+        .header("content-type", "application/json");
+    anyone.send(request.body(body)).await
 }
 
 impl Drop for RevolutServer {
@@ -293,6 +320,13 @@ impl Books {
             ("POST", ["api", "orders", id, "payments"]) => self.charge(id, body),
             ("POST", ["api", "orders", id, "cancel"]) => self.cancel(id),
             ("POST", ["api", "orders", id, "refund"]) => self.refund(id, body, key),
+            ("GET", ["api", "disputes"]) => {
+                assert!(query["from_created_date"].ends_with('Z') && query["limit"] == "500");
+                (200, json!(self.disputes.values().collect::<Vec<_>>()))
+            }
+            ("GET", ["api", "disputes", id]) => {
+                self.disputes.get(*id).map_or_else(|| refusal(404, "not_found"), |dispute| (200, dispute.clone()))
+            }
             ("GET", ["api", "customers", id, "payment-methods"]) => {
                 assert_eq!(query["only_merchant"], "true");
                 let methods = self.customers.get(*id).cloned().unwrap_or_default();

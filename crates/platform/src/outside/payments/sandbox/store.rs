@@ -1,6 +1,6 @@
-//! The sandbox's tables: orders, saved cards and refunds.
+//! The sandbox's tables: orders, saved cards, refunds and disputes.
 
-use super::super::{Brand, Card, OrderState, RefundState};
+use super::super::{Brand, Card, DisputeState, OrderState, RefundState};
 use super::Choice;
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{Currency, Email, Money, Time};
@@ -80,7 +80,7 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
 pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, DbError> {
     let now = conn.now();
     let paid = match choice {
-        Choice::Paid { card, declines_later } => Some((card, *declines_later)),
+        Choice::Paid { card, declines_later, .. } => Some((card, *declines_later)),
         Choice::Declined | Choice::Cancelled => None,
     };
     let card = paid.map(|(card, _)| card);
@@ -187,4 +187,62 @@ pub async fn insert_refund(conn: &mut Conn, refund: &NewRefund, state: RefundSta
     )
     .await?;
     Ok(inserted == 1)
+}
+
+row! {
+    pub struct DisputeRow {
+        pub id: String,
+        pub order_id: String,
+        pub amount: i64,
+        pub currency: Currency,
+        pub state: DisputeState,
+    }
+}
+
+pub async fn dispute(conn: &mut Conn, id: &str) -> Result<Option<DisputeRow>, DbError> {
+    conn.opt(sql!("SELECT ", DisputeRow::COLS, " FROM sandbox_disputes WHERE id = $1"), params![id]).await
+}
+
+pub async fn dispute_of_order(conn: &mut Conn, order_id: &str) -> Result<Option<DisputeRow>, DbError> {
+    conn.opt(sql!("SELECT ", DisputeRow::COLS, " FROM sandbox_disputes WHERE order_id = $1"), params![order_id]).await
+}
+
+pub async fn disputes_since(conn: &mut Conn, since: Time, limit: i64) -> Result<Vec<DisputeRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            DisputeRow::COLS,
+            " FROM sandbox_disputes WHERE created_at >= $1 ORDER BY created_at DESC LIMIT $2"
+        ),
+        params![since, limit],
+    )
+    .await
+}
+
+/// Disputes the whole payment of an order; false if it is not paid or was disputed before.
+pub async fn open_dispute(conn: &mut Conn, order_id: &str, id: &str) -> Result<bool, DbError> {
+    let now = conn.now();
+    let opened = conn
+        .exec(
+            sql!(
+                "INSERT INTO sandbox_disputes (id, order_id, amount, currency, state, created_at)
+                 SELECT $2, id, amount, currency, 'open', $3 FROM sandbox_orders
+                 WHERE id = $1 AND state = 'completed' AND amount IS NOT NULL
+                 ON CONFLICT (order_id) DO NOTHING"
+            ),
+            params![order_id, id, now],
+        )
+        .await?;
+    Ok(opened == 1)
+}
+
+/// Decides the open dispute of an order and returns its id, if there is one.
+pub async fn decide_dispute(conn: &mut Conn, order_id: &str, state: DisputeState) -> Result<Option<String>, DbError> {
+    let decided: Option<(String,)> = conn
+        .opt(
+            sql!("UPDATE sandbox_disputes SET state = $2 WHERE order_id = $1 AND state = 'open' RETURNING id"),
+            params![order_id, state],
+        )
+        .await?;
+    Ok(decided.map(|(id,)| id))
 }

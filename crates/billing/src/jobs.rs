@@ -15,6 +15,7 @@ pub fn kinds() -> Vec<JobKind<App>> {
         auto_recharge::ATTEMPT => auto_recharge::attempt_job,
         payments::CHARGED => auto_recharge::attempt_job,
         payments::POLL => payments::poll_job,
+        payments::RETURN => payments::return_job,
         chargebacks::FETCH => chargebacks::fetch_job,
         chargebacks::POLL => chargebacks::poll_job,
         card_check::POLL => card_check::poll_job,

@@ -134,7 +134,8 @@ notifications! {
         topup_id: Uuid,
         /// Amount of the top-up.
         amount: Money,
-        /// Reason that the payment provider gave; null when it gave none.
+        /// Reason that the payment provider gave, or `card_limit` if the card paid too often or too much in 24 hours and
+        /// the money is on its way back; null when there is none.
         reason: Option<String>,
     }
 
@@ -144,7 +145,8 @@ notifications! {
         payment_method_id: Uuid,
         /// Amount of the auto-recharge.
         amount: Money,
-        /// Reason that the payment provider gave; null when it gave none.
+        /// Reason that the payment provider gave, or `card_limit` if the card paid too often or too much in 24 hours;
+        /// null when there is none.
         reason: Option<String>,
         /// Whether auto-recharge was turned off after repeated failures.
         disabled: bool,

@@ -63,12 +63,12 @@ both! {
         let told = world.mails().await;
         let subject = |to: &str| told.iter().filter(|mail| mail.to.contains(to)).map(|mail| mail.subject.clone()).collect::<Vec<_>>();
         assert!(subject(CORA).contains(&"A payment of 100.00 EUR is disputed".to_owned()), "{told:?}");
-        assert_eq!(subject(ADMIN_EMAIL), ["Dispute about 100.00 EUR opened"]);
+        assert!(subject(ADMIN_EMAIL).contains(&"Dispute about 100.00 EUR opened".to_owned()), "{told:?}");
 
         as_bank(&world, &payer, "win").await;
         assert_eq!((ledger_cents(db, &cora).await, book_cents(db, "disputes").await, book_cents(db, "clearing").await), (10_000, 0, -10_000));
         assert_eq!(ledger_kinds(&cora).await, ["topup", "dispute", "dispute_release"]);
-        assert_eq!(notification_codes(&cora).await[0], "payment.dispute_won");
+        assert!(notification_codes(&cora).await.contains(&"payment.dispute_won".to_owned()));
         assert_eq!(chargebacks(&admin, "?status=won").await.len(), 1);
         assert_eq!(audit_rows(db, "chargeback.open").await, [webhook_row("success")]);
         assert_eq!(audit_rows(db, "chargeback.win").await, [webhook_row("success")]);
@@ -94,7 +94,7 @@ both! {
         as_bank(world, &payer, "lose").await;
         assert_eq!(ledger_kinds(cora).await, ["topup", "call", "dispute", "dispute_release", "chargeback"]);
         assert_eq!((ledger_cents(db, cora).await, book_cents(db, "disputes").await, book_cents(db, "clearing").await), (-4_000, 0, 0));
-        assert_eq!(notification_codes(cora).await[0], "payment.dispute_lost");
+        assert!(notification_codes(cora).await.contains(&"payment.dispute_lost".to_owned()));
         let chargeback = chargebacks(&scene.admin, "").await[0].clone();
         assert_eq!(chargeback["status"], "lost");
         assert!(chargeback["decided_at"].is_string());

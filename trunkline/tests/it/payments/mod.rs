@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod card_limits;
 mod chargebacks;
 mod charges;
 mod killed;

@@ -95,7 +95,12 @@ impl RevolutServer {
 
     /// A world that pays here.
     pub async fn world(&self, db: &TestDb) -> World {
-        let settings = [
+        self.world_with(db, &[]).await
+    }
+
+    /// The same with further settings.
+    pub async fn world_with(&self, db: &TestDb, further: &[(&str, &str)]) -> World {
+        let mut settings = vec![
             ("TRUNKLINE_PAYMENTS", "revolut"),
             ("TRUNKLINE_REVOLUT_KEY", KEY),
             ("TRUNKLINE_REVOLUT_WEBHOOK_SECRET", WEBHOOK_SECRET),
@@ -106,6 +111,7 @@ impl RevolutServer {
             ("TRUNKLINE_REQUIRE_VERIFIED_EMAIL", "off"),
             ("TRUNKLINE_ALLOW_LIST_PROOF", "off"),
         ];
+        settings.extend(further);
         World::with(db, &settings).await
     }
 
@@ -159,10 +165,16 @@ impl RevolutServer {
     /// Pays an order at the hosted checkout, after one declined attempt. An order without an amount only saves the
     /// card.
     pub fn pay(&self, id: &str) {
+        self.pay_with(id, "4444");
+    }
+
+    /// The same with the card that ends so.
+    pub fn pay_with(&self, id: &str, last_four: &str) {
         let mut books = self.books.lock().unwrap();
         let order = books.orders.get_mut(id).unwrap();
         let mut method = json!({
-            "type": "card", "card_brand": "mastercard", "card_last_four": "4444", "card_expiry": "07/31",
+            "type": "card", "card_brand": "mastercard", "card_bin": "555555", "card_last_four": last_four,
+            "card_expiry": "07/31",
         });
         let declined = json!({
             "id": uuid(), "state": "declined", "decline_reason": "insufficient_funds", "payment_method": method.clone(),
@@ -171,7 +183,7 @@ impl RevolutServer {
         let mut saved = None;
         if order["amount"] == 0 {
             let card = json!({
-                "id": uuid(), "type": "card", "saved_for": "merchant", "brand": "mastercard", "last_four": "4444",
+                "id": uuid(), "type": "card", "saved_for": "merchant", "brand": "mastercard", "last_four": last_four,
                 "expiry_month": 7, "expiry_year": 2031,
             });
             method["id"] = card["id"].clone();

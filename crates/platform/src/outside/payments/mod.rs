@@ -160,6 +160,8 @@ pub struct Order {
     pub refunded: Option<Money>,
     /// The card it was paid with, if the provider stored it.
     pub card: Option<SavedCard>,
+    /// What tells the card it was paid with from others, whoever pays: the provider's fingerprint, or what comes closest.
+    pub paid_with: Option<String>,
     /// The provider's id of the payer.
     pub customer: Option<String>,
     /// Why the payment was declined.

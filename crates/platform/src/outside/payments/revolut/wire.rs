@@ -54,6 +54,9 @@ struct MethodBody {
     id: Option<String>,
     #[serde(default)]
     card_brand: Option<String>,
+    /// The first digits of its number.
+    #[serde(default)]
+    card_bin: Option<String>,
     #[serde(default)]
     card_last_four: Option<String>,
     /// Month and year, such as `12/30`.
@@ -182,6 +185,14 @@ impl OrderBody {
         Some(SavedCard { token: method.id.clone()?, card })
     }
 
+    /// Revolut gives no fingerprint of a card. First and last digits and expiry are the same for few cards.
+    fn fingerprint(&self) -> Option<String> {
+        let method = self.paid_with()?;
+        let (last_four, expiry) = (method.card_last_four.as_deref()?, method.card_expiry.as_deref()?);
+        let (brand, bin) = (brand(method.card_brand.as_deref()), method.card_bin.as_deref().unwrap_or("?"));
+        Some(format!("{brand} {bin} {last_four} {expiry}"))
+    }
+
     pub fn order(self, card: Option<SavedCard>) -> Result<Order, ProviderError> {
         let state = self.order_state()?;
         let currency = self.currency;
@@ -193,6 +204,7 @@ impl OrderBody {
             amount: Some(money(self.amount, currency)?).filter(|amount| !amount.is_zero()),
             refunded: self.refunded_amount.map(|refunded| money(refunded, currency)).transpose()?,
             card,
+            paid_with: self.fingerprint(),
             customer: self.customer_id().map(str::to_owned),
             decline: self.last_payment().filter(|_| declined).and_then(PaymentBody::refusal),
             id: self.id,

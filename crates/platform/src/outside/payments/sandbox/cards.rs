@@ -57,7 +57,8 @@ pub fn pay(input: &CardInput, (year, month): (i64, i64)) -> Result<Choice, &'sta
     }
     let last4 = number[number.len() - 4..].to_owned();
     let card = Card { brand: brand(&number), last4, exp_month, exp_year };
-    Ok(Choice::Paid { card, declines_later: number == DECLINES_LATER, is_disputed: number == DISPUTES })
+    let (declines_later, is_disputed) = (number == DECLINES_LATER, number == DISPUTES);
+    Ok(Choice::Paid { card, number, declines_later, is_disputed })
 }
 
 /// Whether all characters are digits and the check digit is right (ISO/IEC 7812-1).

@@ -25,7 +25,7 @@ use super::{
     Card, Checkout, DisputeState, InvalidWebhook, Order, OrderRequest, OrderState, ProviderError, SavedCard,
     WebhookEvent,
 };
-use crate::crypto::keys::Keys;
+use crate::crypto::keys::{Keys, Purpose};
 use crate::jobs::{JobError, enqueue_at};
 use db::{Clock, Conn, Db, DbError, Entropy};
 use store::{NewOrder, OrderRow};
@@ -65,7 +65,7 @@ pub struct CheckoutView {
 
 /// What the payer chose at the checkout.
 pub enum Choice {
-    Paid { card: Card, declines_later: bool, is_disputed: bool },
+    Paid { card: Card, number: String, declines_later: bool, is_disputed: bool },
     Declined,
     Cancelled,
 }
@@ -111,7 +111,8 @@ impl OrderRow {
             _ => None,
         };
         let customer = Some(self.customer).filter(|customer| !customer.is_empty());
-        Order { id: self.id, reference: self.reference, state, amount, refunded, card, customer, decline: self.decline }
+        let OrderRow { id, reference, fingerprint: paid_with, decline, .. } = self;
+        Order { id, reference, state, amount, refunded, card, paid_with, customer, decline }
     }
 }
 
@@ -134,6 +135,7 @@ impl Sandbox {
             return_url: request.return_url,
             state: OrderState::Pending,
             decline: None,
+            fingerprint: None,
             expires_at: now.plus(CHECKOUT_TTL),
             now,
         };
@@ -197,11 +199,12 @@ impl Sandbox {
 
     /// Ends an order once, as its payer chose, and enqueues the callbacks.
     pub async fn settle(&self, id: String, choice: Choice) -> Result<(), DbError> {
-        let token = self.random_id();
+        let (token, fingerprint) = (self.random_id(), self.fingerprint(&choice));
+        let work = (self.clone(), id, choice, token, fingerprint);
         self.db
-            .tx((self.clone(), id, choice, token), |conn, (sandbox, id, choice, token)| {
+            .tx(work, |conn, (sandbox, id, choice, token, fingerprint)| {
                 Box::pin(async move {
-                    if !store::settle(conn, id, choice).await? {
+                    if !store::settle(conn, id, choice, fingerprint.as_deref()).await? {
                         return Ok(());
                     }
                     if let Choice::Paid { card, declines_later, .. } = choice {
@@ -216,6 +219,16 @@ impl Sandbox {
             })
             .await?;
         Ok(())
+    }
+
+    /// Tells the card of a payment from others without revealing its number.
+    fn fingerprint(&self, choice: &Choice) -> Option<String> {
+        match choice {
+            Choice::Paid { number, .. } => {
+                Some(HEXLOWER.encode(&self.keys.mac(Purpose::SandboxCard, number.as_bytes())))
+            }
+            Choice::Declined | Choice::Cancelled => None,
+        }
     }
 
     /// Enqueues the callbacks of an order that just ended.

@@ -21,6 +21,7 @@ row! {
         pub exp_month: Option<i64>,
         pub exp_year: Option<i64>,
         pub decline: Option<String>,
+        pub fingerprint: Option<String>,
         pub expires_at: Time,
     }
 }
@@ -44,6 +45,7 @@ pub struct NewOrder {
     pub return_url: String,
     pub state: OrderState,
     pub decline: Option<&'static str>,
+    pub fingerprint: Option<String>,
     pub expires_at: Time,
     pub now: Time,
 }
@@ -65,6 +67,7 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
             return_url: order.return_url,
             state: order.state,
             decline: order.decline,
+            fingerprint: order.fingerprint,
             declines_later: false,
             expires_at: order.expires_at,
             created_at: order.now,
@@ -77,7 +80,7 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
 }
 
 /// Ends an order as its payer chose; false if it ended before or has expired.
-pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, DbError> {
+pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, fingerprint: Option<&str>) -> Result<bool, DbError> {
     let now = conn.now();
     let paid = match choice {
         Choice::Paid { card, declines_later, .. } => Some((card, *declines_later)),
@@ -88,7 +91,7 @@ pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, 
         .exec(
             sql!(
                 "UPDATE sandbox_orders SET state = $2, brand = $3, last4 = $4, exp_month = $5, exp_year = $6,
-                                           declines_later = $7, decline = $8, updated_at = $9
+                                           declines_later = $7, decline = $8, updated_at = $9, fingerprint = $10
                  WHERE id = $1 AND state = 'pending' AND expires_at > $9"
             ),
             params![
@@ -100,7 +103,8 @@ pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, 
                 card.map(|card| card.exp_year),
                 paid.is_some_and(|(_, declines_later)| declines_later),
                 matches!(choice, Choice::Declined).then_some("card_declined"),
-                now
+                now,
+                fingerprint
             ],
         )
         .await?;
@@ -123,8 +127,8 @@ pub async fn save_card(
     }
     conn.exec(
         sql!(
-            "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at)
-             SELECT $2, customer, $3, $4, $5, $6 FROM sandbox_orders WHERE id = $1"
+            "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at, fingerprint)
+             SELECT $2, customer, $3, $4, $5, $6, fingerprint FROM sandbox_orders WHERE id = $1"
         ),
         params![order_id, token, card.exp_month, card.exp_year, declines_later, conn.now()],
     )
@@ -138,6 +142,7 @@ row! {
         pub exp_month: i64,
         pub exp_year: i64,
         pub declines_later: bool,
+        pub fingerprint: Option<String>,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every kind of job and every schedule. Each crate lists its kinds in its `jobs.rs`.
 
 use backoffice::{audit_log, maintenance, orphaned_files, retention};
+use billing::payments::chargebacks;
 use billing::{card_check, invoices, low_balance, payments, vat};
 use numbers::{orders, rented};
 use platform::app::App;
@@ -36,6 +37,7 @@ fn schedules() -> Vec<Schedule> {
     vec![
         schedule("poll_cards", every_minute, card_check::POLL),
         schedule("poll_payments", every_minute, payments::POLL),
+        schedule("poll_chargebacks", "41 * * * *", chargebacks::POLL),
         schedule("expire_holds", every_minute, maintenance::EXPIRE_HOLDS),
         schedule("close_vanished_calls", every_minute, calls::CLOSE_STALE),
         schedule("count_peaks_of_calls", every_minute, concurrency::COUNT_PEAKS),

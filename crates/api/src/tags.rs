@@ -73,5 +73,5 @@ tags! {
     ADMIN_CDRS = "Admin CDRs",
         "CDRs of all customers, with cost and margin.";
     ADMIN_PAYMENTS = "Admin payments",
-        "Payments of all customers, and refunds.";
+        "Payments of all customers, refunds and chargebacks.";
 }

@@ -5,7 +5,7 @@ use platform::job_kinds;
 use platform::jobs::JobKind;
 use platform::ledger;
 
-use crate::payments::auto_recharge;
+use crate::payments::{auto_recharge, chargebacks};
 use crate::{card_check, invoices, low_balance, payments, sandbox, vat, webhooks};
 
 pub fn kinds() -> Vec<JobKind<App>> {
@@ -15,6 +15,9 @@ pub fn kinds() -> Vec<JobKind<App>> {
         auto_recharge::ATTEMPT => auto_recharge::attempt_job,
         payments::CHARGED => auto_recharge::attempt_job,
         payments::POLL => payments::poll_job,
+        payments::RETURN => payments::return_job,
+        chargebacks::FETCH => chargebacks::fetch_job,
+        chargebacks::POLL => chargebacks::poll_job,
         card_check::POLL => card_check::poll_job,
         webhooks::FETCH_ORDER => webhooks::fetch_order_job,
         sandbox::CALL_BACK => sandbox::call_back_job,

@@ -6,7 +6,7 @@ use api::problem::Code::{AccountNotActive, BalanceInsufficient, NotFound, Resour
 use api::tags;
 use platform::limits::Limit;
 
-use crate::payments::auto_recharge;
+use crate::payments::{auto_recharge, chargebacks};
 use crate::{card_check, dunning, invoices, low_balance, payments, vat, webhooks};
 
 #[rustfmt::skip]
@@ -103,8 +103,8 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         post("/webhooks/payments/{provider}", webhooks::receive,
              "receivePaymentWebhook", "Receive payment provider webhook")
-            .about("Accepts a signed webhook of the payment provider; the order's state is then fetched from the \
-                    provider. Repeated webhooks are accepted once, and a bad signature is a 401 with `ok: false`. No \
+            .about("Accepts a signed webhook of the payment provider; the state of its order or dispute is then fetched \
+                    from the provider. Repeated webhooks are accepted once, and a bad signature is a 401 with `ok: false`. No \
                     token needed.")
             .who(Anyone).limit(Limit::Webhooks).audit("payment.callback").under(tags::WEBHOOKS),
 
@@ -125,10 +125,18 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         post("/admin/payments/{id}/refund", payments::refund, "refundPayment", "Refund payment")
             .about("Sends a payment, or part of it, back through the payment provider, at most what is left of it and \
-                    what the customer has unless `allow_negative` is true. After a 503 repeat with the same \
-                    `Idempotency-Key`. Admins only.")
+                    what the customer has unless `allow_negative` is true. A disputed payment is refused. After a 503 \
+                    repeat with the same `Idempotency-Key`. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("payment.refund").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_PAYMENTS),
+        get("/admin/chargebacks", chargebacks::list, "listChargebacks", "List chargebacks")
+            .about("Lists the payments that a card's bank disputes or disputed, newest first, with the filters \
+                    `status` and `customer_id`. Open to the team (admin or support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
+        get("/admin/chargebacks/{id}", chargebacks::show, "getChargeback", "Get chargeback")
+            .about("Returns a chargeback. Its dispute is answered at the payment provider. Open to the team (admin or \
+                    support).")
+            .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
 
         get("/admin/invoices", invoices::list_all, "adminListInvoices", "List invoices of all customers")
             .about("Lists the invoices of all customers with their credit notes, newest first. Open to the team (admin \

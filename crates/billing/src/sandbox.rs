@@ -1,6 +1,7 @@
-//! The checkout page of the sandbox payment provider, where a payer pays, is declined or cancels.
+//! The checkout page of the sandbox payment provider, where a payer pays, is declined or cancels, and where a payment
+//! can be disputed and the dispute be decided, as the card's bank would.
 //!
-//! Anybody who has the URL may submit the form, once. There is no CSRF token: the order id cannot be guessed, so
+//! Anybody who has the URL may submit each form, once. There is no CSRF token: the order id cannot be guessed, so
 //! another site cannot post here unless it was given the URL.
 
 use hyper::StatusCode;
@@ -13,8 +14,8 @@ use api::screen::{Form, Screen, Visit, page, see_other};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError};
 use platform::outside::payments::sandbox::cards::{CardInput, PAYS, TEST_CARDS, pay, year_and_month};
-use platform::outside::payments::sandbox::{CheckoutView, Choice};
-use platform::outside::payments::{OrderState, Payments};
+use platform::outside::payments::sandbox::{CheckoutView, Choice, Sandbox};
+use platform::outside::payments::{DisputeState, OrderState, Payments};
 use values::{Money, Time};
 
 pub use platform::outside::payments::sandbox::CALL_BACK;
@@ -49,12 +50,28 @@ async fn show(visit: Visit) -> Result<Response, Problem> {
 async fn submit(visit: Visit) -> Result<Response, Problem> {
     let Payments::Sandbox(sandbox) = &visit.app.payments else { return Err(Problem::not_found()) };
     let offer = sandbox.checkout(order_id(&visit)).await?.ok_or_else(Problem::not_found)?;
+    let id = order_id(&visit).to_owned();
+    match visit.form.field("action") {
+        Some("dispute") => sandbox.dispute_order(id.clone()).await?,
+        Some("win") => sandbox.decide_dispute(id.clone(), DisputeState::Won).await?,
+        Some("lose") => sandbox.decide_dispute(id.clone(), DisputeState::Lost).await?,
+        _ => return submit_choice(&visit, sandbox, id, &offer).await,
+    }
+    see_other(&format!("/sandbox/checkout/{id}"))
+}
+
+async fn submit_choice(
+    visit: &Visit,
+    sandbox: &Sandbox,
+    id: String,
+    offer: &CheckoutView,
+) -> Result<Response, Problem> {
     let choice = match parse_choice(&visit.form, visit.app.clock.now()) {
         Ok(choice) => choice,
-        Err(error) => return checkout(&visit, &offer, Some(error)),
+        Err(error) => return checkout(visit, offer, Some(error)),
     };
     // A second or late submit changes nothing; the payer is redirected all the same.
-    sandbox.settle(order_id(&visit).to_owned(), choice).await?;
+    sandbox.settle(id, choice).await?;
     see_other(&offer.return_url)
 }
 
@@ -96,10 +113,35 @@ fn checkout(visit: &Visit, offer: &CheckoutView, error: Option<&str>) -> Result<
     let content = |html: &mut Html| match outcome {
         Some(outcome) => {
             html.raw("<p>").text(outcome).raw("</p><p><a href=\"").text(&offer.return_url).raw("\">Go back</a></p>");
+            if offer.state == OrderState::Completed && offer.amount.is_some() {
+                dispute_form(html, offer.dispute);
+            }
         }
         None => form(html, &card_fields(&visit.form, visit.app.clock.now()), &button(offer.amount), error),
     };
     page(status, &title(offer.amount), content, &targets)
+}
+
+/// What the card's bank does with a payment.
+fn dispute_form(html: &mut Html, dispute: Option<DisputeState>) {
+    let (text, buttons): (&str, &[(&str, &str)]) = match dispute {
+        None => ("As the bank of the card:", &[("dispute", "Dispute this payment")]),
+        Some(DisputeState::Open) => (
+            "This payment is disputed. As the bank of the card:",
+            &[("win", "Leave it to the merchant"), ("lose", "Take it back")],
+        ),
+        Some(DisputeState::Won) => ("The dispute was decided: the merchant keeps the payment.", &[]),
+        Some(DisputeState::Lost) => ("The dispute was decided: the payment was taken back.", &[]),
+    };
+    html.raw("<p>").text(text).raw("</p><form method=\"post\">");
+    for (action, label) in buttons {
+        html.raw("<button class=\"quiet\" name=\"action\" value=\"")
+            .text(action)
+            .raw("\">")
+            .text(label)
+            .raw("</button>");
+    }
+    html.raw("</form>");
 }
 
 fn title(amount: Option<Money>) -> String {

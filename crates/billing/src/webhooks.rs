@@ -1,8 +1,8 @@
 //! Webhooks of payment providers (`POST /v1/webhooks/payments/{provider}`).
 //!
-//! A webhook with a valid signature says only that something happened to an order. It is stored once, however often it
-//! is delivered, and a job then fetches the order from the provider and applies it to the payment or card verification
-//! it belongs to.
+//! A webhook with a valid signature says only that something happened to an order or a dispute. It is stored once,
+//! however often it is delivered, and a job then fetches the order or dispute from the provider and applies it to the
+//! payment or card verification it belongs to.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::card_check;
-use crate::payments;
+use crate::payments::{self, chargebacks};
 use api::answer::{Answer, Rendered};
 use api::context::{Committed, RequestCtx};
 use api::input::{Path, Signed};
@@ -23,7 +23,7 @@ use db::{Conn, DbError, insert, params, sql};
 use platform::app::App;
 use platform::audit::Actor;
 use platform::jobs::{Class, JobContext, JobError, Kind, enqueue};
-use platform::outside::payments::{Provider, WebhookEvent};
+use platform::outside::payments::{Provider, WebhookEvent, WebhookSubject};
 use values::Time;
 
 pub const FETCH_ORDER: Kind = Kind::new("payment.follow_up").class(Class::Money);
@@ -83,14 +83,15 @@ pub async fn receive(
         Ok(notice) => notice,
         Err(forged) => return ctx.decline(CallbackResponse { ok: false }, forged.0).await,
     };
-    ctx.audit_note("order_id", notice.order_id.as_str());
+    match &notice.subject {
+        WebhookSubject::Order(id) => ctx.audit_note("order_id", id.as_str()),
+        WebhookSubject::Dispute(id) => ctx.audit_note("dispute_id", id.as_str()),
+    }
     ctx.audit_note("event", notice.event.as_str());
     ctx.commit((provider, notice), |tx, (provider, notice)| {
         Box::pin(async move {
             if insert_callback(tx, *provider, notice).await? {
-                card_check::mark_completing(tx, *provider, &notice.order_id).await?;
-                let payload = json!({"order_id": notice.order_id});
-                enqueue(tx, FETCH_ORDER, payload).await?;
+                follow_up(tx, *provider, &notice.subject).await?;
             }
             Ok(CallbackResponse { ok: true })
         })
@@ -98,12 +99,26 @@ pub async fn receive(
     .await
 }
 
+/// Enqueues the job that fetches what a webhook is about.
+async fn follow_up(conn: &mut Conn, provider: Provider, subject: &WebhookSubject) -> Result<(), DbError> {
+    match subject {
+        WebhookSubject::Order(id) => {
+            card_check::mark_completing(conn, provider, id).await?;
+            enqueue(conn, FETCH_ORDER, json!({ "order_id": id })).await?;
+        }
+        WebhookSubject::Dispute(id) => {
+            enqueue(conn, chargebacks::FETCH, json!({ "dispute_id": id })).await?;
+        }
+    }
+    Ok(())
+}
+
 /// Stores a webhook; false when it was stored before.
 async fn insert_callback(conn: &mut Conn, provider: Provider, notice: &WebhookEvent) -> Result<bool, DbError> {
     let now = conn.now();
     let inserted = insert!(
         conn,
-        payment_callbacks { provider, order_id: notice.order_id, event: notice.event, received_at: now },
+        payment_callbacks { provider, order_id: notice.subject.id(), event: notice.event, received_at: now },
         "ON CONFLICT (provider, order_id, event) DO NOTHING"
     )
     .await?;

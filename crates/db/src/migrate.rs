@@ -90,6 +90,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0047_credits",
     "0048_verified_emails",
     "0049_read_only_tokens",
+    "0050_chargebacks",
+    "0051_payment_limits",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

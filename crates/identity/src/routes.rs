@@ -364,13 +364,13 @@ pub fn endpoints() -> Vec<Endpoint> {
                     (admin or support).")
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests", credits::request, "createCreditRequest", "Create credit request")
-            .about("Requests a credit to a customer's balance, of any amount. Another admin approves or rejects it. \
-                    Admins only.")
+            .about("Requests a credit to a customer's balance, of any amount, or a credit line. Another admin approves \
+                    or rejects it. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("credit_request.create").recent_sign_in().idempotent()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests/{id}/approve", credits::approve, "approveCreditRequest", "Approve credit request")
-            .about("Posts the credit of a pending request to the customer's balance. Admins only, except the one who \
-                    made the request.")
+            .about("Posts the credit of a pending request to the customer's balance, or sets its credit line. Admins \
+                    only, except the one who made the request.")
             .who(Admin).limit(Limit::Writes).audit("credit_request.approve").recent_sign_in()
             .problems(&[StateConflict]).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests/{id}/reject", credits::reject, "rejectCreditRequest", "Reject credit request")
@@ -385,7 +385,8 @@ pub fn endpoints() -> Vec<Endpoint> {
         put("/admin/customers/{id}/balance-limits", balance::update_limits,
             "setCustomerBalanceLimits", "Set balance limits of a customer")
             .about("Sets the minimum that must stay on a customer's balance and the threshold of its portal's warning. \
-                    A minimum below zero gives credit. Admins only.")
+                    A minimum below zero is a credit line; one admin raises it to 1000 EUR at most by default, for \
+                    more make a credit request. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("balance_limits.update").recent_sign_in().problems(&[StateConflict])
             .under(tags::ADMIN_BILLING),
 

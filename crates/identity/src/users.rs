@@ -78,6 +78,19 @@ pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Optio
     .await
 }
 
+/// Active admins, the longest serving first.
+pub async fn list_admins(conn: &mut Conn, limit: i64) -> Result<Vec<User>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            User::COLS,
+            " FROM users WHERE roles <> 'customer' AND roles LIKE '%admin%' AND is_active ORDER BY id LIMIT $1"
+        ),
+        params![limit],
+    )
+    .await
+}
+
 /// Changes the name of the user with this email address.
 pub async fn rename(conn: &mut Conn, email: &Email, name: &str) -> Result<(), DbError> {
     conn.exec(sql!("UPDATE users SET name = $2, updated_at = $3 WHERE email = $1"), params![*email, name, conn.now()])

@@ -16,6 +16,7 @@ mod secrets;
 mod sources;
 mod tax;
 mod traces;
+mod velocity;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -41,6 +42,7 @@ use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
 use values::{Cidr, Currency, DocKind, Money};
+pub use velocity::Velocity;
 pub use zones::Zone;
 
 #[derive(Clone, Debug)]
@@ -78,7 +80,10 @@ pub struct Settings {
     pub quotas: Vec<(Limit, Quota)>,
     /// The documents that KYB requires.
     pub kyb_required_docs: Vec<DocKind>,
+    /// The limits of an account's top-ups.
     pub topup_velocity: Velocity,
+    /// The limits of payments with one card, whichever accounts make them.
+    pub card_velocity: Velocity,
     /// What one admin may credit to a customer in a day; more needs a second admin.
     pub credit_approval: Money,
     pub tax: TaxSettings,
@@ -119,13 +124,6 @@ pub struct Settings {
     pub secrets: ConfiguredSecrets,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
-}
-
-/// How many top-ups an account may make in 24 hours, and of how much together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Velocity {
-    pub per_day: i64,
-    pub amount_per_day: Money,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,10 +207,8 @@ impl Settings {
             rate_limits: read.switch("TRUNKLINE_RATE_LIMITS", true),
             quotas: read.quotas(),
             kyb_required_docs: read.kyb_required_docs(),
-            topup_velocity: Velocity {
-                per_day: read.within("TRUNKLINE_TOPUPS_PER_DAY", 1..=10_000, 60) as i64,
-                amount_per_day: read.euros("TRUNKLINE_TOPUP_EUR_PER_DAY", 1..=10_000_000, 100_000),
-            },
+            topup_velocity: read.topup_velocity(),
+            card_velocity: read.card_velocity(lab.is_lab),
             credit_approval: read.euros("TRUNKLINE_CREDIT_APPROVAL_EUR", 0..=1_000_000, 1_000),
             tax: read.tax(),
             zones: read.zones(),

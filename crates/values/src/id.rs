@@ -236,6 +236,11 @@ id! {
 }
 
 id! {
+    /// Id of a chargeback.
+    pub struct ChargebackId;
+}
+
+id! {
     /// Id of a trunk.
     pub struct TrunkId;
 }

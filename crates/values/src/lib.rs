@@ -56,8 +56,8 @@ pub use doc_kind::DocKind;
 pub use e164::E164;
 pub use email::Email;
 pub use id::{
-    AccountId, CallId, CardVerificationId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId, KybId, PasskeyId,
-    PaymentId, PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
+    AccountId, CallId, CardVerificationId, ChargebackId, IntakeDocumentId, IntakeId, IpAllowEntryId, KybDocumentId,
+    KybId, PasskeyId, PaymentId, PaymentMethodId, RefundId, SessionId, TrunkId, UpstreamId, UserId, parse_uuid,
 };
 pub use list::List;
 pub use locale::Locale;

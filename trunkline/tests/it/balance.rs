@@ -117,6 +117,38 @@ both! {
         world.end().await;
     }
 
+    async fn a_credit_line_above_the_limit_needs_a_second_admin(db) {
+        let world = World::start(db).await;
+        let (author, second) = (world.minted(Role::Admin).await, world.minted(Role::Admin).await);
+        let customer = world.customer("cora@customer.example").await;
+        let path = format!("/admin/customers/{}/balance-limits", customer.account_id);
+        let set = async |minor: i64| {
+            let limits = json!({"minimum": eur(minor), "soft_warn_threshold": eur(0)});
+            author.call(Method::PUT, &path, Some(limits)).await
+        };
+        set(-100_000).await.ok();
+        let refused = set(-100_001).await.problem(409, "state.conflict");
+        assert!(refused["detail"].as_str().unwrap().contains("credit_line"), "{refused}");
+        let request = async |amount: Value| {
+            let body = json!({"customer_id": customer.account_id, "kind": "credit_line", "amount": amount, "reason": "Good payer"});
+            author.with_key(key()).post("/admin/credit-requests", body).await
+        };
+        assert_eq!(request(eur(100_000_001)).await.invalid(), ["amount"]);
+        let made = request(eur(500_000)).await.expect(201);
+        assert_eq!((&made["kind"], &made["status"]), (&json!("credit_line"), &json!("pending")));
+        let approve = format!("/admin/credit-requests/{}/approve", made["id"].as_str().unwrap());
+        author.call(Method::POST, &approve, None).await.problem(409, "state.conflict");
+        assert_eq!(second.get(&path).await.ok()["minimum"], eur(-100_000));
+        second.call(Method::POST, &approve, None).await.ok();
+        assert_eq!(second.get(&path).await.ok()["minimum"], eur(-500_000));
+        // What was approved can be kept and lowered, and not raised again alone.
+        set(-500_000).await.ok();
+        set(-400_000).await.ok();
+        set(-400_001).await.problem(409, "state.conflict");
+        assert_eq!(customer.get("/account/balance").await.ok()["current"]["amount_minor"], 0);
+        world.end().await;
+    }
+
     async fn an_invalid_credit_is_refused(db) {
         let world = World::start(db).await;
         let (admin, customer) = (world.admin().await, world.customer("c@example.com").await);

@@ -150,7 +150,7 @@ both! {
         assert_eq!(heard.len(), 4, "two were refused and came again");
         for Heard { headers, body, at } in &heard {
             let notice = world.node.app.payments.verify_webhook(headers, body, *at).unwrap();
-            assert!(opened.ends_with(&notice.order_id));
+            assert!(opened.ends_with(notice.subject.id()));
         }
         let bodies = |heard: &[Heard]| {
             let mut bodies: Vec<Value> = heard.iter().map(|heard| serde_json::from_slice(&heard.body).unwrap()).collect();

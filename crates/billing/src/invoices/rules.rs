@@ -62,14 +62,17 @@ pub fn apply(current: InvoiceStatus, step: Transition) -> Result<InvoiceStatus, 
     if allowed.contains(&current) { Ok(to) } else { Err(InvalidTransition { current, allowed }) }
 }
 
-/// Net payments of a customer in these sums: payments and credits minus refunds. Payments cover the oldest charges
-/// first.
+/// Net payments of a customer in these sums: payments and credits minus refunds and disputed payments. Payments cover
+/// the oldest charges first.
 pub fn paid_in(sums: &[Sum], zero: Money) -> Result<Money, MoneyError> {
     let pays = |kind: Kind| {
         matches!(
             kind,
             Kind::Topup
                 | Kind::Refund
+                | Kind::Dispute
+                | Kind::DisputeRelease
+                | Kind::Chargeback
                 | Kind::Credit
                 | Kind::Correction
                 | Kind::NumberRefund

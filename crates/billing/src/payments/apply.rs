@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::card_limit;
 use super::charge;
 use super::methods;
 use super::refunds;
@@ -60,10 +61,16 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
     if !needs_polling(status, state, payment.created_at, update.now) {
         store::stop_polling(conn, update.id).await?;
     }
-    if status == payment.status {
+    if status == payment.status || payment.return_id.is_some() {
         return Ok(());
     }
-    let decline = update.order.as_ref().and_then(|order| order.decline.as_deref());
+    let mut decline = update.order.as_ref().and_then(|order| order.decline.as_deref());
+    let mut status = status;
+    if let (PaymentStatus::Completed, Some(order)) = (status, &update.order)
+        && card_limit::must_return(conn, &update.app, &payment, order).await?
+    {
+        (status, decline) = (PaymentStatus::Failed, Some(card_limit::REASON));
+    }
     store::set_status(conn, update.id, status, decline).await?;
     match (status, &update.order) {
         (PaymentStatus::Completed, Some(order)) => complete(conn, &payment, order).await?,

@@ -15,6 +15,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::apply::apply_order;
+use super::card_limit;
 use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
@@ -72,7 +73,8 @@ pub async fn charge(app: &App, charge: NewCharge) -> Result<ChargeOutcome, Probl
     run_charge(app, payment).await
 }
 
-/// Stores the payment that charges this card. A card of another account is 404.
+/// Stores the payment that charges this card; it has failed already if the card is used too often. A card of another
+/// account is 404.
 pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge) -> Result<PaymentId, Problem> {
     let now = conn.now();
     let (provider, found) = (app.payments.provider(), methods::lock(conn, charge.method).await?);
@@ -98,6 +100,14 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge) -> Res
     };
     let payment = store::insert_or_find(conn, &new).await?;
     new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
+    if payment.id == new.id {
+        let name = card.card.unwrap_or_else(|| card_limit::unknown(method));
+        let velocity = app.settings.card_velocity;
+        if card_limit::is_exceeded(conn, &payment, &name, velocity).await? {
+            store::set_status(conn, payment.id, PaymentStatus::Failed, Some(card_limit::REASON)).await?;
+            store::stop_polling(conn, payment.id).await?;
+        }
+    }
     Ok(payment.id)
 }
 

@@ -7,10 +7,13 @@
 //!
 //! - `topups`: `/payments/topups`, paid at a checkout · `charge`: charges of a saved card, for auto-recharge
 //! - `methods`: `/payments/methods`, the saved cards · `refunds`: `/admin/payments`
+//! - `chargebacks`: payments that a card's bank disputes · `card_limit`: how often and how much one card pays
 
 mod apply;
 pub mod auto_recharge;
+mod card_limit;
 mod charge;
+pub mod chargebacks;
 mod methods;
 mod refunds;
 mod rules;
@@ -19,6 +22,7 @@ mod topups;
 mod types;
 
 pub use apply::{CHARGED, POLL, apply_order, poll_job};
+pub use card_limit::{RETURN, purge as purge_cards, return_job};
 pub use charge::{ChargeOutcome, NewCharge, charge, claim_charge, find_charge, run_charge};
 pub use methods::{
     create as create_method, delete as delete_method, find as find_method, list as list_methods, save as save_card,

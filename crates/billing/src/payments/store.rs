@@ -23,6 +23,8 @@ row! {
         pub refunded: i64,
         pub balance_after: Option<i64>,
         pub decline: Option<String>,
+        /// The reference under which the money was returned, because the card was used too often.
+        pub return_id: Option<Uuid>,
         pub request_digest: Option<Vec<u8>>,
         pub created_at: Time,
         pub completed_at: Option<Time>,
@@ -129,6 +131,47 @@ pub async fn topups_since(conn: &mut Conn, account: AccountId, since: Time) -> R
     .await
 }
 
+/// Stores which card a payment is made with, and returns how many payments with it since then were not declined, and
+/// their sum in nanos, this one included. The card is locked until the transaction ends, so that payments at the same
+/// time count each other.
+pub async fn use_card(conn: &mut Conn, id: PaymentId, card: &str, since: Time) -> Result<(i64, i64), DbError> {
+    let now = conn.now();
+    insert!(
+        conn,
+        payment_cards { card, last_used_at: now },
+        "ON CONFLICT (card) DO UPDATE SET last_used_at = excluded.last_used_at"
+    )
+    .await?;
+    conn.exec(sql!("UPDATE payments SET card = $2, card_used_at = $3 WHERE id = $1"), params![id, card, now]).await?;
+    conn.one(
+        sql!(
+            "SELECT COUNT(*), CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM payments
+             WHERE card = $1 AND card_used_at > $2 AND (status IN ('pending', 'completed') OR id = $3)"
+        ),
+        params![card, since, id],
+    )
+    .await
+}
+
+/// Stores under which reference a payment is returned.
+pub async fn set_return_id(conn: &mut Conn, id: PaymentId, return_id: Uuid) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE payments SET return_id = $2 WHERE id = $1"), params![id, return_id]).await?;
+    Ok(())
+}
+
+/// Deletes the locks of cards that were not used since the cutoff.
+pub async fn purge_cards(conn: &mut Conn, cutoff: Time, batch: i64) -> Result<u64, DbError> {
+    conn.exec(
+        sql!(
+            "DELETE FROM payment_cards WHERE card IN
+                 (SELECT card FROM payment_cards WHERE last_used_at <= $1 ORDER BY last_used_at LIMIT $2)
+             AND last_used_at <= $1"
+        ),
+        params![cutoff, batch],
+    )
+    .await
+}
+
 pub async fn find(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, DbError> {
     conn.opt(sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE id = $1"), params![id]).await
 }
@@ -137,6 +180,19 @@ pub async fn find(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, 
 pub async fn lock(conn: &mut Conn, id: PaymentId) -> Result<Option<PaymentRow>, DbError> {
     conn.opt(sql!("SELECT ", PaymentRow::COLS, " FROM payments WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id])
         .await
+}
+
+/// The payment with this order of the provider, locked until the transaction ends.
+pub async fn lock_order(conn: &mut Conn, provider: Provider, order_id: &str) -> Result<Option<PaymentRow>, DbError> {
+    conn.opt(
+        sql!(
+            "SELECT ",
+            PaymentRow::COLS,
+            " FROM payments WHERE provider = $1 AND provider_order_id = $2 /*pg FOR NO KEY UPDATE */"
+        ),
+        params![provider, order_id],
+    )
+    .await
 }
 
 /// A payment of the account by our id or by the provider's order id.

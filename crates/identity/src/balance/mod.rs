@@ -65,6 +65,18 @@ async fn load_limits(conn: &mut Conn, account: AccountId) -> Result<BalanceLimit
     Ok(BalanceLimits { minimum, soft_warn_threshold: soft_warn_threshold(conn, account).await? })
 }
 
+/// An admin alone may raise a credit line up to a limit, and lower any.
+fn check_line(before: Money, minimum: Money, limit: Money) -> Result<(), Problem> {
+    let line = |minimum: Money| minimum.nanos().saturating_neg();
+    if line(minimum) <= limit.nanos().max(line(before)) {
+        return Ok(());
+    }
+    Err(Problem::state_conflict(format!(
+        "An admin alone may give a credit line of at most {limit}. Make a credit request of the kind credit_line, which \
+         another admin approves."
+    )))
+}
+
 pub async fn update_limits(
     ctx: RequestCtx,
     Path(id): Path<AccountId>,
@@ -73,8 +85,10 @@ pub async fn update_limits(
     ctx.audit_account(id);
     ctx.commit((id, limits), |tx, (id, limits)| {
         Box::pin(async move {
+            ledger::lock_balance(tx, *id, CURRENCY).await?;
             let before = load_limits(tx, *id).await?;
             tx.expect_version(&before)?;
+            check_line(before.minimum, limits.minimum, tx.ctx.app.settings.credit_approval)?;
             ledger::set_minimum(tx, *id, limits.minimum).await?;
             store::set_soft_warn_threshold(tx, *id, limits.soft_warn_threshold.nanos()).await?;
             ledger::enqueue_balance_check(tx, *id, CURRENCY).await?;

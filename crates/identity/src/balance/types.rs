@@ -41,7 +41,7 @@ pub struct BalanceLimitsUpdate {
 }
 
 /// One million EUR; limits lie between minus and plus this.
-const MAX_LIMIT_NANOS: i64 = 1_000_000_000_000_000;
+pub const MAX_LIMIT_NANOS: i64 = 1_000_000_000_000_000;
 
 impl Checks for BalanceLimitsUpdate {
     fn check(given: &Given<'_>) {

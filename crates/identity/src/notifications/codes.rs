@@ -134,7 +134,8 @@ notifications! {
         topup_id: Uuid,
         /// Amount of the top-up.
         amount: Money,
-        /// Reason that the payment provider gave; null when it gave none.
+        /// Reason that the payment provider gave, or `card_limit` if the card paid too often or too much in 24 hours and
+        /// the money is on its way back; null when there is none.
         reason: Option<String>,
     }
 
@@ -144,10 +145,43 @@ notifications! {
         payment_method_id: Uuid,
         /// Amount of the auto-recharge.
         amount: Money,
-        /// Reason that the payment provider gave; null when it gave none.
+        /// Reason that the payment provider gave, or `card_limit` if the card paid too often or too much in 24 hours;
+        /// null when there is none.
         reason: Option<String>,
         /// Whether auto-recharge was turned off after repeated failures.
         disabled: bool,
+    }
+
+    /// A card's bank disputes a payment: its amount is frozen until the bank has decided.
+    PaymentDisputed = "payment.disputed", Critical {
+        /// Id of the disputed top-up.
+        topup_id: Uuid,
+        /// Amount that was taken out of the balance.
+        amount: Money,
+        /// Balance without the amount.
+        balance_after: ExactMoney,
+        /// Whether auto-recharge was turned off because of it.
+        auto_recharge_disabled: bool,
+    }
+
+    /// A disputed payment stands: its amount is back on the balance.
+    PaymentDisputeWon = "payment.dispute_won", Info {
+        /// Id of the top-up that was disputed.
+        topup_id: Uuid,
+        /// Amount that was returned to the balance.
+        amount: Money,
+        /// Balance with the amount.
+        balance_after: ExactMoney,
+    }
+
+    /// A disputed payment was taken back by the card's bank: its amount does not return to the balance.
+    PaymentDisputeLost = "payment.dispute_lost", Critical {
+        /// Id of the top-up that was disputed.
+        topup_id: Uuid,
+        /// Amount that went back to the card.
+        amount: Money,
+        /// Balance without the amount.
+        balance_after: ExactMoney,
     }
 
     /// An invoice was issued.

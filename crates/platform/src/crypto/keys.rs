@@ -27,6 +27,8 @@ pub enum Purpose {
     Mail,
     /// Webhooks of the sandbox payment provider.
     SandboxCallback,
+    /// Fingerprints of cards at the sandbox payment provider.
+    SandboxCard,
     /// The keys of files in the store.
     File,
     /// Nonces of SIP digest authentication.
@@ -38,7 +40,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    const ALL: [Purpose; 11] = [
+    const ALL: [Purpose; 12] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -46,6 +48,7 @@ impl Purpose {
         Purpose::StoredResponse,
         Purpose::Mail,
         Purpose::SandboxCallback,
+        Purpose::SandboxCard,
         Purpose::File,
         Purpose::SipNonce,
         Purpose::Fingerprint,
@@ -62,6 +65,7 @@ impl Purpose {
             Purpose::StoredResponse => b"trunkline stored response",
             Purpose::Mail => b"trunkline letter",
             Purpose::SandboxCallback => b"trunkline sandbox callback",
+            Purpose::SandboxCard => b"trunkline sandbox card",
             Purpose::File => b"trunkline file",
             Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",

@@ -18,6 +18,8 @@ text_enum! {
         Credits = "credits",
         /// Refunded charges, separate so that revenue stays what was sold.
         Refunds = "refunds",
+        /// Payments that a card's bank disputes, frozen until it has decided.
+        Disputes = "disputes",
     }
 }
 
@@ -28,6 +30,12 @@ text_enum! {
         Topup = "topup",
         /// A payment that was refunded.
         Refund = "refund",
+        /// A disputed payment: its amount leaves the balance until the card's bank has decided.
+        Dispute = "dispute",
+        /// The end of a dispute: the amount returns to the balance.
+        DisputeRelease = "dispute_release",
+        /// A lost dispute: the payment went back to the card.
+        Chargeback = "chargeback",
         /// A credit granted by the operator.
         Credit = "credit",
         /// A correction by a team member.

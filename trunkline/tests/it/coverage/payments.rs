@@ -9,7 +9,9 @@ use super::examples::{Preparation, Stranger, bodiless, request};
 use crate::world::World;
 use crate::world::client::Session;
 use crate::world::fixtures::fresh_email;
-use crate::world::fixtures::payments::{VISA, amount_body, begin_topup, complete_topup, save_card};
+use crate::world::fixtures::payments::{
+    DISPUTED, VISA, amount_body, begin_topup, complete_topup, pay_topup, save_card,
+};
 
 #[rustfmt::skip]
 pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
@@ -37,6 +39,12 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let topup = complete_topup(world, &world.minted(Role::Customer).await, 2_500).await;
         let path = format!("/admin/payments/{}/refund", text(&topup, "id"));
         request(world.minted(Role::Admin).await, &path, json!({"reason": "goodwill"}))
+    })),
+    ("GET", "/admin/chargebacks/{id}", |world| Box::pin(async move {
+        pay_topup(world, &world.minted(Role::Customer).await, 2_500, DISPUTED).await;
+        let team = world.minted(Role::Support).await;
+        let listed = team.get("/admin/chargebacks").await.ok();
+        bodiless(team, &format!("/admin/chargebacks/{}", text(&listed["data"][0], "id")))
     })),
 ];
 

@@ -1,7 +1,9 @@
-//! Payments: top-ups, saved cards, charges, refunds, and recovery after a crash.
+//! Payments: top-ups, saved cards, charges, refunds, chargebacks, and recovery after a crash.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod card_limits;
+mod chargebacks;
 mod charges;
 mod killed;
 mod methods;

@@ -73,6 +73,7 @@ struct Books {
     orders: BTreeMap<String, Value>,
     customers: BTreeMap<String, Vec<Value>>,
     refund_keys: BTreeMap<String, String>,
+    disputes: BTreeMap<String, Value>,
     /// What a charge of a saved card comes to: a payment's state and its reason.
     charges: VecDeque<(&'static str, Option<&'static str>)>,
     troubles: VecDeque<Fault>,
@@ -94,7 +95,12 @@ impl RevolutServer {
 
     /// A world that pays here.
     pub async fn world(&self, db: &TestDb) -> World {
-        let settings = [
+        self.world_with(db, &[]).await
+    }
+
+    /// The same with further settings.
+    pub async fn world_with(&self, db: &TestDb, further: &[(&str, &str)]) -> World {
+        let mut settings = vec![
             ("TRUNKLINE_PAYMENTS", "revolut"),
             ("TRUNKLINE_REVOLUT_KEY", KEY),
             ("TRUNKLINE_REVOLUT_WEBHOOK_SECRET", WEBHOOK_SECRET),
@@ -105,6 +111,7 @@ impl RevolutServer {
             ("TRUNKLINE_REQUIRE_VERIFIED_EMAIL", "off"),
             ("TRUNKLINE_ALLOW_LIST_PROOF", "off"),
         ];
+        settings.extend(further);
         World::with(db, &settings).await
     }
 
@@ -158,10 +165,16 @@ impl RevolutServer {
     /// Pays an order at the hosted checkout, after one declined attempt. An order without an amount only saves the
     /// card.
     pub fn pay(&self, id: &str) {
+        self.pay_with(id, "4444");
+    }
+
+    /// The same with the card that ends so.
+    pub fn pay_with(&self, id: &str, last_four: &str) {
         let mut books = self.books.lock().unwrap();
         let order = books.orders.get_mut(id).unwrap();
         let mut method = json!({
-            "type": "card", "card_brand": "mastercard", "card_last_four": "4444", "card_expiry": "07/31",
+            "type": "card", "card_brand": "mastercard", "card_bin": "555555", "card_last_four": last_four,
+            "card_expiry": "07/31",
         });
         let declined = json!({
             "id": uuid(), "state": "declined", "decline_reason": "insufficient_funds", "payment_method": method.clone(),
@@ -170,7 +183,7 @@ impl RevolutServer {
         let mut saved = None;
         if order["amount"] == 0 {
             let card = json!({
-                "id": uuid(), "type": "card", "saved_for": "merchant", "brand": "mastercard", "last_four": "4444",
+                "id": uuid(), "type": "card", "saved_for": "merchant", "brand": "mastercard", "last_four": last_four,
                 "expiry_month": 7, "expiry_year": 2031,
             });
             method["id"] = card["id"].clone();
@@ -180,6 +193,27 @@ impl RevolutServer {
         order["payments"] = json!([declined, captured]);
         order["state"] = json!("completed");
         books.customers.entry(customer).or_default().extend(saved);
+    }
+
+    /// Has the card's bank dispute this many cents of an order, and returns the dispute's id.
+    pub fn dispute(&self, order_id: &str, cents: i64) -> String {
+        let id = uuid().to_string();
+        let dispute = json!({
+            "id": id, "state": "needs_response", "substate": "new", "amount": cents, "currency": "EUR",
+            "payment": {"id": uuid(), "order_id": order_id},
+        });
+        self.books.lock().unwrap().disputes.insert(id.clone(), dispute);
+        id
+    }
+
+    pub fn set_dispute_state(&self, id: &str, state: &str) {
+        self.books.lock().unwrap().disputes.get_mut(id).unwrap()["state"] = json!(state);
+    }
+
+    /// Sends a webhook about a dispute.
+    pub async fn send_dispute_webhook(&self, world: &World, event: &str, dispute_id: &str) -> Answer {
+        let at = world.node.app.clock.now();
+        send_body(world, json!({"event": event, "dispute_id": dispute_id}), at, WEBHOOK_SECRET).await
     }
 
     /// Sends a webhook, signed at this time with the secret and, as during a rotation, with its successor.
@@ -195,21 +229,26 @@ impl RevolutServer {
         at: Time,
         secret: &str,
     ) -> Answer {
-        let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"}).to_string();
-        let message = format!("v1.{}.{body}", at.millis());
-        let sign = |secret: &str| {
-            let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), message.as_bytes());
-            format!("v1={}", HEXLOWER.encode(tag.as_ref()))
-        };
-        let signatures = format!("{},{}", sign("wsk_the_next_secret"), sign(secret));
-        let anyone = world.anyone();
-        let request = anyone
-            .request(Method::POST, "/webhooks/payments/revolut")
-            .header("Revolut-Signature", signatures)
-            .header("Revolut-Request-Timestamp", at.millis().to_string())
-            .header("content-type", "application/json");
-        anyone.send(request.body(body)).await
+        let body = json!({"event": event, "order_id": order_id, "merchant_order_ext_ref": "x"});
+        send_body(world, body, at, secret).await
     }
+}
+
+async fn send_body(world: &World, body: Value, at: Time, secret: &str) -> Answer {
+    let body = body.to_string();
+    let message = format!("v1.{}.{body}", at.millis());
+    let sign = |secret: &str| {
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()), message.as_bytes());
+        format!("v1={}", HEXLOWER.encode(tag.as_ref()))
+    };
+    let signatures = format!("{},{}", sign("wsk_the_next_secret"), sign(secret));
+    let anyone = world.anyone();
+    let request = anyone
+        .request(Method::POST, "/webhooks/payments/revolut")
+        .header("Revolut-Signature", signatures)
+        .header("Revolut-Request-Timestamp", at.millis().to_string())
+        .header("content-type", "application/json");
+    anyone.send(request.body(body)).await
 }
 
 impl Drop for RevolutServer {
@@ -293,6 +332,13 @@ impl Books {
             ("POST", ["api", "orders", id, "payments"]) => self.charge(id, body),
             ("POST", ["api", "orders", id, "cancel"]) => self.cancel(id),
             ("POST", ["api", "orders", id, "refund"]) => self.refund(id, body, key),
+            ("GET", ["api", "disputes"]) => {
+                assert!(query["from_created_date"].ends_with('Z') && query["limit"] == "500");
+                (200, json!(self.disputes.values().collect::<Vec<_>>()))
+            }
+            ("GET", ["api", "disputes", id]) => {
+                self.disputes.get(*id).map_or_else(|| refusal(404, "not_found"), |dispute| (200, dispute.clone()))
+            }
             ("GET", ["api", "customers", id, "payment-methods"]) => {
                 assert_eq!(query["only_merchant"], "true");
                 let methods = self.customers.get(*id).cloned().unwrap_or_default();

@@ -14,6 +14,7 @@ mod store;
 
 pub use attempt::{ATTEMPT, attempt, attempt_job, enqueue_attempt};
 pub use cards::{Cards, Charge, Outcome};
+pub use store::switch_off;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

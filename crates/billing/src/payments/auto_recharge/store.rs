@@ -39,6 +39,18 @@ pub async fn save(conn: &mut Conn, account: AccountId, settings: &Settings) -> R
     Ok(())
 }
 
+/// Switches auto-recharge off; false if it was off.
+pub async fn switch_off(conn: &mut Conn, account: AccountId) -> Result<bool, DbError> {
+    let now = conn.now();
+    let switched = conn
+        .exec(
+            sql!("UPDATE auto_recharges SET enabled = FALSE, updated_at = $2 WHERE account_id = $1 AND enabled"),
+            params![account, now],
+        )
+        .await?;
+    Ok(switched == 1)
+}
+
 text_enum! {
     pub enum AttemptStatus {
         Open = "open",

@@ -86,6 +86,7 @@ pub async fn save(conn: &mut Conn, account: AccountId, provider: Provider, order
         exp_month: saved.card.exp_month,
         exp_year: saved.card.exp_year,
         is_default: !store::has_default(conn, account).await?,
+        card: order.paid_with.clone(),
         created_at: now,
     };
     store::insert(conn, &method).await

@@ -17,6 +17,8 @@ row! {
         pub exp_month: i64,
         pub exp_year: i64,
         pub is_default: bool,
+        /// What tells the card from others, in the words of its provider.
+        pub card: Option<String>,
         pub created_at: Time,
     }
 }
@@ -95,6 +97,7 @@ pub async fn insert(conn: &mut Conn, method: &MethodRow) -> Result<(), DbError> 
             exp_month: method.exp_month,
             exp_year: method.exp_year,
             is_default: method.is_default,
+            card: method.card,
             created_at: method.created_at
         },
         "ON CONFLICT (account_id, provider, token) DO NOTHING"

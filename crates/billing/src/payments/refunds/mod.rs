@@ -3,7 +3,8 @@
 //! A refund is claimed, sent, then finished. Claiming counts it against the payment and holds its money in the ledger,
 //! in one transaction under the payment's lock, so that concurrent refunds cannot return more than was paid or than the
 //! customer still has. Then the provider is called under the refund's id. Its answer finishes the refund: the hold is
-//! captured, or released and no longer counted. After a crash in between, the poll job finishes the claimed refund.
+//! captured, or released and no longer counted. After a crash in between, the poll job finishes the claimed refund. A
+//! payment that its card's bank disputes is not refunded.
 
 mod store;
 mod types;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::chargebacks::{self, ChargebackStatus};
 use super::rules::{PaymentStatus, next_poll};
 use super::store::{self as payments, PaymentRow};
 use api::answer::Json;
@@ -113,6 +115,7 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
             payment.provider
         )));
     }
+    check_undisputed(conn, &payment).await?;
     let amount = refund_amount(&payment, claim.request.amount)?;
     if !payments::add_refunded(conn, payment.id, amount.nanos()).await? {
         return Err(Problem::internal("a refund within the paid amount was not counted"));
@@ -137,6 +140,18 @@ async fn claim_refund(conn: &mut Conn, claim: &Claim) -> Result<(RefundRow, Paym
         hold_amount(conn, &hold).await?;
     }
     Ok((refund, payment))
+}
+
+/// A disputed payment goes back through the dispute; a refund would send it a second time. The payment is locked, so no
+/// dispute of it begins meanwhile.
+async fn check_undisputed(conn: &mut Conn, payment: &PaymentRow) -> Result<(), Problem> {
+    match chargebacks::against(conn, payment.id).await? {
+        None => Ok(()),
+        Some(ChargebackStatus::Lost) => Err(Problem::state_conflict("The card's bank has taken this payment back.")),
+        Some(_) => Err(Problem::state_conflict(
+            "The card's bank disputes this payment. It can be refunded if the dispute is won.",
+        )),
+    }
 }
 
 /// Holds the money of a refund, if the customer has it. A credit line does not count: it is not money to send back.

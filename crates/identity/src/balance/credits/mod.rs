@@ -1,7 +1,8 @@
 //! Credits to customers' balances.
 //!
-//! An admin alone may credit a customer with up to `TRUNKLINE_CREDIT_APPROVAL_EUR` within a day. More than that is a
-//! credit request, which an admin other than its author approves or rejects.
+//! An admin alone may credit a customer with up to `TRUNKLINE_CREDIT_APPROVAL_EUR` within a day, and raise its credit
+//! line to the same amount. More than that is a credit request, which an admin other than its author approves or
+//! rejects.
 //!
 //! - `POST /admin/credits`: credits, or takes back what is still available
 //! - `/admin/credit-requests`: requests and decisions
@@ -23,7 +24,7 @@ use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use platform::ledger::{self, Book, Entry, Kind, LedgerError};
 use store::CreditRow;
-use types::{AdminCreditCreate, CreditId, CreditRequest, CreditRequestCreate, CreditStatus};
+use types::{AdminCreditCreate, CreditId, CreditKind, CreditRequest, CreditRequestCreate, CreditStatus};
 use uuid::Uuid;
 use values::{AccountId, Money, UserId};
 
@@ -52,7 +53,7 @@ async fn credit_or_correct(tx: &mut Tx<'_>, request: &AdminCreditCreate) -> Resu
         ledger::debit(tx, &entry.with_note(reason.as_str()).by(actor)).await.map_err(insufficient)?;
         return Ok(Created(find_line(tx, Kind::Correction, &reference).await?));
     }
-    let row = new_row(tx, *customer_id, *amount, reason.clone(), CreditStatus::Posted)?;
+    let row = new_row(tx, *customer_id, (CreditKind::Credit, *amount), reason.clone(), CreditStatus::Posted)?;
     // First the ledger: it locks the account's balance, so credits at the same time are added up one after the other.
     let line = post(tx, &row, actor).await?;
     tx.insert(&row).await?;
@@ -77,13 +78,14 @@ async fn check_customer(tx: &mut Tx<'_>, customer: AccountId) -> Result<(), Prob
 fn new_row(
     tx: &mut Tx<'_>,
     account_id: AccountId,
-    amount: Money,
+    (kind, amount): (CreditKind, Money),
     reason: values::Text<1, 300>,
     status: CreditStatus,
 ) -> Result<CreditRow, Problem> {
     Ok(CreditRow {
         id: tx.new_id(),
         account_id,
+        kind,
         amount: amount.nanos(),
         reason,
         status,
@@ -101,6 +103,13 @@ async fn post(tx: &mut Tx<'_>, credit: &CreditRow, actor: UserId) -> Result<Ledg
     let entry = Entry::credit(credit.account_id, Kind::Credit, &reference, &[(Book::Credits, amount)])?;
     ledger::credit(tx, &entry.with_note(credit.reason.as_str()).by(actor)).await?;
     find_line(tx, Kind::Credit, &reference).await
+}
+
+/// Sets a credit line, whatever it was before.
+async fn set_line(tx: &mut Tx<'_>, credit: &CreditRow) -> Result<(), Problem> {
+    let minimum = Money::from_nanos(-credit.amount, CURRENCY);
+    ledger::set_minimum(tx, credit.account_id, minimum).await?;
+    Ok(ledger::enqueue_balance_check(tx, credit.account_id, CURRENCY).await?)
 }
 
 async fn find_line(tx: &mut Tx<'_>, kind: Kind, reference: &str) -> Result<LedgerLine, Problem> {
@@ -128,12 +137,13 @@ pub async fn request(
     ctx.audit_note("amount", request.amount.to_string());
     ctx.commit(request, |tx, request| {
         Box::pin(async move {
-            let CreditRequestCreate { customer_id, amount, reason } = request;
+            let CreditRequestCreate { customer_id, kind, amount, reason } = request;
             check_customer(tx, *customer_id).await?;
             if store::count_pending(tx, MAX_PENDING).await? >= MAX_PENDING {
                 return Err(Problem::state_conflict(format!("{MAX_PENDING} credit requests are pending already.")));
             }
-            let row = new_row(tx, *customer_id, *amount, reason.clone(), CreditStatus::Pending)?;
+            let requested = (kind.unwrap_or(CreditKind::Credit), *amount);
+            let row = new_row(tx, *customer_id, requested, reason.clone(), CreditStatus::Pending)?;
             tx.insert(&row).await?;
             Ok(Created(row.into()))
         })
@@ -153,7 +163,12 @@ pub async fn approve(ctx: RequestCtx, Path(id): Path<CreditId>) -> Result<Commit
     ctx.commit(id, |tx, id| {
         Box::pin(async move {
             let (credit, admin) = decide(tx, *id, CreditStatus::Approved).await?;
-            post(tx, &credit, admin).await?;
+            match credit.kind {
+                CreditKind::Credit => {
+                    post(tx, &credit, admin).await?;
+                }
+                CreditKind::CreditLine => set_line(tx, &credit).await?,
+            }
             Ok(Json(credit.into()))
         })
     })

@@ -1,6 +1,6 @@
 //! Table `credits`.
 
-use super::types::{CreditId, CreditStatus};
+use super::types::{CreditId, CreditKind, CreditStatus};
 use db::{Conn, DbError, params, sql, table_row};
 use values::{AccountId, Text, Time, UserId};
 
@@ -9,6 +9,7 @@ table_row! {
     pub struct CreditRow in credits {
         pub id: CreditId,
         pub account_id: AccountId,
+        pub kind: CreditKind,
         pub amount: i64,
         pub reason: Text<1, 300>,
         pub status: CreditStatus,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::store::CreditRow;
+use crate::balance::types::MAX_LIMIT_NANOS;
 use crate::balance::{CURRENCY, check_amount};
 use api::checks::{Checks, Given, must};
 use values::{AccountId, Money, Rfc3339, Text, UserId, id, text_enum};
@@ -21,10 +22,18 @@ text_enum! {
         Posted = "posted",
         /// It waits for another admin.
         Pending = "pending",
-        /// Another admin approved it, and it was posted.
+        /// Another admin approved it, and it took effect.
         Approved = "approved",
         /// An admin rejected it.
         Rejected = "rejected",
+    }
+}
+
+text_enum! {
+    /// What is requested: money on the balance, or a credit line that the balance may fall to.
+    pub enum CreditKind {
+        Credit = "credit",
+        CreditLine = "credit_line",
     }
 }
 
@@ -46,15 +55,18 @@ impl Checks for AdminCreditCreate {
     }
 }
 
-/// Credit that another admin has to approve.
+/// Credit or credit line that another admin has to approve.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreditRequestCreate {
     /// Id of the customer's account.
     pub customer_id: AccountId,
-    /// Amount to credit, in EUR.
+    /// What is requested; a credit if omitted.
+    #[serde(default)]
+    pub kind: Option<CreditKind>,
+    /// Amount to credit, or the credit line (at most 1,000,000), in EUR.
     pub amount: Money,
-    /// Why the balance changes; the customer sees this text beside the amount.
+    /// Why it is requested; the customer sees this text beside the amount of a credit.
     pub reason: Text<1, 300>,
 }
 
@@ -63,19 +75,25 @@ impl Checks for CreditRequestCreate {
         check_amount(given, "amount", |amount| {
             must(!amount.is_zero() && !amount.is_negative(), "must be greater than zero")
         });
+        given.check_with("amount", "kind", |amount: Money, kind: Option<CreditKind>| {
+            let is_within = kind != Some(CreditKind::CreditLine) || amount.nanos() <= MAX_LIMIT_NANOS;
+            must(is_within, "must be at most 1,000,000 for a credit line")
+        });
     }
 }
 
-/// Request to credit a customer's balance, which an admin other than its author approves or rejects.
+/// Request for a credit to a customer's balance or for a credit line, which an admin other than its author approves or rejects.
 #[derive(Serialize, JsonSchema)]
 pub struct CreditRequest {
     /// Id of the credit request.
     pub id: CreditId,
     /// Id of the customer's account as a plain UUID, as in all lists of the team.
     pub customer_id: Uuid,
-    /// Amount to credit.
+    /// What is requested.
+    pub kind: CreditKind,
+    /// Amount to credit, or the credit line.
     pub amount: Money,
-    /// Why the balance changes; the customer sees this text beside the amount.
+    /// Why it is requested; the customer sees this text beside the amount of a credit.
     pub reason: Text<1, 300>,
     /// Status of the request.
     pub status: CreditStatus,
@@ -94,6 +112,7 @@ impl From<CreditRow> for CreditRequest {
         CreditRequest {
             id: row.id,
             customer_id: row.account_id.uuid(),
+            kind: row.kind,
             amount: Money::from_nanos(row.amount, CURRENCY),
             reason: row.reason,
             status: row.status,

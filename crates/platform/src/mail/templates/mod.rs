@@ -37,6 +37,17 @@ pub enum DocumentSet {
     NumberOrder,
 }
 
+/// What became of a disputed payment.
+#[derive(Clone, Copy)]
+pub enum DisputeStage {
+    /// The amount is frozen, and auto-recharge may have been turned off.
+    Opened {
+        recharge_off: bool,
+    },
+    Won,
+    Lost,
+}
+
 /// What happened to the way a user signs in.
 pub enum FactorChange {
     Enabled,
@@ -170,6 +181,36 @@ mails! {
     templates "en/recharge_off.html", "en/recharge_off.txt";
     subject |_, _| "Auto-recharge is turned off".into();
     sample |_| RechargeOff { amount: euros(10_000) };
+
+    /// To a customer: a card's bank disputes a payment, or has decided.
+    PaymentDispute { stage: DisputeStage, amount: Money, balance: Money }
+    templates "en/payment_dispute.html", "en/payment_dispute.txt";
+    subject |mail, _| match mail.stage {
+        DisputeStage::Opened { .. } => format!("A payment of {} is disputed", mail.amount),
+        DisputeStage::Won => format!("The disputed payment of {} stands", mail.amount),
+        DisputeStage::Lost => format!("The disputed payment of {} was taken back", mail.amount),
+    };
+    sample |_| PaymentDispute {
+        stage: DisputeStage::Opened { recharge_off: true },
+        amount: euros(10_000),
+        balance: euros(-2_500),
+    };
+
+    /// To the admins: the same.
+    TeamDispute { stage: DisputeStage, company: String, amount: Money, balance: Money, dispute: String }
+    templates "en/team_dispute.html", "en/team_dispute.txt";
+    subject |mail, _| match mail.stage {
+        DisputeStage::Opened { .. } => format!("Dispute about {} opened", mail.amount),
+        DisputeStage::Won => format!("Dispute about {} won", mail.amount),
+        DisputeStage::Lost => format!("Dispute about {} lost", mail.amount),
+    };
+    sample |_| TeamDispute {
+        stage: DisputeStage::Opened { recharge_off: false },
+        company: "Customer GmbH".into(),
+        amount: euros(10_000),
+        balance: euros(-2_500),
+        dispute: "6f0c2a9e".into(),
+    };
 
     /// The balance did not cover the renewal of a number.
     RenewalFailed { number: String, monthly: Money, again_at: ReadableTime, is_last: bool }

@@ -19,6 +19,8 @@ const SHARED: &[&str] = &[
     "document_set.txt",
     "factor_change.txt",
     "access_change.txt",
+    "dispute_stage.txt",
+    "team_dispute_stage.txt",
 ];
 
 fn brand() -> Branding {

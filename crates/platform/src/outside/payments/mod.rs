@@ -4,7 +4,7 @@
 //! the provider's checkout. The provider then sends a webhook, perhaps twice, late or never. A webhook only triggers
 //! fetching the order, which is authoritative; orders that wait are also polled. Every request carries our reference,
 //! and repeating it leads to the same order, charge or refund, so it can be retried after a crash. Only charges of one
-//! reference must not run concurrently.
+//! reference must not run concurrently. Disputes are opened by the card's bank; webhooks tell of them likewise.
 //!
 //! `sandbox`, the default, is a provider inside this process that moves no money. `revolut` is the Revolut Merchant
 //! API. Never call these inside a transaction.
@@ -59,6 +59,18 @@ impl OrderState {
     /// Whether the state can no longer change.
     pub const fn is_final(self) -> bool {
         matches!(self, OrderState::Completed | OrderState::Failed | OrderState::Cancelled)
+    }
+}
+
+text_enum! {
+    /// State of a dispute at the provider.
+    pub enum DisputeState {
+        /// Opened by the card's bank, and not decided.
+        Open = "open",
+        /// Decided for the merchant.
+        Won = "won",
+        /// Decided for the card's holder.
+        Lost = "lost",
     }
 }
 
@@ -148,6 +160,8 @@ pub struct Order {
     pub refunded: Option<Money>,
     /// The card it was paid with, if the provider stored it.
     pub card: Option<SavedCard>,
+    /// What tells the card it was paid with from others, whoever pays: the provider's fingerprint, or what comes closest.
+    pub paid_with: Option<String>,
     /// The provider's id of the payer.
     pub customer: Option<String>,
     /// Why the payment was declined.
@@ -161,11 +175,35 @@ pub struct Refund {
     pub state: RefundState,
 }
 
-/// A verified webhook: an event of an order.
+/// A dispute of a paid order: the card's bank asks for its money back.
+#[derive(Clone, Debug)]
+pub struct Dispute {
+    pub id: String,
+    pub order_id: String,
+    pub state: DisputeState,
+    pub amount: Money,
+}
+
+/// A verified webhook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookEvent {
-    pub order_id: String,
+    pub subject: WebhookSubject,
     pub event: String,
+}
+
+/// What a webhook is about, by the provider's id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookSubject {
+    Order(String),
+    Dispute(String),
+}
+
+impl WebhookSubject {
+    pub fn id(&self) -> &str {
+        match self {
+            WebhookSubject::Order(id) | WebhookSubject::Dispute(id) => id,
+        }
+    }
 }
 
 /// A webhook that failed verification, with the reason.
@@ -251,6 +289,24 @@ impl Payments {
         match self {
             Payments::Sandbox(sandbox) => sandbox.cancel(order_id).await,
             Payments::Revolut(revolut) => revolut.cancel(order_id).await,
+        }
+    }
+
+    /// The dispute with this id, if it exists.
+    pub async fn dispute(&self, id: &str) -> Result<Option<Dispute>, ProviderError> {
+        assert_no_connection_held();
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.dispute(id).await,
+            Payments::Revolut(revolut) => revolut.dispute(id).await,
+        }
+    }
+
+    /// Disputes that were opened since then, at most a page of them.
+    pub async fn disputes_since(&self, since: Time) -> Result<Vec<Dispute>, ProviderError> {
+        assert_no_connection_held();
+        match self {
+            Payments::Sandbox(sandbox) => sandbox.disputes_since(since).await,
+            Payments::Revolut(revolut) => revolut.disputes_since(since).await,
         }
     }
 

@@ -1,5 +1,5 @@
-//! Verifies webhooks. Those of all providers have the same form: an event and an order id, with a signature over the
-//! time they were sent and the exact body.
+//! Verifies webhooks. Those of all providers have the same form: an event and the id of an order or dispute, with a
+//! signature over the time they were sent and the exact body.
 
 use std::time::Duration;
 
@@ -7,18 +7,21 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use hyper::header::HeaderMap;
 use serde::Deserialize;
 
-use super::{InvalidWebhook, WebhookEvent};
+use super::{InvalidWebhook, WebhookEvent, WebhookSubject};
 use values::Time;
 
 /// Maximum difference between a webhook's timestamp and now, in both directions.
 pub const TOLERANCE: Duration = Duration::from_secs(5 * 60);
-/// Maximum length of an order id or event.
+/// Maximum length of an id or event.
 const MAX_NAME_BYTES: usize = 100;
 
 #[derive(Deserialize)]
 struct WebhookBody {
     event: String,
-    order_id: String,
+    #[serde(default)]
+    order_id: Option<String>,
+    #[serde(default)]
+    dispute_id: Option<String>,
 }
 
 /// The message that is signed.
@@ -49,10 +52,15 @@ pub fn verify(
     if now.since(at).max(at.since(now)) > TOLERANCE {
         return Err(InvalidWebhook("stale"));
     }
-    let WebhookBody { event, order_id } = serde_json::from_slice(body).map_err(|_| InvalidWebhook("unreadable"))?;
+    let body: WebhookBody = serde_json::from_slice(body).map_err(|_| InvalidWebhook("unreadable"))?;
+    let subject = match (body.dispute_id, body.order_id) {
+        (Some(id), _) => WebhookSubject::Dispute(id),
+        (None, Some(id)) => WebhookSubject::Order(id),
+        (None, None) => return Err(InvalidWebhook("unreadable")),
+    };
     let is_valid = |text: &str| text.len() <= MAX_NAME_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_valid(&event) && is_valid(&order_id) {
-        Ok(WebhookEvent { order_id, event })
+    if is_valid(&body.event) && is_valid(subject.id()) {
+        Ok(WebhookEvent { subject, event: body.event })
     } else {
         Err(InvalidWebhook("unreadable"))
     }

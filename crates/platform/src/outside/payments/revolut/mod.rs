@@ -22,19 +22,22 @@ use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use super::{
-    ChargeRequest, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, Payer, ProviderError, Refund, SavedCard,
-    WebhookEvent, webhook,
+    ChargeRequest, Checkout, Dispute, InvalidWebhook, Order, OrderRequest, OrderState, Payer, ProviderError, Refund,
+    SavedCard, WebhookEvent, webhook,
 };
 use api::{Api, Refused};
 use db::Clock;
-use values::{Currency, Money, Time};
-use wire::{OrderBody, Orders, PaymentBody, PaymentMethods};
+use values::{Currency, Money, Rfc3339, Time};
+use wire::{DisputeBody, Disputes, OrderBody, Orders, PaymentBody, PaymentMethods};
 
 const SIGNATURE: &str = "revolut-signature";
 const TIMESTAMP: &str = "revolut-request-timestamp";
 
 /// When an unpaid order expires.
 const CHECKOUT_TTL: &str = "PT24H";
+
+/// The most disputes that Revolut lists at once.
+const DISPUTES_PAGE: &str = "500";
 
 /// The settings of Revolut.
 #[derive(Clone)]
@@ -158,6 +161,19 @@ impl Revolut {
             tracing::info!(order_id, code = refused.code, "order cancellation refused by Revolut");
         }
         Ok(())
+    }
+
+    pub(super) async fn dispute(&self, id: &str) -> Result<Option<Dispute>, ProviderError> {
+        let body: Option<DisputeBody> = self.api.get(&format!("/api/disputes/{id}"), &[]).await?;
+        body.map(DisputeBody::dispute).transpose()
+    }
+
+    /// Revolut's own sandbox has no disputes and answers 404, which is an empty list.
+    pub(super) async fn disputes_since(&self, since: Time) -> Result<Vec<Dispute>, ProviderError> {
+        let since = Rfc3339(since).to_string();
+        let query = [("from_created_date", since.as_str()), ("limit", DISPUTES_PAGE)];
+        let disputes: Option<Disputes> = self.api.get("/api/disputes", &query).await?;
+        disputes.map(Disputes::into_vec).unwrap_or_default().into_iter().map(DisputeBody::dispute).collect()
     }
 
     pub(super) fn verify_webhook(

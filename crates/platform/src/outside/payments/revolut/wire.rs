@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
-use super::super::{Brand, Card, Order, OrderState, ProviderError, Refund, RefundState, SavedCard};
+use super::super::{
+    Brand, Card, Dispute, DisputeState, Order, OrderState, ProviderError, Refund, RefundState, SavedCard,
+};
 use values::{Currency, Money};
 
 #[derive(Clone, Debug, Deserialize)]
@@ -52,6 +54,9 @@ struct MethodBody {
     id: Option<String>,
     #[serde(default)]
     card_brand: Option<String>,
+    /// The first digits of its number.
+    #[serde(default)]
+    card_bin: Option<String>,
     #[serde(default)]
     card_last_four: Option<String>,
     /// Month and year, such as `12/30`.
@@ -180,20 +185,26 @@ impl OrderBody {
         Some(SavedCard { token: method.id.clone()?, card })
     }
 
+    /// Revolut gives no fingerprint of a card. First and last digits and expiry are the same for few cards.
+    fn fingerprint(&self) -> Option<String> {
+        let method = self.paid_with()?;
+        let (last_four, expiry) = (method.card_last_four.as_deref()?, method.card_expiry.as_deref()?);
+        let (brand, bin) = (brand(method.card_brand.as_deref()), method.card_bin.as_deref().unwrap_or("?"));
+        Some(format!("{brand} {bin} {last_four} {expiry}"))
+    }
+
     pub fn order(self, card: Option<SavedCard>) -> Result<Order, ProviderError> {
         let state = self.order_state()?;
-        let money = |minor| {
-            Money::from_minor(minor, self.currency)
-                .map_err(|error| ProviderError(format!("Revolut returned an invalid amount: {error}")))
-        };
+        let currency = self.currency;
         let reference = self.merchant_order_data.as_ref().and_then(|data| data.reference.clone());
         let declined = matches!(state, OrderState::Failed | OrderState::Cancelled);
         Ok(Order {
             reference: reference.unwrap_or_default(),
             state,
-            amount: Some(money(self.amount)?).filter(|amount| !amount.is_zero()),
-            refunded: self.refunded_amount.map(money).transpose()?,
+            amount: Some(money(self.amount, currency)?).filter(|amount| !amount.is_zero()),
+            refunded: self.refunded_amount.map(|refunded| money(refunded, currency)).transpose()?,
             card,
+            paid_with: self.fingerprint(),
             customer: self.customer_id().map(str::to_owned),
             decline: self.last_payment().filter(|_| declined).and_then(PaymentBody::refusal),
             id: self.id,
@@ -209,6 +220,54 @@ impl OrderBody {
         };
         Ok(Refund { id: self.id, state })
     }
+}
+
+#[derive(Debug, Deserialize)]
+pub struct DisputeBody {
+    id: String,
+    state: String,
+    amount: i64,
+    currency: Currency,
+    payment: DisputedPayment,
+}
+
+/// A page of disputes: a bare list, or one in an envelope as orders have it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Disputes {
+    Bare(Vec<DisputeBody>),
+    Enveloped { disputes: Vec<DisputeBody> },
+}
+
+impl Disputes {
+    pub fn into_vec(self) -> Vec<DisputeBody> {
+        match self {
+            Disputes::Bare(disputes) | Disputes::Enveloped { disputes } => disputes,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct DisputedPayment {
+    order_id: String,
+}
+
+impl DisputeBody {
+    pub fn dispute(self) -> Result<Dispute, ProviderError> {
+        let state = match self.state.as_str() {
+            "needs_response" | "under_review" => DisputeState::Open,
+            "won" => DisputeState::Won,
+            "lost" => DisputeState::Lost,
+            other => return Err(ProviderError(format!("Revolut returned an unknown dispute state {other:?}"))),
+        };
+        let amount = money(self.amount, self.currency)?;
+        Ok(Dispute { id: self.id, order_id: self.payment.order_id, state, amount })
+    }
+}
+
+fn money(minor: i64, currency: Currency) -> Result<Money, ProviderError> {
+    Money::from_minor(minor, currency)
+        .map_err(|error| ProviderError(format!("Revolut returned an invalid amount: {error}")))
 }
 
 fn brand(text: Option<&str>) -> Brand {

@@ -8,7 +8,7 @@ use hyper::header::HeaderMap;
 use serde_json::{Value, json};
 
 use super::super::webhook::{self, signed_message};
-use super::super::{InvalidWebhook, OrderState, WebhookEvent};
+use super::super::{DisputeState, InvalidWebhook, OrderState, WebhookEvent};
 use super::Sandbox;
 use crate::crypto::keys::{Keys, Purpose};
 use crate::jobs::{Class, JobError, Kind};
@@ -60,8 +60,8 @@ impl FromStr for Callbacks {
 }
 
 impl Callbacks {
-    /// When to send a callback for each state that an order just passed through.
-    pub(super) fn plan(self, states: &[OrderState], now: Time) -> Vec<(OrderState, Time)> {
+    /// When to send a callback for each state that an order or dispute just passed through.
+    pub(super) fn plan<S: Copy>(self, states: &[S], now: Time) -> Vec<(S, Time)> {
         let copies = match self {
             Callbacks { drop: true, .. } => 0,
             Callbacks { duplicate: true, .. } => 2,
@@ -94,6 +94,11 @@ pub(super) fn payload(order_id: &str, state: OrderState) -> Value {
     json!({"event": format!("order_{}", state.as_str()), "order_id": order_id})
 }
 
+/// The same for a dispute.
+pub(super) fn dispute_payload(dispute_id: &str, state: DisputeState) -> Value {
+    json!({"event": format!("dispute_{}", state.as_str()), "dispute_id": dispute_id})
+}
+
 pub(super) async fn send(sandbox: &Sandbox, body: String) -> Result<(), JobError> {
     assert_no_connection_held();
     let url = format!("{}/v1/webhooks/payments/sandbox", sandbox.public_url);
@@ -113,6 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use proptest::prelude::*;
 
+    use super::super::super::WebhookSubject;
     use super::super::super::webhook::TOLERANCE;
     use super::*;
 
@@ -133,11 +139,22 @@ mod tests {
     #[test]
     fn a_callback_outside_the_tolerance_is_rejected() {
         let sent = |at| verify(&keys(), &headers(BODY, at), BODY, NOW);
-        assert_eq!(sent(NOW), Ok(WebhookEvent { order_id: "abc".into(), event: "order_completed".into() }));
+        let subject = WebhookSubject::Order("abc".into());
+        let completed = WebhookEvent { subject, event: "order_completed".into() };
+        assert_eq!(sent(NOW), Ok(completed.clone()));
         assert!(sent(NOW.minus(TOLERANCE)).is_ok() && sent(NOW.plus(TOLERANCE)).is_ok());
         let beyond = TOLERANCE + Duration::from_millis(1);
         assert_eq!(sent(NOW.minus(beyond)), Err(InvalidWebhook("stale")));
         assert_eq!(sent(NOW.plus(beyond)), Err(InvalidWebhook("stale")));
+    }
+
+    #[test]
+    fn a_callback_names_an_order_or_a_dispute() {
+        let sent = |body: &str| verify(&keys(), &headers(body.as_bytes(), NOW), body.as_bytes(), NOW);
+        let subject = WebhookSubject::Dispute("d1".into());
+        let lost = WebhookEvent { subject, event: "dispute_lost".into() };
+        assert_eq!(sent(&dispute_payload("d1", DisputeState::Lost).to_string()), Ok(lost));
+        assert_eq!(sent(r#"{"event":"dispute_lost"}"#), Err(InvalidWebhook("unreadable")));
     }
 
     #[test]

@@ -13,14 +13,17 @@ pub const PAYS: &str = "4242424242424242";
 const DECLINES: &str = "4000000000000002";
 /// Pays at the checkout, and is declined when the merchant charges it later.
 const DECLINES_LATER: &str = "4000000000009995";
+/// Pays, and the payment is disputed at once.
+const DISPUTES: &str = "4000000000000259";
 
 /// The test cards, as the checkout page lists them.
-pub const TEST_CARDS: [(&str, &str); 5] = [
+pub const TEST_CARDS: [(&str, &str); 6] = [
     (PAYS, "Visa, pays"),
     ("5555555555554444", "Mastercard, pays"),
     ("378282246310005", "American Express, pays"),
     (DECLINES, "is declined"),
     (DECLINES_LATER, "pays now, is declined later"),
+    (DISPUTES, "pays, and its bank disputes the payment"),
 ];
 
 /// A card as the payer entered it.
@@ -54,7 +57,8 @@ pub fn pay(input: &CardInput, (year, month): (i64, i64)) -> Result<Choice, &'sta
     }
     let last4 = number[number.len() - 4..].to_owned();
     let card = Card { brand: brand(&number), last4, exp_month, exp_year };
-    Ok(Choice::Paid { card, declines_later: number == DECLINES_LATER })
+    let (declines_later, is_disputed) = (number == DECLINES_LATER, number == DISPUTES);
+    Ok(Choice::Paid { card, number, declines_later, is_disputed })
 }
 
 /// Whether all characters are digits and the check digit is right (ISO/IEC 7812-1).
@@ -94,7 +98,7 @@ mod tests {
 
     fn paid(number: &str) -> Option<(Brand, String, bool)> {
         match pay(&typed(number), NOW) {
-            Ok(Choice::Paid { card, declines_later }) => Some((card.brand, card.last4, declines_later)),
+            Ok(Choice::Paid { card, declines_later, .. }) => Some((card.brand, card.last4, declines_later)),
             _ => None,
         }
     }
@@ -106,6 +110,7 @@ mod tests {
         assert_eq!(paid("378282246310005"), Some((Brand::Amex, "0005".into(), false)));
         assert_eq!(paid(DECLINES_LATER), Some((Brand::Visa, "9995".into(), true)));
         assert!(matches!(pay(&typed(DECLINES), NOW), Ok(Choice::Declined)));
+        assert!(matches!(pay(&typed(DISPUTES), NOW), Ok(Choice::Paid { is_disputed: true, .. })));
         assert!(TEST_CARDS.iter().all(|(number, _)| is_luhn(number)));
     }
 

@@ -27,6 +27,7 @@ impl Sandbox {
             id: self.random_id(),
             reference: request.reference,
             amount: Some(request.amount),
+            fingerprint: card.as_ref().and_then(|card| card.fingerprint.clone()),
             customer: card.map(|card| card.customer).unwrap_or_default(),
             customer_name: request.payer.name,
             customer_email: request.payer.email,

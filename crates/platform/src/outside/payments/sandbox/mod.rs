@@ -4,10 +4,12 @@
 //! cancel, and it sends signed callbacks to the service's webhook over HTTP. The checkout page is in the `billing`
 //! crate.
 //!
-//! - `store`: its tables · `merchant`: charges and refunds · `callback`: its webhooks · `cards`: the test cards
+//! - `store`: its tables · `merchant`: charges and refunds · `disputes`: payments that a card's bank disputes
+//! - `callback`: its webhooks · `cards`: the test cards
 
 mod callback;
 pub mod cards;
+mod disputes;
 mod merchant;
 mod store;
 
@@ -19,8 +21,11 @@ use data_encoding::HEXLOWER;
 use hyper::header::HeaderMap;
 use serde_json::Value;
 
-use super::{Card, Checkout, InvalidWebhook, Order, OrderRequest, OrderState, ProviderError, SavedCard, WebhookEvent};
-use crate::crypto::keys::Keys;
+use super::{
+    Card, Checkout, DisputeState, InvalidWebhook, Order, OrderRequest, OrderState, ProviderError, SavedCard,
+    WebhookEvent,
+};
+use crate::crypto::keys::{Keys, Purpose};
 use crate::jobs::{JobError, enqueue_at};
 use db::{Clock, Conn, Db, DbError, Entropy};
 use store::{NewOrder, OrderRow};
@@ -52,13 +57,15 @@ pub struct CheckoutView {
     pub state: OrderState,
     /// The amount to pay; `None` if the card is only verified.
     pub amount: Option<Money>,
+    /// The dispute of the payment, if there is one.
+    pub dispute: Option<DisputeState>,
     /// Where the payer returns to afterwards.
     pub return_url: String,
 }
 
 /// What the payer chose at the checkout.
 pub enum Choice {
-    Paid { card: Card, declines_later: bool },
+    Paid { card: Card, number: String, declines_later: bool, is_disputed: bool },
     Declined,
     Cancelled,
 }
@@ -104,7 +111,8 @@ impl OrderRow {
             _ => None,
         };
         let customer = Some(self.customer).filter(|customer| !customer.is_empty());
-        Order { id: self.id, reference: self.reference, state, amount, refunded, card, customer, decline: self.decline }
+        let OrderRow { id, reference, fingerprint: paid_with, decline, .. } = self;
+        Order { id, reference, state, amount, refunded, card, paid_with, customer, decline }
     }
 }
 
@@ -127,6 +135,7 @@ impl Sandbox {
             return_url: request.return_url,
             state: OrderState::Pending,
             decline: None,
+            fingerprint: None,
             expires_at: now.plus(CHECKOUT_TTL),
             now,
         };
@@ -173,10 +182,12 @@ impl Sandbox {
         if !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let order = store::order(&mut *self.db.read().await?, id).await?;
-        Ok(order.map(|order| CheckoutView {
+        let mut reader = self.db.read().await?;
+        let Some(order) = store::order(&mut reader, id).await? else { return Ok(None) };
+        Ok(Some(CheckoutView {
             state: order.state_at(self.clock.now()),
             amount: order.amount(),
+            dispute: store::dispute_of_order(&mut reader, id).await?.map(|dispute| dispute.state),
             return_url: order.return_url,
         }))
     }
@@ -188,21 +199,36 @@ impl Sandbox {
 
     /// Ends an order once, as its payer chose, and enqueues the callbacks.
     pub async fn settle(&self, id: String, choice: Choice) -> Result<(), DbError> {
-        let token = self.random_id();
+        let (token, fingerprint) = (self.random_id(), self.fingerprint(&choice));
+        let work = (self.clone(), id, choice, token, fingerprint);
         self.db
-            .tx((self.clone(), id, choice, token), |conn, (sandbox, id, choice, token)| {
+            .tx(work, |conn, (sandbox, id, choice, token, fingerprint)| {
                 Box::pin(async move {
-                    if !store::settle(conn, id, choice).await? {
+                    if !store::settle(conn, id, choice, fingerprint.as_deref()).await? {
                         return Ok(());
                     }
-                    if let Choice::Paid { card, declines_later } = choice {
+                    if let Choice::Paid { card, declines_later, .. } = choice {
                         store::save_card(conn, id, token, card, *declines_later).await?;
                     }
-                    sandbox.enqueue_callbacks(conn, id, choice.state()).await
+                    sandbox.enqueue_callbacks(conn, id, choice.state()).await?;
+                    if let Choice::Paid { is_disputed: true, .. } = choice {
+                        sandbox.open_dispute(conn, id, &sandbox.random_id()).await?;
+                    }
+                    Ok::<_, DbError>(())
                 })
             })
             .await?;
         Ok(())
+    }
+
+    /// Tells the card of a payment from others without revealing its number.
+    fn fingerprint(&self, choice: &Choice) -> Option<String> {
+        match choice {
+            Choice::Paid { number, .. } => {
+                Some(HEXLOWER.encode(&self.keys.mac(Purpose::SandboxCard, number.as_bytes())))
+            }
+            Choice::Declined | Choice::Cancelled => None,
+        }
     }
 
     /// Enqueues the callbacks of an order that just ended.

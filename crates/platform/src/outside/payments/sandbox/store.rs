@@ -1,6 +1,6 @@
-//! The sandbox's tables: orders, saved cards and refunds.
+//! The sandbox's tables: orders, saved cards, refunds and disputes.
 
-use super::super::{Brand, Card, OrderState, RefundState};
+use super::super::{Brand, Card, DisputeState, OrderState, RefundState};
 use super::Choice;
 use db::{Conn, DbError, insert, params, row, sql};
 use values::{Currency, Email, Money, Time};
@@ -21,6 +21,7 @@ row! {
         pub exp_month: Option<i64>,
         pub exp_year: Option<i64>,
         pub decline: Option<String>,
+        pub fingerprint: Option<String>,
         pub expires_at: Time,
     }
 }
@@ -44,6 +45,7 @@ pub struct NewOrder {
     pub return_url: String,
     pub state: OrderState,
     pub decline: Option<&'static str>,
+    pub fingerprint: Option<String>,
     pub expires_at: Time,
     pub now: Time,
 }
@@ -65,6 +67,7 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
             return_url: order.return_url,
             state: order.state,
             decline: order.decline,
+            fingerprint: order.fingerprint,
             declines_later: false,
             expires_at: order.expires_at,
             created_at: order.now,
@@ -77,10 +80,10 @@ pub async fn open_order(conn: &mut Conn, order: &NewOrder) -> Result<bool, DbErr
 }
 
 /// Ends an order as its payer chose; false if it ended before or has expired.
-pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, DbError> {
+pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice, fingerprint: Option<&str>) -> Result<bool, DbError> {
     let now = conn.now();
     let paid = match choice {
-        Choice::Paid { card, declines_later } => Some((card, *declines_later)),
+        Choice::Paid { card, declines_later, .. } => Some((card, *declines_later)),
         Choice::Declined | Choice::Cancelled => None,
     };
     let card = paid.map(|(card, _)| card);
@@ -88,7 +91,7 @@ pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, 
         .exec(
             sql!(
                 "UPDATE sandbox_orders SET state = $2, brand = $3, last4 = $4, exp_month = $5, exp_year = $6,
-                                           declines_later = $7, decline = $8, updated_at = $9
+                                           declines_later = $7, decline = $8, updated_at = $9, fingerprint = $10
                  WHERE id = $1 AND state = 'pending' AND expires_at > $9"
             ),
             params![
@@ -100,7 +103,8 @@ pub async fn settle(conn: &mut Conn, id: &str, choice: &Choice) -> Result<bool, 
                 card.map(|card| card.exp_year),
                 paid.is_some_and(|(_, declines_later)| declines_later),
                 matches!(choice, Choice::Declined).then_some("card_declined"),
-                now
+                now,
+                fingerprint
             ],
         )
         .await?;
@@ -123,8 +127,8 @@ pub async fn save_card(
     }
     conn.exec(
         sql!(
-            "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at)
-             SELECT $2, customer, $3, $4, $5, $6 FROM sandbox_orders WHERE id = $1"
+            "INSERT INTO sandbox_cards (token, customer, exp_month, exp_year, declines_later, created_at, fingerprint)
+             SELECT $2, customer, $3, $4, $5, $6, fingerprint FROM sandbox_orders WHERE id = $1"
         ),
         params![order_id, token, card.exp_month, card.exp_year, declines_later, conn.now()],
     )
@@ -138,6 +142,7 @@ row! {
         pub exp_month: i64,
         pub exp_year: i64,
         pub declines_later: bool,
+        pub fingerprint: Option<String>,
     }
 }
 
@@ -187,4 +192,62 @@ pub async fn insert_refund(conn: &mut Conn, refund: &NewRefund, state: RefundSta
     )
     .await?;
     Ok(inserted == 1)
+}
+
+row! {
+    pub struct DisputeRow {
+        pub id: String,
+        pub order_id: String,
+        pub amount: i64,
+        pub currency: Currency,
+        pub state: DisputeState,
+    }
+}
+
+pub async fn dispute(conn: &mut Conn, id: &str) -> Result<Option<DisputeRow>, DbError> {
+    conn.opt(sql!("SELECT ", DisputeRow::COLS, " FROM sandbox_disputes WHERE id = $1"), params![id]).await
+}
+
+pub async fn dispute_of_order(conn: &mut Conn, order_id: &str) -> Result<Option<DisputeRow>, DbError> {
+    conn.opt(sql!("SELECT ", DisputeRow::COLS, " FROM sandbox_disputes WHERE order_id = $1"), params![order_id]).await
+}
+
+pub async fn disputes_since(conn: &mut Conn, since: Time, limit: i64) -> Result<Vec<DisputeRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT ",
+            DisputeRow::COLS,
+            " FROM sandbox_disputes WHERE created_at >= $1 ORDER BY created_at DESC LIMIT $2"
+        ),
+        params![since, limit],
+    )
+    .await
+}
+
+/// Disputes the whole payment of an order; false if it is not paid or was disputed before.
+pub async fn open_dispute(conn: &mut Conn, order_id: &str, id: &str) -> Result<bool, DbError> {
+    let now = conn.now();
+    let opened = conn
+        .exec(
+            sql!(
+                "INSERT INTO sandbox_disputes (id, order_id, amount, currency, state, created_at)
+                 SELECT $2, id, amount, currency, 'open', $3 FROM sandbox_orders
+                 WHERE id = $1 AND state = 'completed' AND amount IS NOT NULL
+                 ON CONFLICT (order_id) DO NOTHING"
+            ),
+            params![order_id, id, now],
+        )
+        .await?;
+    Ok(opened == 1)
+}
+
+/// Decides the open dispute of an order and returns its id, if there is one.
+pub async fn decide_dispute(conn: &mut Conn, order_id: &str, state: DisputeState) -> Result<Option<String>, DbError> {
+    let decided: Option<(String,)> = conn
+        .opt(
+            sql!("UPDATE sandbox_disputes SET state = $2 WHERE order_id = $1 AND state = 'open' RETURNING id"),
+            params![order_id, state],
+        )
+        .await?;
+    Ok(decided.map(|(id,)| id))
 }

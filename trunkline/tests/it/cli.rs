@@ -151,6 +151,7 @@ fn every_mail_template_can_be_previewed() {
     let mut expected: BTreeSet<_> = files_in(&templates);
     for shared in [
         "message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt", "factor_change.txt", "access_change.txt",
+        "dispute_stage.txt", "team_dispute_stage.txt",
     ] {
         expected.remove(shared);
     }

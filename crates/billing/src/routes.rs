@@ -125,8 +125,8 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Team).limit(Limit::Reads).under(tags::ADMIN_PAYMENTS),
         post("/admin/payments/{id}/refund", payments::refund, "refundPayment", "Refund payment")
             .about("Sends a payment, or part of it, back through the payment provider, at most what is left of it and \
-                    what the customer has unless `allow_negative` is true. A disputed payment is refused. After a 503 \
-                    repeat with the same `Idempotency-Key`. Admins only.")
+                    what the customer has unless `allow_negative` is true; not while it is disputed. After a 503 repeat \
+                    with the same `Idempotency-Key`. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("payment.refund").recent_sign_in().idempotent()
             .problems(&[BalanceInsufficient, StateConflict]).under(tags::ADMIN_PAYMENTS),
         get("/admin/chargebacks", chargebacks::list, "listChargebacks", "List chargebacks")

@@ -157,6 +157,8 @@ fn every_mail_template_can_be_previewed() {
         "document_set.txt",
         "factor_change.txt",
         "access_change.txt",
+        "dispute_stage.txt",
+        "team_dispute_stage.txt",
     ] {
         expected.remove(shared);
     }

@@ -92,6 +92,11 @@ impl Process {
         let session = self.anyone().post("/auth/sign-in", json!({"email": email, "password": PASSWORD})).await.ok();
         self.bearing(session["access_token"].as_str().unwrap())
     }
+    /// The URL of the operations port.
+    pub fn ops_url(&self) -> &str {
+        &self.ops
+    }
+
 
     /// A caller of the operations port with the switch secret.
     pub fn operations(&self) -> Client {

@@ -15,7 +15,8 @@ use crate::{job_registry, pages, routes};
 use api::endpoint::Endpoint;
 use api::pipeline::Service;
 use api::router::{BASE, Document, Router};
-use api::server::{self, ClientLimits, ConnectionMetrics, Shutdown};
+use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
+use api::tls::ServerTls;
 use api::{openapi, reference};
 use backoffice::dashboards;
 use billing::sandbox;
@@ -29,6 +30,8 @@ use voice::cdrs;
 
 /// The operations port serves switches and a few other machines.
 const MAX_OPS_CONNECTIONS: usize = 1024;
+/// Strangers can reach a port with TLS, so one network cannot hold all of its connections. An edge has about twenty.
+const MAX_OPS_CONNECTIONS_PER_NETWORK: usize = 256;
 
 /// How often a node checks whether another node changed what it caches.
 const CACHE_POLL: Duration = Duration::from_secs(1);
@@ -68,6 +71,7 @@ pub async fn start_with_clock(
     let public = bind(settings.listen)?;
     let ops = bind(settings.ops_listen)?;
     (settings.listen, settings.ops_listen) = (public.local_addr()?, ops.local_addr()?);
+    let ops_tls = settings.ops_tls.clone().map(ServerTls::load).transpose()?.map(Arc::new);
 
     let app = open(settings, clock).await.map_err(|error| disk::explain(error, settings))?;
     let runner = job_registry::runner(&app)?;
@@ -86,7 +90,7 @@ pub async fn start_with_clock(
     let (open, refused) = (requests.connections.clone(), requests.connections_refused.clone());
     let tasks = vec![
         tokio::spawn(server::serve(
-            public,
+            Listener { tcp: public, tls: None },
             public_limits(&app.settings),
             ConnectionMetrics { open, refused },
             public_shutdown,
@@ -102,13 +106,14 @@ pub async fn start_with_clock(
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
     let (ops_limits, ops_metrics) = (ops_limits(&app.settings), unregistered_metrics()?);
-    let ops_task = tokio::spawn(server::serve(ops, ops_limits, ops_metrics, ops_shutdown, {
-        let operations = Arc::new(operations);
-        move |request, _| {
-            let operations = operations.clone();
-            async move { operations.handle(request).await }
-        }
-    }));
+    let ops_task =
+        tokio::spawn(server::serve(Listener { tcp: ops, tls: ops_tls }, ops_limits, ops_metrics, ops_shutdown, {
+            let operations = Arc::new(operations);
+            move |request, _| {
+                let operations = operations.clone();
+                async move { operations.handle(request).await }
+            }
+        }));
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));
     let (public, ops) = (public_address, ops_address);
     Ok(Running { app, public, ops, runner, drain, stop, tasks, stop_ops, ops_task, stop_traces, traces_task })
@@ -133,11 +138,11 @@ fn public_limits(settings: &Settings) -> ClientLimits {
     }
 }
 
-/// A few machines share the operations port, so that none of them is limited alone.
+/// A few machines share the operations port. Without TLS only they can reach it, so that none of them is limited alone.
 fn ops_limits(settings: &Settings) -> ClientLimits {
     ClientLimits {
         max_connections: MAX_OPS_CONNECTIONS,
-        max_per_network: MAX_OPS_CONNECTIONS,
+        max_per_network: settings.ops_tls.as_ref().map_or(MAX_OPS_CONNECTIONS, |_| MAX_OPS_CONNECTIONS_PER_NETWORK),
         exempt: Vec::new(),
         window: settings.clients.window,
     }

@@ -22,13 +22,13 @@ use hyper::Request;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::EXPECT;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 use super::bare_answer::BareAnswers;
 use super::concurrency::{LimitReached, Place};
 use super::pace::{BodyPace, WriteDeadline};
 use super::problem::Problem;
+use super::tls::Transport;
 
 /// Twice the largest upload.
 const MAX_DISCARDED_BYTES: u64 = 32 * 1024 * 1024;
@@ -224,7 +224,7 @@ impl UnreadFlag {
 
 /// A connection that stays open for a while after its end if a body was not read.
 pub struct LingeringStream {
-    stream: TcpStream,
+    stream: Transport,
     unread: UnreadFlag,
     until: Option<Pin<Box<Sleep>>>,
     bare_answers: BareAnswers,
@@ -233,7 +233,7 @@ pub struct LingeringStream {
 
 impl LingeringStream {
     /// `window` is the time over which the client's speed is measured.
-    pub fn new(stream: TcpStream, unread: UnreadFlag, bare_answers: BareAnswers, window: Duration) -> LingeringStream {
+    pub fn new(stream: Transport, unread: UnreadFlag, bare_answers: BareAnswers, window: Duration) -> LingeringStream {
         LingeringStream { stream, unread, until: None, bare_answers, deadline: WriteDeadline::new(window) }
     }
 
@@ -242,7 +242,7 @@ impl LingeringStream {
         let is_pending = written.is_pending();
         let watched = self.deadline.watch(context, written);
         if is_pending && watched.is_ready() {
-            let _ = self.stream.set_zero_linger();
+            let _ = self.stream.tcp().set_zero_linger();
         }
         watched
     }

@@ -7,9 +7,9 @@
 //! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
-//! - [`server`][]: connections; `networks`: how many a client may have; [`timer`] and `pace`: their timeouts;
-//!   [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request; `concurrency`: how
-//!   many requests run at the same time
+//! - [`server`][]: connections; [`tls`]: their encryption; `networks`: how many a client may have; [`timer`] and `pace`:
+//!   their timeouts; [`incoming_body`]: request bodies; [`json`]: their text; `bare_answer`: what is not a request;
+//!   `concurrency`: how many requests run at the same time
 
 pub mod answer;
 pub mod auth;
@@ -43,4 +43,5 @@ pub mod server;
 mod strangers;
 pub mod tags;
 pub mod timer;
+pub mod tls;
 pub mod upload;

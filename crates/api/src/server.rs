@@ -28,6 +28,7 @@ use super::incoming_body::{IncomingBody, LingeringStream, UnreadFlag, track_unre
 use super::networks::Networks;
 use super::response::Response;
 use super::timer::ConnectionTimer;
+use super::tls::{ServerTls, Transport};
 
 /// How long running requests may take to finish when the service stops.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(25);
@@ -68,6 +69,13 @@ pub struct Shutdown {
     pub drain: Duration,
 }
 
+/// Where connections arrive.
+pub struct Listener {
+    pub tcp: TcpListener,
+    /// `None` serves plain HTTP.
+    pub tls: Option<Arc<ServerTls>>,
+}
+
 /// Opens a listener.
 pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
@@ -80,7 +88,7 @@ pub fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
 
 /// Serves requests with `handle` until the shutdown closes the listener, then waits for running requests.
 pub async fn serve<F, Fut>(
-    listener: TcpListener,
+    Listener { tcp: listener, tls }: Listener,
     limits: ClientLimits,
     metrics: ConnectionMetrics,
     shutdown: Shutdown,
@@ -94,10 +102,12 @@ pub async fn serve<F, Fut>(
     let connections = Connections {
         networks: Networks::new(limits.max_per_network, limits.exempt),
         window: limits.window,
+        tls,
         request_ids: Arc::default(),
         graceful: GracefulShutdown::new(),
         metrics,
         draining,
+        closing: closing.clone(),
         handle,
     };
     loop {
@@ -136,10 +146,12 @@ async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> Option<Acce
 struct Connections<F> {
     networks: Arc<Networks>,
     window: Duration,
+    tls: Option<Arc<ServerTls>>,
     request_ids: Arc<RequestIds>,
     graceful: GracefulShutdown,
     metrics: ConnectionMetrics,
     draining: watch::Receiver<bool>,
+    closing: watch::Receiver<bool>,
     handle: F,
 }
 
@@ -155,12 +167,12 @@ where
             return;
         };
         let _ = stream.set_nodelay(true);
+        let handshake = Handshake { tls: self.tls.clone(), window: self.window, closing: self.closing.clone() };
         let (window, unread) = (self.window, UnreadFlag::default());
         let bare_answers = BareAnswers::new(self.request_ids.clone());
-        let stream = LingeringStream::new(stream, unread.clone(), bare_answers, window);
-        let (handle, draining) = (self.handle.clone(), self.draining.clone());
+        let (handle, draining, is_unread) = (self.handle.clone(), self.draining.clone(), unread.clone());
         let service = service_fn(move |request: Request<Incoming>| {
-            let (handle, unread, draining) = (handle.clone(), unread.clone(), draining.clone());
+            let (handle, unread, draining) = (handle.clone(), is_unread.clone(), draining.clone());
             async move {
                 let (request, rest) = track_unread(request, window);
                 let mut response = handle(request, peer).await;
@@ -174,19 +186,21 @@ where
                 Ok::<_, Infallible>(response)
             }
         });
-        let connection = http1::Builder::new()
-            .timer(ConnectionTimer::default())
-            .header_read_timeout(window)
-            .max_buf_size(MAX_HEADER_BYTES)
-            .max_headers(MAX_HEADERS)
-            .serve_connection(TokioIo::new(stream), service);
-        let connection = self.graceful.watch(connection);
-        let open = self.metrics.open.clone();
+        let (open, watcher) = (self.metrics.open.clone(), self.graceful.watcher());
         open.inc();
         tokio::spawn(async move {
-            // Clients that disconnect or stall are normal.
-            if let Err(error) = connection.await {
-                tracing::debug!(%peer, %error, "connection ended");
+            if let Some(stream) = handshake.run(stream, peer).await {
+                let stream = LingeringStream::new(stream, unread, bare_answers, window);
+                let connection = http1::Builder::new()
+                    .timer(ConnectionTimer::default())
+                    .header_read_timeout(window)
+                    .max_buf_size(MAX_HEADER_BYTES)
+                    .max_headers(MAX_HEADERS)
+                    .serve_connection(TokioIo::new(stream), service);
+                // Clients that disconnect or stall are normal.
+                if let Err(error) = watcher.watch(connection).await {
+                    tracing::debug!(%peer, %error, "connection ended");
+                }
             }
             open.dec();
             drop((network, permit));
@@ -215,5 +229,34 @@ where
                 self.start(stream, peer, permit);
             }
         }
+    }
+}
+
+/// What happens before the first request of a connection.
+struct Handshake {
+    tls: Option<Arc<ServerTls>>,
+    window: Duration,
+    closing: watch::Receiver<bool>,
+}
+
+impl Handshake {
+    /// None if the client is refused, too slow, or not done when the listener has closed.
+    async fn run(mut self, stream: TcpStream, peer: SocketAddr) -> Option<Transport> {
+        let Some(tls) = &self.tls else { return Some(Transport::Plain(stream)) };
+        let closed = async {
+            let _ = self.closing.wait_for(|closing| *closing).await;
+            tokio::time::sleep(LAST_REQUESTS).await;
+        };
+        let accepted = tokio::select! {
+            accepted = tokio::time::timeout(self.window, tls.accept(stream)) => accepted,
+            () = closed => return None,
+        };
+        match accepted {
+            Ok(Ok(stream)) => return Some(stream),
+            Ok(Err(error)) if tls.may_log_failure() => tracing::warn!(%peer, %error, "TLS handshake failed"),
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+            Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
+        }
+        None
     }
 }

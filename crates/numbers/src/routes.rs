@@ -123,6 +123,12 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("ip_allow_list.vouch").recent_sign_in().idempotent()
             .problems(&[ResourceInUse])
             .under(tags::CUSTOMERS),
+        delete("/admin/trunks/{id}/ip-allow-list/{entry_id}", trunks::delete_any_entry,
+               "deleteCustomerIpAllowListEntry", "Delete allow-list entry of a customer")
+            .about("Removes a network from the IP allow-list of a customer's trunk, verified or not; within two seconds \
+                    every node denies its calls. The customer is informed by notification and mail. Admins only.")
+            .who(Admin).limit(Limit::Writes).audit("ip_allow_list.remove_by_team").recent_sign_in().idempotent()
+            .under(tags::CUSTOMERS),
 
         get("/admin/did-inventory", inventory::list_all, "listDidInventory", "List DID inventory")
             .about("Lists all DIDs of the inventory in the order of their numbers. Open to the team (admin or \

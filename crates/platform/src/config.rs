@@ -38,6 +38,7 @@ use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use clients::ClientSettings;
 pub use lab::LabSettings;
+pub use ops::{IdentityFiles, OpsTls, PemFile, SwitchTls};
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
@@ -49,6 +50,10 @@ pub use zones::Zone;
 pub struct Settings {
     pub listen: SocketAddr,
     pub ops_listen: SocketAddr,
+    /// `None` serves the operations port over plain HTTP.
+    pub ops_tls: Option<OpsTls>,
+    /// For commands that call the operations port of a running service.
+    pub switch_tls: SwitchTls,
     /// The origin in links; derived from `listen` by default.
     pub public_url: Option<String>,
     pub data_dir: PathBuf,
@@ -169,11 +174,13 @@ impl Settings {
         let listen = read.parsed("TRUNKLINE_LISTEN", "an IP address and port", ([127, 0, 0, 1], 8080).into());
         let ops_listen = read.parsed("TRUNKLINE_OPS_LISTEN", "an IP address and port", ([127, 0, 0, 1], 9090).into());
         let public_url = read.checked("TRUNKLINE_PUBLIC_URL", "an http(s) origin without a path", is_origin);
-        read.check_ops_listen(ops_listen);
+        let ops_tls = read.ops_tls(ops_listen);
         let lab = read.lab(payments, lab::is_exposed([listen, ops_listen], public_url.as_deref()));
         let settings = Settings {
             listen,
             ops_listen,
+            ops_tls,
+            switch_tls: read.switch_tls(),
             public_url,
             data_dir: read.parsed("TRUNKLINE_DATA_DIR", "a folder", PathBuf::from("data")),
             database_url: read.checked("TRUNKLINE_DATABASE_URL", "sqlite://path or postgres://…", is_database_url),

@@ -12,6 +12,8 @@ use super::fixtures::{COMPANIES, Company};
 use super::rng::Rng;
 use super::traffic::{Outcome, pick_destination};
 use platform::app::StartError;
+use platform::config::SwitchTls;
+use platform::edge;
 use values::Time;
 
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,9 +64,8 @@ pub struct TickSummary {
 impl LiveCalls {
     /// `service` is the URL of the operations port.
     pub fn new(service: &str, secret: String, calls_per_minute: u32, seed: u64) -> Result<LiveCalls, StartError> {
-        let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
         Ok(LiveCalls {
-            http: client.timeout(REQUEST_TIMEOUT).build()?,
+            http: edge::http_client(&SwitchTls::default(), REQUEST_TIMEOUT)?,
             service: service.trim_end_matches('/').to_owned(),
             secret,
             calls_per_minute: f64::from(calls_per_minute),
@@ -74,6 +75,12 @@ impl LiveCalls {
             last_tick: None,
             calls: Vec::new(),
         })
+    }
+
+    /// Uses these certificates.
+    pub fn use_tls(&mut self, tls: &SwitchTls) -> Result<(), StartError> {
+        self.http = edge::http_client(tls, REQUEST_TIMEOUT)?;
+        Ok(())
     }
 
     /// Starts, continues and ends calls up to now.

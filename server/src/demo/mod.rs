@@ -109,6 +109,7 @@ fn isolated(settings: Settings) -> Result<Settings, StartError> {
     let mut settings = Settings {
         listen: (Ipv4Addr::LOCALHOST, settings.listen.port()).into(),
         ops_listen: (Ipv4Addr::LOCALHOST, settings.ops_listen.port()).into(),
+        ops_tls: None,
         public_url: None,
         mail: "file".to_owned(),
         payments: Provider::Sandbox,

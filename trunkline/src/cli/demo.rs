@@ -42,8 +42,9 @@ fn print_demo_data(data: &DemoData, password: &str) {
 
 /// Places calls through the running service until SIGTERM or SIGINT.
 async fn place_calls(settings: Settings, calls_per_minute: u32, seed: u64) -> Result<(), StartError> {
-    let service = format!("http://{}", settings.ops_listen);
+    let service = settings.ops_url();
     let mut live = LiveCalls::new(&service, switch_secret(&settings)?, calls_per_minute, seed)?;
+    live.use_tls(&settings.switch_tls)?;
     print_line(&format!("Placing calls through {service} until interrupted. The service must be running."));
     let mut interval = tokio::time::interval(TICK);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -79,7 +79,7 @@ pub async fn serve(settings: Settings) -> Result<(), StartError> {
     }
     print_line(&format!("  API        {}/v1", app.public_url));
     print_line(&format!("  Reference  {}/docs", app.public_url));
-    print_line(&format!("  Operations http://{}/healthz", running.ops));
+    print_line(&format!("  Operations {}/healthz", app.settings.ops_url()));
     if !admin_bootstrap::exists(&mut *app.db.read().await?).await? {
         print_line(&format!("  No admin yet. Create one with: POST {}/v1/admin/bootstrap", app.public_url));
         print_line(&format!("  and the header X-Bootstrap-Token: {}", app.bootstrap_token));

@@ -7,10 +7,10 @@ use platform::app::StartError;
 use platform::config::Settings;
 use platform::edge::{self, Edge};
 
-/// The edge of these settings. Its machine needs only the switch secret.
+/// The edge of these settings. Its machine needs only the switch secret, and certificates if the service asks for them.
 fn edge_client(settings: &Settings, service: Option<String>, folder: PathBuf) -> Result<Edge, StartError> {
-    let service = service.unwrap_or_else(|| format!("http://{}", settings.ops_listen));
-    Ok(Edge::new(&service, switch_secret(settings)?, folder)?)
+    let service = service.unwrap_or_else(|| settings.ops_url());
+    Ok(Edge::new(&service, switch_secret(settings)?, folder)?.with_tls(settings.switch_tls.clone())?)
 }
 
 /// The switch secret: the setting, or the file in the data folder.

@@ -3,11 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::json;
+use tempfile::TempDir;
+use values::Role;
 
-use crate::world::World;
 use crate::world::client::{Answer, Client};
 use crate::world::engines::{TestDb, both};
 use crate::world::fixtures::metrics::Scrape;
+use crate::world::form::{Form, png};
+use crate::world::process::Process;
+use crate::world::{World, accounts};
 use db::DbError;
 use platform::app::App;
 
@@ -35,6 +39,36 @@ both! {
         assert!(Scrape::of(&world).await.value("trunkline_db_errors_total{kind=\"disk_full\"}") >= 3.0);
         world.end().await;
     }
+
+    async fn an_upload_without_room_names_the_disk_and_leaves_nothing(db) {
+        let folder = TempDir::new().unwrap();
+        let service = Process::serve_on_small_disk(db, folder.path(), &[("TRUNKLINE_RATE_LIMITS", "off")], 4);
+        let cora = service.sign_in(&accounts::insert(db, Role::Customer, 1).await.remove(0).email).await;
+        upload(&cora, 1, MIB).await.expect(201);
+        for _ in 0..3 {
+            names_the_disk(&upload(&cora, 2, 6 * MIB).await.problem(503, "service.unavailable"));
+        }
+        // The refused ones are gone, so that a smaller one has room.
+        upload(&cora, 3, MIB).await.expect(201);
+        let mut last = upload(&cora, 4, MIB).await;
+        for seed in 5..8 {
+            last = upload(&cora, seed, MIB).await;
+        }
+        names_the_disk(&last.problem(503, "service.unavailable"));
+        cora.get("/me/kyb").await.expect(200);
+    }
+}
+
+const MIB: usize = 1 << 20;
+
+async fn upload(caller: &Client, seed: u8, length: usize) -> Answer {
+    let mut picture = png(10, 10);
+    picture.resize(length, seed);
+    Form::document("other", "passport.png", &picture).post(caller, "/me/kyb/documents").await
+}
+
+fn names_the_disk(problem: &serde_json::Value) {
+    assert!(problem["detail"].as_str().unwrap().contains("disk of the file store is full"), "{problem}");
 }
 
 /// Every change needs a little room, so one of them finds none.

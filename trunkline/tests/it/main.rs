@@ -51,6 +51,7 @@ mod notifications;
 mod numbers;
 mod onboarding;
 mod operations;
+mod operations_tls;
 mod orphans;
 mod pages;
 mod passkeys;

@@ -4,6 +4,7 @@
 
 use platform::crypto::sip_digest;
 use serde_json::{Value, json};
+use values::Role;
 
 use crate::world::World;
 use crate::world::client::{Answer, Client};
@@ -12,6 +13,7 @@ use crate::world::fixtures::key;
 use crate::world::fixtures::switch::call_request;
 use crate::world::fixtures::trunks::{allow_network, create_trunk};
 use crate::world::fixtures::upstreams::{create_upstream, upstream_body};
+use crate::world::outbox::Mail;
 
 const STRICT: [(&str, &str); 2] = [("TRUNKLINE_ALLOW_LIST_PROOF", "on"), ("TRUNKLINE_RATE_LIMITS", "off")];
 
@@ -126,6 +128,45 @@ both! {
         assert_eq!(deny_reason(&world, "8.8.8.8").await, "source_not_allowed");
         assert_eq!(prove(&world, "8.8.8.8", &squatted).await, "verified");
         assert_eq!(deny_reason(&world, "8.8.8.8").await, "destination_not_priced");
+        world.end().await;
+    }
+
+    async fn the_team_deletes_a_verified_network_and_its_customer_is_told(db) {
+        let world = World::with(db, &STRICT).await;
+        let admin = world.admin().await.into_client();
+        let (cora, carl) = (world.customer("cora@customer.example").await, world.customer("carl@customer.example").await);
+        let (hers, his) = (create_trunk(&cora, "Hers").await, create_trunk(&carl, "His").await);
+        let former = allow_network(&cora, &hers, "8.8.8.8").await.expect(201);
+        let owned = allow_network(&carl, &his, "8.8.8.8").await.expect(201);
+        assert_eq!(prove(&world, "8.8.8.8", &former).await, "verified");
+        assert_eq!(prove(&world, "8.8.8.8", &owned).await, "refused");
+
+        let path = format!("/admin{hers}/ip-allow-list/{}", former["id"].as_str().unwrap());
+        for caller in [(*cora).clone(), world.minted(Role::Support).await] {
+            caller.with_key(key()).delete(&path).await.problem(403, "auth.forbidden");
+        }
+        let elsewhere = format!("/admin{his}/ip-allow-list/{}", former["id"].as_str().unwrap());
+        admin.with_key(key()).delete(&elsewhere).await.problem(404, "not_found");
+        admin.with_key(key()).delete(&path).await.expect(204);
+        admin.with_key(key()).delete(&path).await.problem(404, "not_found");
+        assert_eq!(deny_reason(&world, "8.8.8.8").await, "source_not_allowed");
+        assert_eq!(prove(&world, "8.8.8.8", &owned).await, "verified");
+
+        assert_eq!(cora.get(&format!("{hers}/ip-allow-list")).await.ok()["data"], json!([]));
+        let told = cora.get("/notifications").await.ok()["data"][0].clone();
+        let trunk_id = hers.strip_prefix("/trunks/").unwrap();
+        assert_eq!((&told["code"], &told["severity"]), (&json!("allow_list.entry_removed"), &json!("critical")));
+        assert_eq!(told["payload"], json!({"trunk_id": trunk_id, "trunk_name": "Hers", "cidr": "8.8.8.8/32"}));
+        let mails = world.mails().await;
+        let is_told = |mail: &&Mail| mail.subject == "Calls from 8.8.8.8/32 are no longer accepted";
+        let to: Vec<_> = mails.iter().filter(is_told).map(|mail| mail.to.clone()).collect();
+        assert_eq!(to, ["cora@customer.example"]);
+        let log = admin.get(&format!("/admin/audit-log?account_id={}", cora.account_id)).await.ok();
+        let is_logged = |row: &Value| {
+            let meta = row["meta"].as_str().unwrap_or_default();
+            row["action"] == "ip_allow_list.remove_by_team" && row["outcome"] == "success" && meta.contains("8.8.8.8/32")
+        };
+        assert!(log["rows"].as_array().unwrap().iter().any(is_logged), "{log}");
         world.end().await;
     }
 

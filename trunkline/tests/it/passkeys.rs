@@ -9,7 +9,7 @@ use values::Role;
 
 use crate::world::client::Session;
 use crate::world::engines::{TestDb, both};
-use crate::world::passkey::Passkey;
+use crate::world::passkey::{Key, Passkey};
 use crate::world::{PASSWORD, World};
 
 const CORA: &str = "cora@customer.example";
@@ -47,6 +47,36 @@ both! {
         assert_eq!(second["recovery_codes"], Value::Null);
         let mails = world.mails().await;
         assert_eq!(mails.iter().filter(|mail| mail.subject.starts_with("A passkey was added")).count(), 2);
+        world.end().await;
+    }
+
+    async fn a_passkey_may_have_a_key_of_any_offered_kind(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer(CORA).await;
+        let options = cora.post("/me/passkeys/registration", json!({})).await.ok();
+        let offered: Vec<_> = options["pubKeyCredParams"].as_array().unwrap().iter().map(|kind| &kind["alg"]).collect();
+        assert_eq!(offered, [-7, -8, -257]);
+        let mut passkeys = [Key::es256(), Key::eddsa(), Key::rs256()].map(|key| Passkey::with_key(&world, key));
+        for passkey in &mut passkeys {
+            passkey.register(&cora).await.expect(201);
+        }
+        for passkey in &mut passkeys {
+            let session = world.session(&world.passkey_sign_in(passkey, None).await.ok());
+            assert_eq!(session.get("/me").await.ok()["user"]["email"], CORA);
+            let mut forged = passkey.assertion(&world.passkey_options(None).await);
+            let mut signature = BASE64URL_NOPAD.decode(forged["signature"].as_str().unwrap().as_bytes()).unwrap();
+            *signature.last_mut().unwrap() ^= 1;
+            forged["signature"] = BASE64URL_NOPAD.encode(&signature).into();
+            present(&world, forged).await.problem(401, WRONG);
+        }
+        // The signature of one is not that of another.
+        let options = world.passkey_options(None).await;
+        let signature = passkeys[1].assertion(&options)["signature"].clone();
+        for other in [0, 2] {
+            let mut mixed = passkeys[other].assertion(&options);
+            mixed["signature"] = signature.clone();
+            present(&world, mixed).await.problem(401, WRONG);
+        }
         world.end().await;
     }
 

@@ -288,6 +288,16 @@ notifications! {
         asr: f64,
     }
 
+    /// The team removed a network from the allow-list of a trunk: calls from there are denied.
+    AllowListEntryRemoved = "allow_list.entry_removed", Critical {
+        /// Id of the trunk.
+        trunk_id: Uuid,
+        /// Name of the trunk.
+        trunk_name: String,
+        /// The network in CIDR form.
+        cidr: String,
+    }
+
     /// A CDR export can be downloaded.
     ExportReady = "export.ready", Info {
         /// Id of the export.

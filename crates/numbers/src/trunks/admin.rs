@@ -1,5 +1,5 @@
 //! `/admin/trunks`: customers' trunks as the team sees them, the inbound hosts that it allows and the networks that it
-//! vouches for.
+//! vouches for or deletes.
 //!
 //! Inbound calls go to addresses on the trunk's allow-list. Another host needs the team's permission, which is for that
 //! host and not for the trunk: it does not count for a host that the customer enters later.
@@ -10,12 +10,16 @@ use uuid::Uuid;
 
 use super::allow_list::{self, EntryRow, Verdict};
 use super::store::{self, TrunkRow};
-use api::answer::Json;
+use api::answer::{Json, NoContent};
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
+use identity::accounts;
+use identity::notifications::{AllowListEntryRemoved, notify};
+use platform::mail::{self, Recipient};
+use platform::routing::allow_lists;
 use platform::routing::reserved::{self, Resolved};
 use values::{AccountId, Cidr, IpAllowEntryId, Rfc3339, SipUri, Text, Time, TrunkId};
 
@@ -173,6 +177,39 @@ async fn vouch_for(
             taken.account_id.uuid()
         ))),
     }
+}
+
+/// Deletes a network of a customer, such as one that has another owner by now.
+pub async fn delete_entry(
+    ctx: RequestCtx,
+    PathPair(trunk, entry): PathPair<TrunkId, IpAllowEntryId>,
+) -> Result<Committed<NoContent>, Problem> {
+    ctx.audit_note("trunk_id", trunk.to_string());
+    ctx.audit_note("entry_id", entry.to_string());
+    ctx.commit((trunk, entry), |tx, (trunk, entry)| Box::pin(remove(tx, *trunk, *entry))).await
+}
+
+async fn remove(tx: &mut Tx<'_>, trunk: TrunkId, entry: IpAllowEntryId) -> Result<NoContent, Problem> {
+    let ctx = tx.ctx;
+    let trunk = store::lock(tx, trunk).await?.ok_or_else(Problem::not_found)?;
+    allow_lists::bump_version(tx).await?;
+    let deleted = allow_list::delete_row(tx, trunk.id, entry, ctx.app.settings.allow_list_proof).await?;
+    let cidr = deleted.ok_or_else(Problem::not_found)?.to_string();
+    ctx.audit_account(trunk.account_id);
+    ctx.audit_note("cidr", cidr.clone());
+    tell_of_removal(tx, &trunk, cidr).await
+}
+
+async fn tell_of_removal(tx: &mut Tx<'_>, trunk: &TrunkRow, cidr: String) -> Result<NoContent, Problem> {
+    let ctx = tx.ctx;
+    let (trunk_id, trunk_name) = (trunk.id.uuid(), trunk.name.to_string());
+    let removed = AllowListEntryRemoved { trunk_id, trunk_name: trunk_name.clone(), cidr: cidr.clone() };
+    notify(tx, trunk.account_id, &removed).await?;
+    if let Some(contact) = accounts::contact(tx, trunk.account_id).await? {
+        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
+        mail::send(tx, &ctx.app, &to, &mail::NetworkRemoved { cidr, trunk: trunk_name }).await?;
+    }
+    Ok(NoContent)
 }
 
 pub async fn set_inbound_host(

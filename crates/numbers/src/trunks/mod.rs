@@ -13,7 +13,7 @@ mod store;
 mod target;
 mod types;
 
-pub use admin::{list as list_all, set_inbound_host, show as show_any, vouch};
+pub use admin::{delete_entry as delete_any_entry, list as list_all, set_inbound_host, show as show_any, vouch};
 pub use allow_list::{ProofRequest, create as create_entry, delete as delete_entry, list as list_entries, prove};
 
 use crate::rented;

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::config::SwitchTls;
+
+use super::client::http_client;
 use super::config::Config;
 use super::files::{ADDRESSES, DISPATCHER, address_list, dispatcher_list};
 
@@ -21,7 +24,7 @@ const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 const RELOAD_METHODS: [(&str, &str); 2] = [(DISPATCHER, "dispatcher.reload"), (ADDRESSES, "permissions.addressReload")];
 
 #[derive(Debug)]
-pub struct EdgeError(String);
+pub struct EdgeError(pub(super) String);
 
 impl fmt::Display for EdgeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,6 +39,7 @@ pub struct Edge {
     http: reqwest::Client,
     service: String,
     secret: String,
+    tls: SwitchTls,
     folder: PathBuf,
     /// The files that the switch has not reloaded yet.
     pending_reloads: Vec<&'static str>,
@@ -43,16 +47,30 @@ pub struct Edge {
 
 impl Edge {
     pub fn new(service: &str, secret: String, folder: PathBuf) -> Result<Edge, EdgeError> {
-        let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-        let http = client.timeout(TIMEOUT).build().map_err(|error| EdgeError(error.to_string()))?;
+        let tls = SwitchTls::default();
+        let http = http_client(&tls, TIMEOUT)?;
         let service = service.trim_end_matches('/').to_owned();
         // The switch may have loaded older files before the agent started.
-        Ok(Edge { http, service, secret, folder, pending_reloads: vec![DISPATCHER, ADDRESSES] })
+        Ok(Edge { http, service, secret, tls, folder, pending_reloads: vec![DISPATCHER, ADDRESSES] })
+    }
+
+    /// Uses these certificates.
+    pub fn with_tls(self, tls: SwitchTls) -> Result<Edge, EdgeError> {
+        Ok(Edge { http: http_client(&tls, TIMEOUT)?, tls, ..self })
     }
 
     /// Writes the files that changed, and returns their names.
     pub async fn render(&mut self) -> Result<Vec<&'static str>, EdgeError> {
-        let config = self.fetch_config().await?;
+        let config = match self.fetch_config().await {
+            Ok(config) => config,
+            Err(error) => {
+                // Its certificate may have been renewed since it was read.
+                if self.tls.has_files() {
+                    self.http = http_client(&self.tls, TIMEOUT)?;
+                }
+                return Err(error);
+            }
+        };
         let mut written = Vec::new();
         for (name, text) in [(DISPATCHER, dispatcher_list(&config)), (ADDRESSES, address_list(&config))] {
             if self.write(name, &text).map_err(|error| EdgeError(format!("{name}: {error}")))? {

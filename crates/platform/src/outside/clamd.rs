@@ -12,6 +12,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Semaphore;
 
 use super::files::Content;
+use db::assert_no_connection_held;
 
 /// Scans at once. More wait, within the time of their own scan.
 const MAX_SCANS: usize = 4;
@@ -77,6 +78,7 @@ impl Clamd {
     }
 
     pub async fn scan(&self, content: Content) -> Result<Verdict, ScanError> {
+        assert_no_connection_held();
         let late = |_| ScanError(format!("clamd did not answer within {} s", TIMEOUT.as_secs()));
         tokio::time::timeout(TIMEOUT, self.scan_in_turn(content)).await.map_err(late)?
     }

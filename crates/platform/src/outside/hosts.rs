@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 
 use super::fetch::Resolver;
+use db::assert_no_connection_held;
 use values::Time;
 
 /// How long a caller waits; shorter than a switch waits for its decision.
@@ -63,6 +64,7 @@ impl Hosts {
 
     /// The addresses of a name, never none.
     pub async fn resolve(&self, name: &str, now: Time) -> Result<Arc<[IpAddr]>, Unresolved> {
+        assert_no_connection_held();
         if let Some(mut lookup) = self.begin(name, now) {
             // An error says that the lookup is over.
             let _ = tokio::time::timeout(MAX_WAIT, lookup.changed()).await;

@@ -6,12 +6,14 @@ use api::auth::Who;
 use api::endpoint::{Endpoint, RecentSignIn};
 use serde_json::json;
 use server::routes;
+use values::Role;
 
 use super::document::description;
 use super::examples::{Request, example, send};
 use super::name;
-use crate::world::World;
 use crate::world::engines::{TestDb, both};
+use crate::world::fixtures::key;
+use crate::world::{PASSWORD, World};
 
 const TOO_OLD: &str = "auth.reauthentication_required";
 
@@ -52,6 +54,24 @@ both! {
             rows += 1;
         }
         assert!(rows >= 22, "only {rows} rows need a recent sign-in");
+        world.end().await;
+    }
+
+    async fn rows_that_need_a_recent_sign_in_are_closed_to_impersonation(db) {
+        let world = World::unlimited(db).await;
+        let cora = world.customer("cora@customer.example").await;
+        let path = format!("/admin/customers/{}/impersonate", cora.account_id);
+        for endpoint in routes::table().iter().filter(|endpoint| endpoint.recent_sign_in != RecentSignIn::NotNeeded) {
+            let mut request = sensitive(&world, endpoint).await;
+            // The admin's own sign-in is recent, and so is the customer's.
+            let given = world.minted(Role::Admin).await.post(&path, json!({"reason": "Ticket 7"})).await.ok();
+            let eyes = world.bearing(given["access_token"].as_str().unwrap());
+            eyes.post("/auth/reauthenticate", json!({"password": PASSWORD})).await.problem(403, "auth.forbidden");
+            request.caller = eyes.with_key(key());
+            let refused = send(&request, &endpoint.method).await;
+            assert_eq!(refused.status, 403, "{}: {}", name(endpoint), refused.body);
+            refused.problem(403, "auth.forbidden");
+        }
         world.end().await;
     }
 

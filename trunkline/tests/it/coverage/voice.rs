@@ -54,6 +54,10 @@ pub const EXAMPLES: &[(&str, &str, Preparation)] = &[
         let (_, entry) = with_entry(world).await;
         bodiless(world.minted(Role::Admin).await, &format!("/admin{entry}/verify"))
     })),
+    ("DELETE", "/admin/trunks/{id}/ip-allow-list/{entry_id}", |world| Box::pin(async move {
+        let (_, entry) = with_entry(world).await;
+        bodiless(world.minted(Role::Admin).await, &format!("/admin{entry}"))
+    })),
     ("PUT", "/fraud-caps", |world| Box::pin(async move {
         let body = json!({
             "max_spend_per_day": {"amount_minor": 10_000, "currency": "EUR"},

@@ -11,28 +11,37 @@ use crate::world::engines::uuid;
 pub struct Rogue {
     socket: UdpSocket,
     edge: String,
+    /// Where it claims to be reached.
+    contact: String,
 }
 
 impl Rogue {
     pub fn at(lab: &Lab<'_>, address: &str) -> Rogue {
         let socket = UdpSocket::bind((address, 0)).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        Rogue { socket, edge: lab.net.edge() }
+        let contact = socket.local_addr().unwrap().to_string();
+        Rogue { socket, edge: lab.net.edge(), contact }
     }
 
-    /// A request with these parts, and lines of its own.
+    /// A request to the edge with these parts, and lines of its own.
     pub fn say(&self, method: &str, target: &[u8], from: &[u8], to_tag: &str, call_id: &str, more: &[u8]) {
+        let target = [target, b"@", self.edge.as_bytes()].concat();
+        self.say_to(&target, method, from, to_tag, call_id, more);
+    }
+
+    /// The same with another host in its target.
+    fn say_to(&self, target: &[u8], method: &str, from: &[u8], to_tag: &str, call_id: &str, more: &[u8]) {
         let here = self.socket.local_addr().unwrap();
         let branch = uuid().simple();
         let mut text = Vec::new();
         text.extend_from_slice(format!("{method} sip:").as_bytes());
         text.extend_from_slice(target);
-        text.extend_from_slice(format!("@{} SIP/2.0\r\n", self.edge).as_bytes());
+        text.extend_from_slice(b" SIP/2.0\r\n");
         text.extend_from_slice(format!("Via: SIP/2.0/UDP {here};branch=z9hG4bK{branch}\r\nFrom: <sip:").as_bytes());
         text.extend_from_slice(from);
         text.extend_from_slice(format!("@{here}>;tag=rogue\r\nTo: <sip:x@{}>{to_tag}\r\n", self.edge).as_bytes());
         text.extend_from_slice(format!("Call-ID: {call_id}\r\nCSeq: 1 {method}\r\n").as_bytes());
-        text.extend_from_slice(format!("Contact: <sip:r@{here}>\r\nMax-Forwards: 70\r\n").as_bytes());
+        text.extend_from_slice(format!("Contact: <sip:r@{}>\r\nMax-Forwards: 70\r\n", self.contact).as_bytes());
         text.extend_from_slice(more);
         text.extend_from_slice(b"Content-Length: 0\r\n\r\n");
         self.socket.send_to(&text, &self.edge).unwrap();
@@ -55,15 +64,26 @@ impl Rogue {
 
     /// Makes an answered call; returns the callee's tag and the route set.
     pub fn talk(&self, target: &[u8], call_id: &str) -> (String, String) {
+        self.call_until("SIP/2.0 200", target, call_id)
+    }
+
+    /// Calls until this reply; returns the callee's tag and the route set.
+    fn call_until(&self, reply: &str, target: &[u8], call_id: &str) -> (String, String) {
         self.say("INVITE", target, b"+31201111111", "", call_id, b"");
+        let text = self.received(reply);
+        let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+        let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
+        (format!(";tag={tag}"), header("Record-Route: "))
+    }
+
+    /// The next message that begins like this.
+    fn received(&self, start: &str) -> String {
         let mut buffer = [0; 65_536];
         loop {
-            let length = self.socket.recv(&mut buffer).expect("an answer");
+            let length = self.socket.recv(&mut buffer).expect("a message");
             let text = String::from_utf8_lossy(&buffer[..length]).into_owned();
-            if text.starts_with("SIP/2.0 200") {
-                let header = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
-                let tag = header("To: ").split_once(";tag=").unwrap().1.to_owned();
-                return (format!(";tag={tag}"), header("Record-Route: "));
+            if text.starts_with(start) {
+                return text;
             }
         }
     }
@@ -73,6 +93,29 @@ impl Rogue {
         self.say("INVITE", target, from, "", &call_id, more);
         self.hears("INVITE", &call_id)
     }
+}
+
+/// Answers every request with 200 and these lines, until none came for three seconds; returns their methods.
+fn answer_all(socket: &UdpSocket, more: &str) -> Vec<String> {
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (mut methods, mut buffer) = (Vec::new(), [0; 65_536]);
+    while let Ok((length, from)) = socket.recv_from(&mut buffer) {
+        let request = String::from_utf8_lossy(&buffer[..length]).into_owned();
+        let method = request.split(' ').next().unwrap().to_owned();
+        let copied = ["Via: ", "Record-Route: ", "From: ", "Call-ID: ", "CSeq: "];
+        let lines = request.lines().filter(|line| copied.iter().any(|name| line.starts_with(name)));
+        let to = request.lines().find(|line| line.starts_with("To: ")).unwrap();
+        let to = if to.contains(";tag=") { to.to_owned() } else { format!("{to};tag=callee") };
+        let copied: String = lines.map(|line| format!("{line}\r\n")).collect();
+        if method != "ACK" {
+            // Its own route stands above the others.
+            let reply = format!("SIP/2.0 200 OK\r\n{more}{copied}{to}\r\nContent-Length: 0\r\n\r\n");
+            socket.send_to(reply.as_bytes(), from).unwrap();
+        }
+        methods.push(method);
+        socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    }
+    methods
 }
 
 on_sqlite! {
@@ -203,6 +246,60 @@ on_sqlite! {
         let heard = lab.heard(talking).await;
         lab.cdrs(1).await;
         lab.agrees_with(&heard, NANOS_PER_CENT / 10).await;
+        lab.end().await;
+    }
+
+    async fn nothing_within_a_call_goes_where_its_customer_points(db) {
+        let lab = Lab::start(db, 1000, 100).await;
+        let elsewhere = UdpSocket::bind((lab.net.stranger(), 5060)).unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let target = format!("{}:5060", lab.net.stranger());
+        let mut rogue = Rogue::at(&lab, &lab.net.customer());
+        rogue.contact = target.clone();
+
+        // Before the answer.
+        let call_id = uuid().to_string();
+        let (tag, way) = rogue.call_until("SIP/2.0 180", b"+31201230180", &call_id);
+        for route in [format!("Route: {way}\r\n"), format!("Route: {way}, <sip:{target};lr>\r\n")] {
+            rogue.say_to(format!("x@{target}").as_bytes(), "UPDATE", b"+31201111111", &tag, &call_id, route.as_bytes());
+        }
+        rogue.hears("INVITE", &call_id);
+
+        // After it: neither an ACK, nor what the edge sends to the Contact of the caller.
+        let call_id = uuid().to_string();
+        let (tag, way) = rogue.talk(b"+31201230700", &call_id);
+        for route in [format!("Route: {way}\r\n"), format!("Route: {way}, <sip:{target};lr>\r\n")] {
+            rogue.say_to(format!("x@{target}").as_bytes(), "ACK", b"+31201111111", &tag, &call_id, route.as_bytes());
+        }
+        let callee = format!("{}:5060", lab.net.second_upstream());
+        rogue.say_to(callee.as_bytes(), "ACK", b"+31201111111", &tag, &call_id, format!("Route: {way}\r\n").as_bytes());
+        // The callee hangs up, and the edge tells the caller.
+        rogue.received("BYE sip:r@");
+        let steered = format!("Record-Route: <sip:{target};lr>\r\n");
+        assert_eq!(rogue.invite(b"+31201234567", b"+31201111111", steered.as_bytes()), 403);
+        lab.cdrs(2).await;
+        assert!(elsewhere.recv(&mut [0; 1]).is_err(), "nothing went where the caller pointed");
+        lab.end().await;
+    }
+
+    async fn the_answer_of_a_customer_points_a_call_nowhere_else(db) {
+        let mut lab = Lab::start(db, 1000, 100).await;
+        lab.kamailio.kill();
+        lab.carry_again_with(&[("EDGE_REPLY_SECONDS", "2")]).await;
+        let number = lab.rent_number().await;
+        let elsewhere = UdpSocket::bind((lab.net.stranger(), 5060)).unwrap();
+        elsewhere.set_nonblocking(true).unwrap();
+        let (own, target) = (format!("{}:5060", lab.net.office()), format!("{}:5060", lab.net.stranger()));
+        for (contact, route, code) in [(&own, Some(&target), 504), (&target, None, 200)] {
+            let office = UdpSocket::bind(&own).unwrap();
+            let route = route.map(|route| format!("Record-Route: <sip:{route};lr>\r\n")).unwrap_or_default();
+            let more = format!("{route}Contact: <sip:{contact}>\r\n");
+            let answering = std::thread::spawn(move || answer_all(&office, &more));
+            assert_eq!(lab.call_from(&lab.net.first_upstream(), &number).await.code(), code);
+            lab.until("the call is over", async || lab.live_calls().await == 0).await;
+            assert_eq!(answering.join().unwrap().contains(&"BYE".to_owned()), code == 200);
+        }
+        assert!(elsewhere.recv(&mut [0; 1]).is_err(), "nothing went where the callee pointed");
         lab.end().await;
     }
 

@@ -31,3 +31,4 @@ mod slow_service;
 mod spoofed;
 mod sync;
 mod targets;
+mod tls;

@@ -15,6 +15,7 @@
 
 pub mod accounts;
 pub mod authenticator;
+pub mod certificates;
 pub mod client;
 pub mod did_supplier;
 pub mod engines;
@@ -32,6 +33,7 @@ pub mod vies;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::endpoint::Endpoint;
 use platform::audit;
@@ -46,6 +48,9 @@ use voice::cdrs;
 
 use client::{Client, Session};
 use engines::TestDb;
+
+/// How long a caller with certificates waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 pub const ADMIN_EMAIL: &str = "admin@carrier.example";
 pub const PASSWORD: &str = "correct horse battery staple";
@@ -133,8 +138,12 @@ impl World {
         settings.test_clock |= !names.contains_key("TRUNKLINE_TEST_CLOCK");
         settings.database_url = Some(database_url.clone());
         let node = serve::start_with(&mut settings, table).await.unwrap();
-        // No TLS here, and reading the system's certificates is slow.
-        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+        let client = if settings.switch_tls.has_files() {
+            platform::edge::http_client(&settings.switch_tls, PATIENCE).unwrap()
+        } else {
+            // No TLS here, and reading the system's certificates is slow.
+            reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap()
+        };
         World { node, folder, database_url, client, settings: names }
     }
 
@@ -150,7 +159,11 @@ impl World {
 
     /// A caller of the operations port with the switch secret.
     pub fn operations(&self) -> Client {
-        Client::new(self.client.clone(), format!("http://{}", self.node.ops), Some(SWITCH_SECRET.to_owned()))
+        Client::new(self.client.clone(), self.ops_url(), Some(SWITCH_SECRET.to_owned()))
+    }
+
+    fn ops_url(&self) -> String {
+        self.node.app.settings.ops_url()
     }
 
     /// A caller of the operations port without the switch secret.
@@ -210,8 +223,7 @@ impl World {
 
     /// Advances the clock; every job that became due has run when this returns.
     pub async fn advance(&self, seconds: u64) {
-        let address = format!("http://{}", self.node.ops);
-        let clock = Client::new(self.client.clone(), address, Some(CLOCK_SECRET.to_owned()));
+        let clock = Client::new(self.client.clone(), self.ops_url(), Some(CLOCK_SECRET.to_owned()));
         clock.post("/ops/clock", json!({"advance_seconds": seconds})).await.expect(200);
     }
 

@@ -44,7 +44,25 @@ pub fn run(db: &TestDb, folder: &Path, settings: &[(&str, &str)], arguments: &[&
 impl Process {
     /// Starts the service and waits until it says that it is up.
     pub fn serve(db: &TestDb, folder: &Path, settings: &[(&str, &str)]) -> Process {
-        let mut command = program(db, folder, settings, &["serve"]);
+        Process::started(program(db, folder, settings, &["serve"]), folder)
+    }
+
+    /// The same with a file store on a disk of its own, of this many MiB. It is mounted in a namespace of the process,
+    /// which needs no privileges where the system lets users have namespaces.
+    pub fn serve_on_small_disk(db: &TestDb, folder: &Path, settings: &[(&str, &str)], mib: usize) -> Process {
+        let service = program(db, folder, settings, &["serve"]);
+        let disk = folder.join("files");
+        std::fs::create_dir(&disk).unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-euc"]);
+        command.arg(format!("mount -t tmpfs -o size={mib}m tmpfs \"$1\"; shift; exec \"$@\"")).arg("sh").arg(disk);
+        command.arg(service.get_program()).args(service.get_args());
+        command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
+        command.envs(service.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Process::started(command, folder)
+    }
+
+    fn started(mut command: Command, folder: &Path) -> Process {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (mut public, mut ops) = (None, None);
         let mut words = BufReader::new(child.stdout.take().unwrap());
@@ -72,6 +90,11 @@ impl Process {
     /// Where its API is, without the path.
     pub fn address(&self) -> &str {
         self.public.trim_end_matches("/v1")
+    }
+
+    /// The URL of the operations port.
+    pub fn ops_url(&self) -> &str {
+        &self.ops
     }
 
     /// The address of the operations port.

@@ -11,7 +11,7 @@ mod store;
 mod types;
 
 pub use proof::{ProofRequest, Verdict, prove, verify};
-pub use store::{EntryRow, delete_of_trunk, find, list as list_rows};
+pub use store::{EntryRow, delete as delete_row, delete_of_trunk, find, list as list_rows};
 pub use types::IpAllowEntry;
 
 use super::find_locked;

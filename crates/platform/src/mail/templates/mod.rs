@@ -229,6 +229,12 @@ mails! {
     subject |mail, _| format!("{} has been released", mail.number);
     sample |_| NumberReleased { number: "+31201234567".into() };
 
+    /// The team removed a network from the allow-list of a trunk.
+    NetworkRemoved { cidr: String, trunk: String }
+    templates "en/network_removed.html", "en/network_removed.txt";
+    subject |mail, _| format!("Calls from {} are no longer accepted", mail.cidr);
+    sample |_| NetworkRemoved { cidr: "203.0.113.7/32".into(), trunk: "Amsterdam".into() };
+
     /// The account's fraud caps were raised, in case the customer did not do it.
     FraudCapsRaised { spend_before: Money, spend: Money, rate_before: Money, rate: Money, at: ReadableTime, ip: IpAddr }
     templates "en/fraud_caps_raised.html", "en/fraud_caps_raised.txt";

@@ -5,11 +5,12 @@ use std::time::Duration;
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
 
+use super::endpoint::Endpoint;
 use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::TokenError;
-use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+use values::{AccountId, AccountRole, Email, Role, Roles, SessionId, Time, UserId};
 
 /// How long a sign-in counts as recent.
 pub const RECENT_SIGN_IN: Duration = Duration::from_secs(15 * 60);
@@ -42,6 +43,11 @@ impl Who {
         }
     }
 
+    /// Whether a customer may call the endpoint with a token.
+    pub fn admits_customers(self) -> bool {
+        matches!(self, Who::SignedIn | Who::Holder | Who::Customer)
+    }
+
     /// Whether a team member may call the endpoint with a token.
     pub fn admits_team(self) -> bool {
         !matches!(self, Who::Anyone | Who::Customer)
@@ -67,6 +73,8 @@ pub struct Principal {
     pub email: Email,
     pub account_id: AccountId,
     pub roles: Roles,
+    /// What a customer's user may do in its account. It does not bind the team.
+    pub account_role: AccountRole,
     /// The session of this token; none with impersonation.
     pub session_id: Option<SessionId>,
     pub jti: Uuid,
@@ -94,14 +102,26 @@ impl Principal {
     }
 
     /// Checks scope and role.
-    pub fn check(&self, who: Who, changes: bool) -> Result<(), Problem> {
-        if self.read_only && changes {
+    pub fn check(&self, endpoint: &Endpoint) -> Result<(), Problem> {
+        if self.read_only && endpoint.changes() {
             return Err(Problem::forbidden("This token is read-only."));
         }
-        if !who.admits(&self.roles) {
+        if !endpoint.who.admits(&self.roles) {
             return Err(Problem::forbidden("Your role does not allow this."));
         }
-        Ok(())
+        self.check_account_role(endpoint.account_role.unwrap_or(AccountRole::Owner))
+    }
+
+    /// Checks the role of a customer's user, which the endpoint's row names, or where only the handler knows it.
+    pub fn check_account_role(&self, least: AccountRole) -> Result<(), Problem> {
+        match (self.roles.is_team() || self.account_role.covers(least), least) {
+            (true, _) => Ok(()),
+            (_, AccountRole::Billing) => Err(Problem::forbidden("This is for owners and billing users of the account.")),
+            (_, AccountRole::Technical) => {
+                Err(Problem::forbidden("This is for owners and technical users of the account."))
+            }
+            _ => Err(Problem::forbidden("This is for owners of the account.")),
+        }
     }
 }
 
@@ -110,6 +130,7 @@ row! {
         email: Email,
         account_id: AccountId,
         roles: Roles,
+        account_role: AccountRole,
         session_id: Option<SessionId>,
         is_read_only: bool,
         impersonator: Option<UserId>,
@@ -132,7 +153,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.account_id, u.roles, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
+                "SELECT u.email, u.account_id, u.roles, u.account_role, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
                         t.impersonator_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
@@ -153,6 +174,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         email: live.email,
         account_id: live.account_id,
         roles,
+        account_role: live.account_role,
         session_id: live.session_id,
         jti: claims.jti,
         read_only: live.is_read_only,

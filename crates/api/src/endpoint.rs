@@ -15,6 +15,7 @@ use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
 use db::metrics::{Requests, Successes};
 use platform::limits::Limit;
+use values::AccountRole;
 
 /// One row of the table.
 pub struct Endpoint {
@@ -29,6 +30,10 @@ pub struct Endpoint {
     pub description: &'static str,
     pub tag: Tag,
     pub who: Who,
+    /// The least role of a customer's user that may call it; without one, only owners may.
+    pub account_role: Option<AccountRole>,
+    /// Open only to pages of the service itself: whoever has a cookie calls it.
+    pub same_origin: bool,
     pub limit: Limit,
     pub idempotency: Idempotency,
     pub recent_sign_in: RecentSignIn,
@@ -90,6 +95,13 @@ impl Endpoint {
         }
     }
 
+    /// The roles of a customer's users that may call it, as OpenAPI lists them (`x-account-roles`).
+    pub fn account_roles(&self) -> Vec<&'static str> {
+        let least = self.account_role.unwrap_or(AccountRole::Owner);
+        let admitted = AccountRole::ALL.iter().filter(|role| role.covers(least));
+        admitted.map(|role| role.as_str()).collect()
+    }
+
     /// Method and path, for statistics.
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
@@ -128,7 +140,10 @@ impl Endpoint {
         if self.who != Who::Anyone {
             codes.extend([Code::TokenInvalid, Code::TokenExpired]);
         }
-        if !matches!(self.who, Who::Anyone | Who::SignedIn) || (self.who != Who::Anyone && self.changes()) {
+        if !matches!(self.who, Who::Anyone | Who::SignedIn)
+            || (self.who != Who::Anyone && self.changes())
+            || self.same_origin
+        {
             codes.insert(Code::Forbidden);
         }
         if self.limit != Limit::None {
@@ -210,6 +225,8 @@ fn builder<D, W, L, A>(
         description: "",
         tag: Tag::NONE,
         who: Who::Admin,
+        account_role: None,
+        same_origin: false,
         limit: Limit::None,
         idempotency: Idempotency::None,
         recent_sign_in: RecentSignIn::NotNeeded,
@@ -231,6 +248,18 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// Requires an `Idempotency-Key`.
     pub fn idempotent(mut self) -> Self {
         self.endpoint.idempotency = Idempotency::Required;
+        self
+    }
+
+    /// The least role of a customer's user: `Viewer` admits every user of the account, any other that role and owners.
+    pub fn account_role(mut self, least: AccountRole) -> Self {
+        self.endpoint.account_role = Some(least);
+        self
+    }
+
+    /// Open to pages of the service itself only, and never to CORS.
+    pub fn same_origin(mut self) -> Self {
+        self.endpoint.same_origin = true;
         self
     }
 

@@ -25,7 +25,7 @@ const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) plat
     paged by `cursor` and `limit`. Repeat a lost request with the same `Idempotency-Key`.";
 
 /// Headers of responses: name, description and example.
-const HEADERS: [(&str, &str, &str); 9] = [
+const HEADERS: [(&str, &str, &str); 10] = [
     (
         "X-Request-Id",
         "Id of the request: the caller's, or a new one. Quote it when you contact support.",
@@ -37,6 +37,11 @@ const HEADERS: [(&str, &str, &str); 9] = [
     ("Link", "Address of the next page; absent on the last page.", "</v1/trunks?cursor=…>; rel=\"next\""),
     ("Content-Disposition", "File name of the download.", "attachment; filename=\"invoice.pdf\""),
     ("Idempotent-Replayed", "`true` if this is the stored response to an earlier request with the same key.", "true"),
+    (
+        "Set-Cookie",
+        "Refresh token of the session, as a cookie that scripts cannot read.",
+        "__Secure-trunkline_refresh=…; Path=/v1/auth; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure",
+    ),
     ("Retry-After", "Seconds to wait before the next try.", "1"),
     ("WWW-Authenticate", "Authentication scheme that the endpoint requires.", "Bearer"),
 ];
@@ -147,6 +152,9 @@ fn operation(
         },
         "responses": answers(endpoint, &description.problems, responses, problem),
     });
+    if endpoint.who.admits_customers() {
+        operation["x-account-roles"] = json!(endpoint.account_roles());
+    }
     match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => {}
         RecentSignIn::Needed => operation["x-recent-sign-in"] = true.into(),

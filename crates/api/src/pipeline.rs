@@ -74,6 +74,7 @@ impl Service {
             RouteMatch::Endpoint(endpoint, _) => Some(*endpoint),
             _ => None,
         };
+        let is_same_origin = found.is_same_origin();
         let (route, is_screen) = (found.route(), matches!(found, RouteMatch::Screen(..)));
         let mut observed = Observed::default();
         let work = self.route(found, head, body, peer, &request_id, &mut observed);
@@ -93,7 +94,9 @@ impl Service {
         if let Some(verdict) = &observed.rate_limit {
             headers::rate_limit(response.headers_mut(), verdict);
         }
-        self.cors.answer(origin.as_ref(), response.headers_mut());
+        if !is_same_origin {
+            self.cors.answer(origin.as_ref(), response.headers_mut());
+        }
         if method == Method::HEAD {
             response = without_body(response);
         }
@@ -153,9 +156,12 @@ impl Service {
         match found {
             RouteMatch::NotFound => Err(Problem::not_found()),
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
-            RouteMatch::Options(allow) => {
+            RouteMatch::Options(allow, is_same_origin) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");
-                self.cors.preflight(&head.headers, &allow, response.headers_mut());
+                match is_same_origin {
+                    true => headers::allow(&allow, response.headers_mut()),
+                    false => self.cors.preflight(&head.headers, &allow, response.headers_mut()),
+                }
                 Ok(response)
             }
             RouteMatch::Document(document) => Ok(document.answer(&head.headers)),
@@ -290,8 +296,11 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
 /// Role, scope, second factor, recent sign-in and the presence of an idempotency key: what can be checked before the body is read.
 fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     let endpoint = &ctx.endpoint;
+    if endpoint.same_origin {
+        headers::check_same_origin(headers, &ctx.app.public_url)?;
+    }
     if let Some(principal) = &ctx.principal {
-        principal.check(endpoint.who, endpoint.changes())?;
+        principal.check(endpoint)?;
         if principal.must_enroll && !endpoint.open_before_enrollment {
             return Err(Problem::second_factor_required());
         }

@@ -21,7 +21,7 @@ tags! {
     CURRENT_USER = "Current user",
         "The signed-in user: its account, its sessions and its second factor.";
     ACCOUNT = "Account",
-        "Company details of the account.";
+        "Company details of the account, and its users.";
     BALANCE = "Balance",
         "Prepaid balance, ledger, auto-recharge and low-balance alert.";
     NOTIFICATIONS = "Notifications",

@@ -1,8 +1,9 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
 //! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
-//! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself.
+//! of `compliance` and `kyb`. `account_users` are the people of a customer. `accounts`, `balance` and `notifications` are what an account sees of itself.
 
+pub mod account_users;
 pub mod accounts;
 pub mod balance;
 pub mod bootstrap;
@@ -15,6 +16,7 @@ pub mod mailed_links;
 pub mod notifications;
 pub mod onboarding;
 pub mod passkeys;
+pub mod portal;
 pub mod routes;
 pub mod sessions;
 pub mod two_factor;

@@ -5,6 +5,7 @@ use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{AccountNotActive, NotFound, ResourceInUse, StateConflict};
 use api::tags;
 use platform::limits::Limit;
+use values::AccountRole::{Technical, Viewer};
 
 use crate::upstreams::decks;
 use crate::{calls, cdrs, concurrency, fraud_caps, fx, rates, upstreams};
@@ -15,65 +16,65 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/fraud-caps", fraud_caps::show, "getFraudCaps", "Get fraud caps")
             .about("Returns the maximum spend per UTC day and the maximum rate per minute of the account's calls. Open \
                     to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::TRUNKS),
         put("/fraud-caps", fraud_caps::update, "setFraudCaps", "Set fraud caps")
             .about("Sets the maximum spend per UTC day and the maximum rate per minute; calls beyond them are denied. \
                     A raise is confirmed to the account's contact by mail. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").recent_sign_in()
+            .who(Customer).account_role(Technical).limit(Limit::Writes).audit("fraud_caps.update").recent_sign_in()
             .problems(&[NotFound, AccountNotActive])
             .under(tags::TRUNKS),
 
         get("/rates", rates::list, "listRates", "List rates")
             .about("Lists the sell rates by prefix. With `country` or `q` a page can be short or empty and still have \
                     a `next_cursor`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::RATES),
         get("/rates/lookup", rates::lookup, "lookUpRate", "Look up the rate for a number")
             .about("Returns the sell rate of the longest prefix that matches the number; 404 if calls to it are not \
                     sold. Open to customers.")
-            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under(tags::RATES),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).problems(&[NotFound]).under(tags::RATES),
         get("/rates/diff", rates::diff, "compareRates", "Compare rates between two dates")
             .about("Lists the prefixes whose sell rate differs between two moments, which may lie in the future as far \
                     as rates are known. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::RATES),
         get("/rates/export", rates::export, "exportRates", "Export rates as CSV")
             .about("Streams all sell rates in force now as a CSV file. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::RATES),
 
         get("/cdrs", cdrs::list, "listCdrs", "List CDRs")
             .about("Lists the CDRs of the account's finished calls, newest first. A page looks at 10,000 CDRs at most, \
                     so with filters it can be short or empty and still have a `next_cursor`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/summary", cdrs::summary, "getCdrSummary", "Get daily CDR summary")
             .about("Returns attempts, answered calls, minutes and charges of a UTC day, by country and destination. \
                     Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/exports", cdrs::list_exports, "listCdrExports", "List CDR exports")
             .about("Lists the account's CDR exports, newest first. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         post("/cdrs/exports", cdrs::create_export, "createCdrExport", "Create CDR export")
             .about("Queues an export of CDRs to a CSV or JSON Lines file, at most 366 days and ten exports an hour. \
                     Poll `GET /cdrs/exports/{id}` or wait for the `export.ready` notification. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("cdr_export.create").under(tags::CDRS),
+            .who(Customer).account_role(Technical).limit(Limit::Writes).audit("cdr_export.create").under(tags::CDRS),
         get("/cdrs/exports/{id}", cdrs::show_export, "getCdrExport", "Get CDR export")
             .about("Returns the status of a CDR export and, once it is `ready`, a download link valid for 15 minutes; \
                     the file expires after 7 days. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/{id}", cdrs::show, "getCdr", "Get CDR")
             .about("Returns a CDR with the rate, increments and ledger entry that explain its charge. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/asr-acd", cdrs::asr_acd, "getAsrAcd", "Get ASR and ACD")
             .about("Returns the answer-seizure ratio and the average call duration of the account or of a trunk, from \
                     hourly rollups. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/capacity", concurrency::capacity, "getPeakConcurrentCalls", "Get peak concurrent calls")
             .about("Returns the peak number of concurrent calls for each hour of a week or each day of a month. Open \
                     to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
         get("/quotas", concurrency::list_quotas, "listZoneQuotas", "List zone quotas")
             .about("Lists the account's zones with their concurrent calls now, today's peak and the quota. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::CDRS),
 
         get("/admin/customers/{id}/quotas", concurrency::admin_quotas, "getCustomerZoneQuotas", "Get zone quotas of a customer")
             .about("Returns how many concurrent calls a customer may have in each zone. Open to the team (admin or \

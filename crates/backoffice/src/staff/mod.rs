@@ -25,7 +25,7 @@ use identity::users::{self, NewUser};
 use identity::{mailed_links, passkeys, sessions, two_factor};
 use platform::mail::{self, AccessChange, AccessChanged, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
-use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
+use values::{AccountId, AccountRole, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
 /// Team member, or user of a customer.
 #[derive(Serialize, JsonSchema)]
@@ -123,6 +123,8 @@ async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<Ad
         email,
         name: name.into_string(),
         roles,
+        account_role: AccountRole::Owner,
+        is_invited: false,
         password_hash: None,
         email_verified_at: None,
     };

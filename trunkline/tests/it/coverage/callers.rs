@@ -10,7 +10,7 @@ use api::auth::Who;
 use api::endpoint::{Endpoint, RecentSignIn, Tag};
 use serde_json::json;
 use server::routes;
-use values::Role;
+use values::{AccountRole, Role};
 
 use super::examples::key;
 use super::{name, unfounded};
@@ -28,7 +28,8 @@ enum Caller {
     Late,
     /// With the token between password and second factor.
     Halfway,
-    Customer,
+    /// A customer's user with this role in the account.
+    Customer(AccountRole),
     Support,
     /// Without a second factor; with one it is the same.
     Admin,
@@ -36,11 +37,14 @@ enum Caller {
     Impersonator,
 }
 
-const CALLERS: [(Caller, &str); 7] = [
+const CALLERS: [(Caller, &str); 10] = [
     (Caller::Nobody, "no token"),
     (Caller::Late, "late token"),
     (Caller::Halfway, "`tmp_token`"),
-    (Caller::Customer, "customer"),
+    (Caller::Customer(AccountRole::Owner), "owner"),
+    (Caller::Customer(AccountRole::Billing), "billing"),
+    (Caller::Customer(AccountRole::Technical), "technical"),
+    (Caller::Customer(AccountRole::Viewer), "viewer"),
     (Caller::Support, "support"),
     (Caller::Admin, "admin"),
     (Caller::Impersonator, "impersonation"),
@@ -56,7 +60,9 @@ fn refusal(endpoint: &Endpoint, caller: Caller) -> Option<(u16, &'static str)> {
     match caller {
         Caller::Nobody | Caller::Halfway => Some((401, "auth.token_invalid")),
         Caller::Late => Some((401, "auth.token_expired")),
-        Caller::Customer => forbidden.filter(|_| !admits(Role::Customer)),
+        Caller::Customer(role) => {
+            forbidden.filter(|_| !admits(Role::Customer) || !endpoint.account_roles().contains(&role.as_str()))
+        }
         Caller::Support => forbidden.filter(|_| !admits(Role::Support)),
         Caller::Admin => forbidden.filter(|_| !admits(Role::Admin)),
         Caller::Impersonator => forbidden.filter(|_| endpoint.changes() || !admits(Role::Customer)),
@@ -72,6 +78,7 @@ fn table() -> String {
     let mut text = "# Who may call what\n\n\
         Generated from the table of endpoints, and checked against a running service by the tests. A number is the status\n\
         of the refusal; a dot means that the caller is admitted. An asterisk: what belongs to another customer is 404.\n\
+        Owner, billing, technical and viewer are the roles of a customer's users in their account.\n\
         The last column: what needs a sign-in of the last 15 minutes, all of it or a change of one field; an older one\n\
         gets 403 `auth.reauthentication_required`.\n\
         After a change of the table, run `make access-table` to update this page.\n"
@@ -129,7 +136,7 @@ both! {
                 Caller::Nobody => world.anyone(),
                 Caller::Late => late.clone(),
                 Caller::Halfway => halfway(&world).await,
-                Caller::Customer => world.minted(Role::Customer).await,
+                Caller::Customer(role) => world.minted_member(role).await,
                 Caller::Support => world.minted(Role::Support).await,
                 Caller::Admin => world.minted(Role::Admin).await,
                 Caller::Impersonator => impersonator(&world).await,

@@ -44,6 +44,8 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("POST", "/admin/credit-requests", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
     ("PUT", "/admin/customers/{id}/balance-limits", Body(|| json!({"minimum": {"amount_minor": 1, "currency": "USD"}})), "minimum.currency"),
     ("PUT", "/account/auto-recharge", Body(|| json!({"enabled": true, "payment_method_id": null})), "payment_method_id"),
+    ("POST", "/payments/topups", Body(|| json!({"return_url": "https://elsewhere.example/"})), "return_url"),
+    ("POST", "/me/card-setup", Body(|| json!({"return_url": "https://elsewhere.example/"})), "return_url"),
     ("POST", "/payments/methods", Body(|| json!({"return_url": "https://elsewhere.example/"})), "return_url"),
     ("POST", "/admin/payments/{id}/refund", Body(|| json!({"amount": {"amount_minor": -1, "currency": "EUR"}})), "amount"),
     ("PUT", "/fraud-caps", Body(|| json!({"max_spend_per_day": {"amount": "0.001", "currency": "EUR"}})), "max_spend_per_day"),

@@ -4,6 +4,8 @@
 //! example of how it is called, in `examples`.
 
 mod access;
+mod account_roles;
+mod account_users;
 mod billing;
 mod callers;
 mod cdrs;

@@ -1,15 +1,18 @@
-//! Authentication: the bearer token, checked against its row on every request.
+//! Authentication: the bearer token, an access token or an API key, checked against its row on every request.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
 
+use super::api_keys::{self, KeyCaller};
 use super::endpoint::Endpoint;
 use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::TokenError;
+use platform::limits::Subject;
 use values::{AccountId, AccountRole, Email, Role, Roles, SessionId, Time, UserId};
 
 /// How long a sign-in counts as recent.
@@ -85,12 +88,22 @@ pub struct Principal {
     pub authenticated_at: Time,
     /// Whether the user must set up a second factor before anything else.
     pub must_enroll: bool,
+    /// The API key of the request, if it came with one; `user_id` is its creator's.
+    pub key: Option<KeyCaller>,
 }
 
 impl Principal {
     /// The user, or the admin behind an impersonation.
     pub fn person(&self) -> UserId {
         self.impersonator.unwrap_or(self.user_id)
+    }
+
+    /// Whose requests are counted: each key's apart, else the person's.
+    pub fn limit_subject(&self) -> Subject {
+        match &self.key {
+            Some(key) => Subject::api_key(key.id.uuid()),
+            None => Subject::user(self.person()),
+        }
     }
 
     /// Checks that the user proved its identity a short time ago.
@@ -109,14 +122,19 @@ impl Principal {
         if !endpoint.who.admits(&self.roles) {
             return Err(Problem::forbidden("Your role does not allow this."));
         }
-        self.check_account_role(endpoint.account_role.unwrap_or(AccountRole::Owner))
+        match &self.key {
+            Some(key) => key.check(endpoint),
+            None => self.check_account_role(endpoint.account_role.unwrap_or(AccountRole::Owner)),
+        }
     }
 
     /// Checks the role of a customer's user, which the endpoint's row names, or where only the handler knows it.
     pub fn check_account_role(&self, least: AccountRole) -> Result<(), Problem> {
         match (self.roles.is_team() || self.account_role.covers(least), least) {
             (true, _) => Ok(()),
-            (_, AccountRole::Billing) => Err(Problem::forbidden("This is for owners and billing users of the account.")),
+            (_, AccountRole::Billing) => {
+                Err(Problem::forbidden("This is for owners and billing users of the account."))
+            }
             (_, AccountRole::Technical) => {
                 Err(Problem::forbidden("This is for owners and technical users of the account."))
             }
@@ -140,10 +158,13 @@ row! {
     }
 }
 
-/// The caller of the `Authorization` header.
-pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Result<Principal, Problem> {
+/// The caller of the `Authorization` header: a user with an access token, or an API key.
+pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: IpAddr) -> Result<Principal, Problem> {
     let now = conn.now();
     let token = bearer(headers)?;
+    if api_keys::is_key(token) {
+        return api_keys::authenticate(conn, token, ip).await;
+    }
     let claims = app.tokens.read_access(token, now).map_err(|error| match error {
         TokenError::Expired => {
             Problem::token_expired("The access token has expired. Refresh it with POST /v1/auth/refresh.")
@@ -181,6 +202,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         impersonator: live.impersonator,
         authenticated_at: live.authenticated_at,
         must_enroll,
+        key: None,
     })
 }
 

@@ -13,6 +13,7 @@ use hyper::{Method, StatusCode};
 use super::auth::Who;
 use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
+use super::scopes::Scope;
 use db::metrics::{Requests, Successes};
 use platform::limits::Limit;
 use values::AccountRole;
@@ -32,6 +33,8 @@ pub struct Endpoint {
     pub who: Who,
     /// The least role of a customer's user that may call it; without one, only owners may.
     pub account_role: Option<AccountRole>,
+    /// The scopes of API keys that may call it, any of them; without one it is closed to keys.
+    pub scopes: Vec<Scope>,
     /// Open only to pages of the service itself: whoever has a cookie calls it.
     pub same_origin: bool,
     pub limit: Limit,
@@ -140,10 +143,8 @@ impl Endpoint {
         if self.who != Who::Anyone {
             codes.extend([Code::TokenInvalid, Code::TokenExpired]);
         }
-        if !matches!(self.who, Who::Anyone | Who::SignedIn)
-            || (self.who != Who::Anyone && self.changes())
-            || self.same_origin
-        {
+        // Rows for any signed-in user are closed to some roles or to API keys.
+        if self.who != Who::Anyone || self.same_origin {
             codes.insert(Code::Forbidden);
         }
         if self.limit != Limit::None {
@@ -226,6 +227,7 @@ fn builder<D, W, L, A>(
         tag: Tag::NONE,
         who: Who::Admin,
         account_role: None,
+        scopes: Vec::new(),
         same_origin: false,
         limit: Limit::None,
         idempotency: Idempotency::None,
@@ -254,6 +256,12 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// The least role of a customer's user: `Viewer` admits every user of the account, any other that role and owners.
     pub fn account_role(mut self, least: AccountRole) -> Self {
         self.endpoint.account_role = Some(least);
+        self
+    }
+
+    /// Opens it to API keys with this scope; given twice, with either.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.endpoint.scopes.push(scope);
         self
     }
 

@@ -107,6 +107,13 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                     "description": "Access token of a team member, sent in the same way. Its `roles` must contain \
                                     `admin`, or `support` where the operation lists it in `x-roles`.",
                 },
+                "apiKey": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "tl_live_…",
+                    "description": "API key from `POST /account/api-keys` or `POST /admin/api-keys`, sent in the same \
+                                    way. The operation lists the scope that it needs.",
+                },
             },
         },
     })
@@ -145,11 +152,7 @@ fn operation(
         "description": described(endpoint),
         "tags": [endpoint.tag.name],
         "x-roles": endpoint.who.roles(),
-        "security": match endpoint.who {
-            Who::Anyone => json!([]),
-            Who::SignedIn | Who::Holder | Who::Customer => json!([{"bearer": []}]),
-            Who::Team | Who::Admin => json!([{"adminBearer": []}]),
-        },
+        "security": security(endpoint),
         "responses": answers(endpoint, &description.problems, responses, problem),
     });
     if endpoint.who.admits_customers() {
@@ -167,6 +170,17 @@ fn operation(
         operation["requestBody"] = body;
     }
     operation
+}
+
+/// Any one of these: a token, or an API key with one of the scopes.
+fn security(endpoint: &Endpoint) -> Value {
+    let scheme = match endpoint.who {
+        Who::Anyone => return json!([]),
+        Who::SignedIn | Who::Holder | Who::Customer => json!({"bearer": []}),
+        Who::Team | Who::Admin => json!({"adminBearer": []}),
+    };
+    let keys = endpoint.scopes.iter().map(|scope| json!({"apiKey": [scope]}));
+    [scheme].into_iter().chain(keys).collect()
 }
 
 /// What the row says, and whether the caller must have signed in a short time ago.

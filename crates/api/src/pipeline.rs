@@ -24,7 +24,7 @@ use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
 use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
-use super::{conditional, headers};
+use super::{api_keys, conditional, headers};
 use platform::app::App;
 use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
@@ -213,11 +213,17 @@ impl Service {
                 true => self.app.db.read().await?,
                 false => self.app.db.read_consistent().await?,
             };
-            let principal = authenticate(&mut conn, &self.app, &request.head.headers).await?;
+            let principal = authenticate(&mut conn, &self.app, &request.head.headers, origin.ip).await?;
             observed.account = Some(principal.account_id);
             place.set_authenticated();
-            reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
-            self.limit(endpoint.limit, Subject::user(principal.person()), now, observed).await?;
+            match principal.key.as_ref().filter(|key| key.is_touch_due(now)) {
+                Some(key) => {
+                    drop(conn);
+                    api_keys::touch(&self.app, key.id, origin.ip, now).await;
+                }
+                None => reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared()),
+            }
+            self.limit(endpoint.limit, principal.limit_subject(), now, observed).await?;
             Some(principal)
         };
         let ctx = RequestCtx::new(origin, principal);

@@ -91,6 +91,7 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0048_verified_emails",
     "0049_read_only_tokens",
     "0052_account_users",
+    "0053_api_keys",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

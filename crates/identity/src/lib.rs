@@ -1,10 +1,11 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
 //! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
-//! of `compliance` and `kyb`. `account_users` are the people of a customer. `accounts`, `balance` and `notifications` are what an account sees of itself.
+//! of `compliance` and `kyb`. `account_users` are the people of a customer, `api_keys` its programs. `accounts`, `balance` and `notifications` are what an account sees of itself.
 
 pub mod account_users;
 pub mod accounts;
+pub mod api_keys;
 pub mod balance;
 pub mod bootstrap;
 pub mod compliance;

@@ -9,7 +9,7 @@ use api::answer::Json;
 use api::context::ReadCtx;
 use api::problem::Problem;
 use db::{Conn, DbError, params, row, sql};
-use platform::app;
+use platform::app::is_demo;
 use platform::outside::payments::Provider;
 use values::{Email, Role, Roles};
 
@@ -51,7 +51,7 @@ pub struct Portal {
 
 pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
     let app = ctx.request.app.clone();
-    let demo_users = match app::is_demo(&mut ctx).await? {
+    let demo_users = match is_demo(&mut ctx).await? {
         true => demo_users(&mut ctx).await?.into_iter().map(DemoUser::from).collect(),
         false => Vec::new(),
     };
@@ -60,7 +60,9 @@ pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
         carrier_name: carrier_name(&mut ctx).await?.unwrap_or_else(|| NO_CARRIER.to_owned()),
         sandbox: app.payments.provider() == Provider::Sandbox,
         bootstrap_required: !bootstrap::exists(&mut ctx).await?,
-        zones: zones.map(|zone| PortalZone { name: zone.name.clone(), sip_address: zone.sip_address.clone() }).collect(),
+        zones: zones
+            .map(|zone| PortalZone { name: zone.name.clone(), sip_address: zone.sip_address.clone() })
+            .collect(),
         demo_users,
     }))
 }

@@ -1,23 +1,26 @@
 //! Every endpoint of this crate: who may call it, what it counts against, what the audit log calls it.
 
+mod members;
+
 use api::auth::Who::{Admin, Anyone, Customer, Holder, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{
     AccountNotActive, BalanceInsufficient, Forbidden, InvalidCredentials, NotFound, ResourceInUse, StateConflict,
     TokenExpired, TokenInvalid, ValidationFailed,
 };
+use api::scopes::Scope::{AccountRead, AdminRead, BillingRead};
 use api::tags;
 use platform::limits::Limit;
 use values::AccountRole::{Owner, Technical, Viewer};
 
 use crate::balance::credits;
 use crate::{
-    account_users, accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, portal, sessions, two_factor,
+    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, portal, sessions, two_factor,
 };
 
 #[rustfmt::skip]
 pub fn endpoints() -> Vec<Endpoint> {
-    vec![
+    let mut endpoints = vec![
         post("/auth/sign-in", sessions::sign_in, "signIn", "Sign in with email and password")
             .about("Exchanges email and password for an access token and a refresh token. For a user with a second \
                     factor the response is `2fa_required` with a `tmp_token`; within 5 minutes send it with a code to \
@@ -262,49 +265,29 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/account", accounts::show, "getAccount", "Get account")
             .about("Returns the account's company name, addresses, VAT id, onboarding status and account manager. Open \
                     to any signed-in user.")
-            .who(SignedIn).account_role(Viewer).limit(Limit::Reads).problems(&[NotFound]).under(tags::ACCOUNT),
+            .who(SignedIn).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).problems(&[NotFound]).under(tags::ACCOUNT),
         patch("/account", accounts::update, "updateAccount", "Update account")
             .about("Changes company name, locale, addresses or VAT id; fields left out keep their value. A new VAT id \
                     resets the VAT status. Open to customers, and to admins for the operator's account.")
             .who(Holder).account_role(Owner).limit(Limit::Writes).audit("account.update").problems(&[NotFound, AccountNotActive])
             .under(tags::ACCOUNT),
 
-        get("/account/users", account_users::list, "listAccountUsers", "List users of the account")
-            .about("Lists the users of the account with their roles, newest first. Open to owners.")
-            .who(Customer).account_role(Owner).limit(Limit::Reads).under(tags::ACCOUNT),
-        post("/account/users", account_users::invite, "inviteAccountUser", "Invite user to the account")
-            .about("Adds a user to the account and mails it a magic link, valid for 72 hours; it then chooses a password \
-                    with `POST /me/password`. An address that has a user already gets the same response and another mail. \
-                    Open to owners.")
-            .who(Customer).account_role(Owner).limit(Limit::Writes).audit("account_user.create").recent_sign_in()
-            .idempotent().problems(&[NotFound, StateConflict]).under(tags::ACCOUNT),
-        patch("/account/users/{id}", account_users::update, "updateAccountUser", "Update user of the account")
-            .about("Changes a user's name or role, or deactivates or reactivates it; a new role counts from the next \
-                    request. The last owner stays an active one. Open to owners.")
-            .who(Customer).account_role(Owner).limit(Limit::Writes).audit("account_user.update").recent_sign_in()
-            .problems(&[StateConflict]).under(tags::ACCOUNT),
-        delete("/account/users/{id}", account_users::delete, "deleteAccountUser", "Delete user of the account")
-            .about("Removes a user from the account and ends its sessions; its address can be invited again. The last \
-                    owner cannot be removed. Open to owners.")
-            .who(Customer).account_role(Owner).limit(Limit::Writes).audit("account_user.remove").recent_sign_in()
-            .problems(&[StateConflict]).under(tags::ACCOUNT),
-
         get("/account/balance", balance::show, "getBalance", "Get balance")
             .about("Returns the prepaid balance, the minimum that must stay on it, and the threshold of the portal's \
                     warning. Open to customers.")
-            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::BALANCE),
+            .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
         get("/account/ledger", balance::list_ledger, "listLedgerEntries", "List ledger entries")
             .about("Lists every movement of the balance with the balance after it, newest first. Open to customers.")
-            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::BALANCE),
+            .who(Customer).account_role(Viewer).scope(BillingRead).limit(Limit::Reads).under(tags::BALANCE),
 
         get("/notifications", notifications::list, "listNotifications", "List notifications")
             .about("Lists the account's notifications, newest first; all users of the account share one list. Open to \
                     customers.")
-            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
+            .who(Customer).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::NOTIFICATIONS),
         get("/notifications/unread-count", notifications::unread_count,
             "getUnreadNotificationCount", "Get unread notification count")
             .about("Returns the number of unread notifications, counted up to 1000. Open to customers.")
-            .who(Customer).account_role(Viewer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
+            .who(Customer).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::NOTIFICATIONS),
         post("/notifications/{id}/read", notifications::mark_read, "markNotificationRead", "Mark notification as read")
             .about("Marks a notification as read for all users of the account. Open to customers.")
             .who(Customer).account_role(Viewer).limit(Limit::Writes).unaudited("it changes nothing but what the reader knows")
@@ -318,7 +301,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/notification-codes", notifications::codes, "listNotificationCodes", "List notification codes")
             .about("Lists every notification code with its severity and the JSON schema of its payload. Open to any \
                     signed-in user.")
-            .who(SignedIn).account_role(Viewer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
+            .who(SignedIn).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::NOTIFICATIONS),
 
         get("/files/{token}", downloads::download, "downloadFile", "Download file by signed link")
             .about("Streams the file of a signed link, such as an invoice or an export. A link that expired or was \
@@ -406,7 +389,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/credit-requests", credits::list_requests, "listCreditRequests", "List credit requests")
             .about("Lists credit requests, newest first, with those that were approved or rejected. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         post("/admin/credit-requests", credits::request, "createCreditRequest", "Create credit request")
             .about("Requests a credit to a customer's balance, of any amount. Another admin approves or rejects it. \
                     Admins only.")
@@ -425,7 +408,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             "getCustomerBalanceLimits", "Get balance limits of a customer")
             .about("Returns the minimum that must stay on a customer's balance and the threshold of its portal's \
                     warning. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         put("/admin/customers/{id}/balance-limits", balance::update_limits,
             "setCustomerBalanceLimits", "Set balance limits of a customer")
             .about("Sets the minimum that must stay on a customer's balance and the threshold of its portal's warning. \
@@ -457,5 +440,7 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::SignIn).audit("two_factor.disable").recent_sign_in()
             .problems(&[InvalidCredentials, StateConflict])
             .under(tags::ADMIN_ACCESS),
-    ]
+    ];
+    endpoints.extend(members::endpoints());
+    endpoints
 }

@@ -11,6 +11,7 @@ mod did_supplier;
 mod lab;
 mod ops;
 mod reader;
+mod remote;
 mod revolut;
 mod secrets;
 mod sources;
@@ -37,6 +38,7 @@ use crate::traces::TraceSettings;
 pub use calls::{AlarmSettings, CallSettings};
 pub use clients::ClientSettings;
 pub use lab::LabSettings;
+pub use remote::RemoteSettings;
 use reader::SettingsReader;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
@@ -117,6 +119,8 @@ pub struct Settings {
     /// How long rows of the audit log stay in the database before they move to files.
     pub audit_retention: Duration,
     pub secrets: ConfiguredSecrets,
+    /// The service elsewhere that commands may use.
+    pub remote: RemoteSettings,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
 }
@@ -237,6 +241,7 @@ impl Settings {
                 24 * 3600 * read.within("TRUNKLINE_AUDIT_DAYS", 30..=36_500, 730) as u64,
             ),
             secrets: read.secrets(lab.is_lab),
+            remote: read.remote(),
             unknown: Vec::new(),
         };
         let (unused, mut errors) = read.finish();

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use platform::app::mark_as_demo;
 use reqwest::Method;
 use serde_json::json;
+use values::Role;
 
 use crate::coverage::examples::browser;
 use crate::world::World;
@@ -133,6 +135,17 @@ both! {
         world.admin().await;
         let known = world.anyone().get("/portal").await.ok();
         assert_eq!((&known["carrier_name"], &known["bootstrap_required"]), (&json!("Carrier BV"), &json!(false)));
+        // Only a demo names its users, and not those who came later.
+        for email in ["katja@kanaal.example", "somebody@gmail.com"] {
+            world.user(email, Role::Customer).await;
+        }
+        assert_eq!(world.anyone().get("/portal").await.ok()["demo_users"], json!([]));
+        mark_as_demo(&world.node.app.db).await.unwrap();
+        let demo_users = json!([
+            {"email": "admin@carrier.example", "description": "Admin of Carrier BV"},
+            {"email": "katja@kanaal.example", "description": "Owner of Customer GmbH, live"},
+        ]);
+        assert_eq!(world.anyone().get("/portal").await.ok()["demo_users"], demo_users);
         world.end().await;
     }
 

@@ -3,6 +3,7 @@
 mod account_users;
 mod accounts;
 mod allow_lists;
+mod api_keys;
 mod audit;
 mod audit_log;
 mod auto_recharge;

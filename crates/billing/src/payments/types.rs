@@ -59,9 +59,7 @@ pub fn check_return_url(given: &Given<'_>) {
 /// Where the payer returns to: the URL in normal form, or the portal.
 pub fn return_url(app: &App, given: Option<&Text<1, 2000>>) -> Result<String, Problem> {
     match given {
-        Some(url) => {
-            app.settings.return_url(url).ok_or_else(|| Problem::internal("the return URL was not checked"))
-        }
+        Some(url) => app.settings.return_url(url).ok_or_else(|| Problem::internal("the return URL was not checked")),
         None => Ok(format!("{}/", app.public_url)),
     }
 }

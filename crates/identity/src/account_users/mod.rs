@@ -14,6 +14,8 @@ use crate::mailed_links::{self, MailKind};
 use crate::users::{self, NewUser};
 use crate::{onboarding, passkeys, sessions, two_factor};
 use api::answer::{Created, Json, NoContent};
+use api::api_keys;
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
@@ -123,7 +125,7 @@ async fn member(conn: &mut Conn, account: AccountId, id: UserId) -> Result<Membe
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<UserId>,
-    Body(request): Body<AccountUserUpdate>,
+    Body(Checked(request)): Body<Checked<AccountUserUpdate>>,
 ) -> Result<Committed<Json<AccountUser>>, Problem> {
     ctx.audit_note("user", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
@@ -134,7 +136,7 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AccountUserUpdate) -> Resu
     store::lock_all(tx, account).await?;
     let before = member(tx, account, id).await?;
     tx.expect_version(&AccountUser::from(before.clone()))?;
-    let AccountUserUpdate { name, account_role, status } = request.clone();
+    let AccountUserUpdate { name, account_role, status, revoke_keys } = request.clone();
     let mut after = before.clone();
     if let Change::Set(name) = name {
         after.name = name.into_string();
@@ -146,6 +148,10 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AccountUserUpdate) -> Resu
     keep_an_owner(tx, account, &before, Some(&after)).await?;
     users::update_member(tx, id, &after.name, after.account_role, after.is_active).await?;
     note_changes(tx.ctx, &before, &after);
+    if revoke_keys {
+        let revoked = api_keys::revoke_of_user(tx, id).await?;
+        tx.ctx.audit_note("revoked_keys", revoked);
+    }
     let change = match (before.is_active, after.is_active) {
         (true, false) => {
             end_access(tx, id).await?;

@@ -21,12 +21,7 @@ row! {
 }
 
 /// By descending id, so the newest first.
-pub async fn list(
-    conn: &mut Conn,
-    account: AccountId,
-    below: UserId,
-    limit: i64,
-) -> Result<Vec<MemberRow>, DbError> {
+pub async fn list(conn: &mut Conn, account: AccountId, below: UserId, limit: i64) -> Result<Vec<MemberRow>, DbError> {
     conn.all(
         sql!(
             "SELECT u.id, COALESCE(u.invited_email, u.email), u.name, u.account_role, u.is_active,
@@ -57,11 +52,7 @@ pub async fn find(conn: &mut Conn, account: AccountId, id: UserId) -> Result<Opt
 }
 
 /// The user whom the account knows under this address.
-pub async fn find_by_address(
-    conn: &mut Conn,
-    account: AccountId,
-    email: &Email,
-) -> Result<Option<MemberRow>, DbError> {
+pub async fn find_by_address(conn: &mut Conn, account: AccountId, email: &Email) -> Result<Option<MemberRow>, DbError> {
     let known: Option<(UserId,)> = conn
         .opt(
             sql!(

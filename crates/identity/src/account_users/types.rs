@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::MemberRow;
+use api::checks::{Checks, Given, must};
 use values::{AccountRole, Change, Email, Rfc3339, Text, UserId, text_enum};
 
 text_enum! {
@@ -80,4 +81,16 @@ pub struct AccountUserUpdate {
     /// `deactivated` ends all sessions of the user and refuses further sign-ins; `active` lets it sign in again.
     #[serde(default)]
     pub status: Change<UserActivation>,
+    /// With `status: deactivated`, whether the API keys that the user created are revoked too; they stay otherwise.
+    #[serde(default)]
+    pub revoke_keys: bool,
+}
+
+impl Checks for AccountUserUpdate {
+    fn check(given: &Given<'_>) {
+        given.check_with("revoke_keys", "status", |revoke: bool, status: Option<UserActivation>| {
+            let is_deactivated = status == Some(UserActivation::Deactivated);
+            must(!revoke || is_deactivated, "needs status to be deactivated")
+        });
+    }
 }

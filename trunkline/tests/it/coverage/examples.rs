@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use values::Role;
 
-use super::{account_users, billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
+use super::{account_users, api_keys, billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::fixtures::fresh_email;
 pub use crate::world::fixtures::key;
@@ -230,6 +230,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(voice::EXAMPLES)
         .chain(cdrs::EXAMPLES)
         .chain(account_users::EXAMPLES)
+        .chain(api_keys::EXAMPLES)
         .chain(numbers::EXAMPLES)
         .chain(team::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
@@ -258,6 +259,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(voice::STRANGERS)
         .chain(cdrs::STRANGERS)
         .chain(account_users::STRANGERS)
+        .chain(api_keys::STRANGERS)
         .chain(numbers::STRANGERS)
         .chain(team::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);

@@ -6,6 +6,7 @@
 mod access;
 mod account_roles;
 mod account_users;
+mod api_keys;
 mod billing;
 mod callers;
 mod cdrs;

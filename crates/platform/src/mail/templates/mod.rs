@@ -139,6 +139,18 @@ mails! {
         at: SAMPLE_TIME,
     };
 
+    /// An API key was made, in case the user did not make it.
+    ApiKeyMade { name: String, prefix: String, scopes: String, at: ReadableTime, ip: IpAddr }
+    templates "en/api_key_made.html", "en/api_key_made.txt";
+    subject |_, _| "An API key was created".into();
+    sample |_| ApiKeyMade {
+        name: "Billing export".into(),
+        prefix: "tl_live_4fGh2k".into(),
+        scopes: "calls:read, billing:read".into(),
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
+
     /// A spent refresh token was used again, so its session was revoked.
     SessionEnded { at: ReadableTime, ip: IpAddr }
     templates "en/session_ended.html", "en/session_ended.txt";

@@ -338,9 +338,7 @@ both! {
         assert!(!ok && err.contains("403") && err.contains("rates:write"), "{err}");
         scene.end().await;
     }
-}
 
-both! {
     async fn a_key_of_an_admin_who_left_goes_when_the_team_says_so(db) {
         let world = World::unlimited(db).await;
         let first = world.admin().await;

@@ -147,15 +147,13 @@ impl Operations {
         let switch = match endpoint.access {
             Access::Open => None,
             Access::SwitchSecret => Some(access::identify_switch(&self.app, request.headers())?),
-            Access::SwitchSecretOr(scope, action) => {
-                match access::key_in(request.headers()) {
-                    Some(token) => {
-                        key = Some((access::identify_key(&self.app, &token, ip, scope).await?, action));
-                        None
-                    }
-                    None => Some(access::identify_switch(&self.app, request.headers())?),
+            Access::SwitchSecretOr(scope, action) => match access::key_in(request.headers()) {
+                Some(token) => {
+                    key = Some((access::identify_key(&self.app, &token, ip, scope).await?, action));
+                    None
                 }
-            }
+                None => Some(access::identify_switch(&self.app, request.headers())?),
+            },
             Access::ClockSecret => {
                 access::check_clock_secret(&self.app, request.headers())?;
                 None

@@ -15,7 +15,8 @@ use values::AccountRole::{Owner, Technical, Viewer};
 
 use crate::balance::credits;
 use crate::{
-    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, portal, sessions, two_factor,
+    accounts, balance, bootstrap, compliance, downloads, kyb, notifications, onboarding, passkeys, portal, sessions,
+    two_factor,
 };
 
 #[rustfmt::skip]

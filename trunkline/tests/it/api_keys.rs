@@ -55,10 +55,16 @@ async fn audited(db: &TestDb, action: &str) -> Value {
     serde_json::from_str(&meta.unwrap()).unwrap()
 }
 
+/// A call of the last two minutes, while the deck was in force.
+async fn recent_cdr(scene: &Scene) -> Value {
+    scene.world.advance(120).await;
+    cdr_line(scene, "a", scene.now() - 100_000, 60, json!({}))
+}
+
 both! {
     async fn a_key_reads_cdrs_although_its_owner_has_a_second_factor(db) {
         let scene = Scene::start(db, 1000).await;
-        import_cdrs(&scene.world, &[cdr_line(&scene, "a", scene.now() - 3_600_000, 60, json!({}))]).await;
+        import_cdrs(&scene.world, &[recent_cdr(&scene).await]).await;
         Authenticator::confirmed(&scene.world, &scene.customer, "/me/2fa").await;
         let made = make_key(&scene.customer, &["calls:read"]).await;
         let program = scene.world.program(&made);
@@ -289,7 +295,7 @@ both! {
 
     async fn a_team_key_imports_cdrs_on_the_operations_port(db) {
         let scene = Scene::start(db, 1000).await;
-        let lines = ndjson(&[cdr_line(&scene, "a", scene.now() - 3_600_000, 60, json!({}))]);
+        let lines = ndjson(&[recent_cdr(&scene).await]);
         let [made, reader] = [make_team_key(&scene.admin, &["cdrs:write"]).await, make_team_key(&scene.admin, &["admin:read"]).await];
         let ops = scene.world.anyone_at_operations();
         let send = async |token: &str| {
@@ -315,7 +321,7 @@ both! {
         let folder = tempfile::tempdir().unwrap();
         let (deck, cdrs) = (folder.path().join("deck.csv"), folder.path().join("cdrs.jsonl"));
         std::fs::write(&deck, DECK).unwrap();
-        let line = cdr_line(&scene, "a", scene.now() - 3_600_000, 60, json!({}));
+        let line = recent_cdr(&scene).await;
         std::fs::write(&cdrs, format!("{line}\nnot a CDR\n{line}\n")).unwrap();
         let (api, ops) = (format!("http://{}", scene.world.node.public), format!("http://{}", scene.world.node.ops));
         let run = async |key: &str, arguments: &[&str]| {

@@ -92,7 +92,11 @@ async fn create_new(tx: &mut Tx<'_>, account: AccountId, request: &AccountUserCr
         users::insert_shadow(tx, &user).await?;
     }
     let row = member(tx, account, user.id).await?;
-    if is_new { send_link(tx, &row).await? } else { send_refusal(tx, &row).await? }
+    if is_new {
+        send_link(tx, &row).await?
+    } else {
+        send_refusal(tx, &row).await?
+    }
     Ok(user.id)
 }
 
@@ -188,7 +192,9 @@ async fn keep_an_owner(
     let is_owner = |row: &MemberRow| row.account_role == AccountRole::Owner && row.is_active && !row.is_pending;
     let loses_owner = is_owner(before) && !after.is_some_and(is_owner);
     if loses_owner && store::other_owners(conn, account, before.id).await? == 0 {
-        return Err(Problem::state_conflict("This is the last owner of the account. Make another user an owner first."));
+        return Err(Problem::state_conflict(
+            "This is the last owner of the account. Make another user an owner first.",
+        ));
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ const SHARED: &[&str] = &[
     "document_set.txt",
     "factor_change.txt",
     "access_change.txt",
+    "membership_change.txt",
 ];
 
 fn brand() -> Branding {

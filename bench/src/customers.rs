@@ -5,7 +5,7 @@ use identity::accounts::{self, NewAccount, OnboardingStatus};
 use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
 use platform::crypto::passwords::{Cost, Passwords};
-use values::{AccountId, Role, Time, UserId};
+use values::{AccountId, AccountRole, Role, Time, UserId};
 
 use crate::Outcome;
 use crate::service::PASSWORD;
@@ -61,6 +61,8 @@ async fn insert(
         email: email.parse().map_err(DbError::other)?,
         name: "Cora Customer".into(),
         roles: vec![Role::Customer].into(),
+        account_role: AccountRole::Owner,
+        is_invited: false,
         password_hash: Some(password_hash.clone()),
         email_verified_at: Some(*now),
     };

@@ -8,6 +8,7 @@ mod endpoint;
 mod readings;
 mod switch;
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -92,14 +93,14 @@ impl Operations {
         Operations { app, runner, request_ids, endpoints, decisions, stopping }
     }
 
-    pub async fn handle(&self, request: Request<IncomingBody>) -> Response {
+    pub async fn handle(&self, request: Request<IncomingBody>, peer: SocketAddr) -> Response {
         let started = Instant::now();
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let request_id = self.request_ids.of(request.headers());
         let endpoint = self.endpoints.iter().find(|endpoint| endpoint.path == path);
         let measured = endpoint.filter(|endpoint| endpoint.is_measured());
         let span = measured.and_then(|_| self.app.traces.begin_request(request.headers(), || self.app.clock.now()));
-        let mut response = self.dispatch(endpoint, request).await.unwrap_or_else(|problem| {
+        let mut response = self.dispatch(endpoint, request, peer.ip().to_canonical()).await.unwrap_or_else(|problem| {
             if let Some(cause) = problem.cause() {
                 tracing::error!(path, request_id, %cause, "request to the operations port failed");
             }
@@ -130,6 +131,7 @@ impl Operations {
         &self,
         endpoint: Option<&OpsEndpoint>,
         request: Request<IncomingBody>,
+        ip: IpAddr,
     ) -> Result<Response, Problem> {
         headers::check_host(request.version(), request.headers())?;
         let endpoint = endpoint.ok_or_else(Problem::not_found)?;
@@ -141,9 +143,17 @@ impl Operations {
         if !endpoint.accepts(request.method()) {
             return Err(Problem::method_not_allowed(endpoint.allow().to_owned()));
         }
+        let mut key = None;
         let switch = match endpoint.access {
             Access::Open => None,
             Access::SwitchSecret => Some(access::identify_switch(&self.app, request.headers())?),
+            Access::SwitchSecretOr(scope, action) => match access::key_in(request.headers()) {
+                Some(token) => {
+                    key = Some((access::identify_key(&self.app, &token, ip, scope).await?, action));
+                    None
+                }
+                None => Some(access::identify_switch(&self.app, request.headers())?),
+            },
             Access::ClockSecret => {
                 access::check_clock_secret(&self.app, request.headers())?;
                 None
@@ -161,7 +171,11 @@ impl Operations {
         if let Some(switch) = &switch {
             access::check_edge(switch, &body)?;
         }
-        (endpoint.handler)(self, body).await
+        let answer = (endpoint.handler)(self, body).await?;
+        if let Some((caller, action)) = key {
+            access::audit_key(&self.app, caller, ip, action).await?;
+        }
+        Ok(answer)
     }
 
     /// Whether this node can take requests: it is not stopping, its disks have room, the database is reachable and

@@ -109,9 +109,9 @@ pub async fn start_with_clock(
     let ops_task =
         tokio::spawn(server::serve(Listener { tcp: ops, tls: ops_tls }, ops_limits, ops_metrics, ops_shutdown, {
             let operations = Arc::new(operations);
-            move |request, _| {
+            move |request, peer| {
                 let operations = operations.clone();
-                async move { operations.handle(request).await }
+                async move { operations.handle(request, peer).await }
             }
         }));
     let traces_task = tokio::spawn(export_traces(app.clone(), stopping_traces));

@@ -170,6 +170,9 @@ enum Rates {
         /// Keep prefixes that are not in the file.
         #[arg(long)]
         merge: bool,
+        /// URL of a service elsewhere, called with TRUNKLINE_API_KEY; by default TRUNKLINE_URL, else this machine's.
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
         /// CSV file with the rates.
         #[arg(value_name = "FILE")]
         file: PathBuf,
@@ -183,6 +186,10 @@ enum Cdrs {
     /// Prints each rejected line and its reason. The other lines are imported. Exits with status 1 if any line was
     /// rejected, and then prints the summary to standard error.
     Import {
+        /// URL of the operations port of a service elsewhere, called with TRUNKLINE_API_KEY; by default
+        /// TRUNKLINE_OPS_URL, else this machine's.
+        #[arg(long, value_name = "URL")]
+        url: Option<String>,
         /// JSON Lines file, one CDR per line.
         #[arg(value_name = "FILE")]
         file: PathBuf,
@@ -274,10 +281,19 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
             Command::Mail(Mail::Preview { out }) => cli::preview_mail(&settings, &out),
             Command::Ledger(Ledger::Verify) => cli::verify_ledger(settings).await,
             Command::Fx(Fx::Import { file }) => cli::import_fx(settings, &file).await,
-            Command::Cdrs(Cdrs::Import { file }) => cli::import_cdrs(settings, &file).await,
+            Command::Cdrs(Cdrs::Import { url, file }) => match url.or(settings.remote.ops_url.clone()) {
+                Some(url) => cli::Remote::new(&url, &settings.remote)?.import_cdrs(&file).await,
+                None => cli::import_cdrs(settings, &file).await,
+            },
             Command::Cdrs(Cdrs::Verify) => cli::verify_cdrs(settings).await,
-            Command::Rates(Rates::Import { upstream, dry_run, merge, file }) => {
-                cli::import_rates(settings, &upstream, &file, merge, dry_run).await
+            Command::Rates(Rates::Import { upstream, dry_run, merge, url, file }) => {
+                match url.or(settings.remote.url.clone()) {
+                    Some(url) => {
+                        let service = cli::Remote::new(&url, &settings.remote)?;
+                        service.import_rates(&upstream, &file, merge, dry_run).await
+                    }
+                    None => cli::import_rates(settings, &upstream, &file, merge, dry_run).await,
+                }
             }
             Command::Jobs(Jobs::Dead) => cli::list_dead_jobs(settings).await,
             Command::Jobs(Jobs::Rerun { ids, kind }) => {

@@ -149,6 +149,27 @@ impl Answer for NoContent {
     }
 }
 
+/// An answer that sets a cookie.
+pub struct SetCookie<A> {
+    pub answer: A,
+    pub cookie: HeaderValue,
+}
+
+impl<A: Answer> Answer for SetCookie<A> {
+    const STATUS: StatusCode = A::STATUS;
+    const HEADERS: &'static [&'static str] = &["Set-Cookie"];
+
+    fn content(schemas: &mut SchemaGenerator) -> Option<Value> {
+        A::content(schemas)
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        let mut rendered = self.answer.render()?;
+        rendered.headers.insert(header::SET_COOKIE, self.cookie);
+        Ok(rendered)
+    }
+}
+
 impl<T: Serialize + JsonSchema + Send + 'static> Answer for Page<T> {
     const STATUS: StatusCode = StatusCode::OK;
     const HEADERS: &'static [&'static str] = &["Link"];

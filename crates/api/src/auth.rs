@@ -1,15 +1,19 @@
-//! Authentication: the bearer token, checked against its row on every request.
+//! Authentication: the bearer token, an access token or an API key, checked against its row on every request.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 use uuid::Uuid;
 
+use super::api_keys::{self, KeyCaller};
+use super::endpoint::Endpoint;
 use super::problem::Problem;
 use db::{Conn, params, row, sql};
 use platform::app::App;
 use platform::crypto::tokens::TokenError;
-use values::{AccountId, Email, Role, Roles, SessionId, Time, UserId};
+use platform::limits::Subject;
+use values::{AccountId, AccountRole, Email, Role, Roles, SessionId, Time, UserId};
 
 /// How long a sign-in counts as recent.
 pub const RECENT_SIGN_IN: Duration = Duration::from_secs(15 * 60);
@@ -42,6 +46,11 @@ impl Who {
         }
     }
 
+    /// Whether a customer may call the endpoint with a token.
+    pub fn admits_customers(self) -> bool {
+        matches!(self, Who::SignedIn | Who::Holder | Who::Customer)
+    }
+
     /// Whether a team member may call the endpoint with a token.
     pub fn admits_team(self) -> bool {
         !matches!(self, Who::Anyone | Who::Customer)
@@ -67,6 +76,8 @@ pub struct Principal {
     pub email: Email,
     pub account_id: AccountId,
     pub roles: Roles,
+    /// What a customer's user may do in its account. It does not bind the team.
+    pub account_role: AccountRole,
     /// The session of this token; none with impersonation.
     pub session_id: Option<SessionId>,
     pub jti: Uuid,
@@ -77,12 +88,22 @@ pub struct Principal {
     pub authenticated_at: Time,
     /// Whether the user must set up a second factor before anything else.
     pub must_enroll: bool,
+    /// The API key of the request, if it came with one; `user_id` is its creator's.
+    pub key: Option<KeyCaller>,
 }
 
 impl Principal {
     /// The user, or the admin behind an impersonation.
     pub fn person(&self) -> UserId {
         self.impersonator.unwrap_or(self.user_id)
+    }
+
+    /// Whose requests are counted: each key's apart, else the person's.
+    pub fn limit_subject(&self) -> Subject {
+        match &self.key {
+            Some(key) => Subject::api_key(key.id.uuid()),
+            None => Subject::user(self.person()),
+        }
     }
 
     /// Checks that the user proved its identity a short time ago.
@@ -94,14 +115,31 @@ impl Principal {
     }
 
     /// Checks scope and role.
-    pub fn check(&self, who: Who, changes: bool) -> Result<(), Problem> {
-        if self.read_only && changes {
+    pub fn check(&self, endpoint: &Endpoint) -> Result<(), Problem> {
+        if self.read_only && endpoint.changes() {
             return Err(Problem::forbidden("This token is read-only."));
         }
-        if !who.admits(&self.roles) {
+        if !endpoint.who.admits(&self.roles) {
             return Err(Problem::forbidden("Your role does not allow this."));
         }
-        Ok(())
+        match &self.key {
+            Some(key) => key.check(endpoint),
+            None => self.check_account_role(endpoint.account_role.unwrap_or(AccountRole::Owner)),
+        }
+    }
+
+    /// Checks the role of a customer's user, which the endpoint's row names, or where only the handler knows it.
+    pub fn check_account_role(&self, least: AccountRole) -> Result<(), Problem> {
+        match (self.roles.is_team() || self.account_role.covers(least), least) {
+            (true, _) => Ok(()),
+            (_, AccountRole::Billing) => {
+                Err(Problem::forbidden("This is for owners and billing users of the account."))
+            }
+            (_, AccountRole::Technical) => {
+                Err(Problem::forbidden("This is for owners and technical users of the account."))
+            }
+            _ => Err(Problem::forbidden("This is for owners of the account.")),
+        }
     }
 }
 
@@ -110,6 +148,7 @@ row! {
         email: Email,
         account_id: AccountId,
         roles: Roles,
+        account_role: AccountRole,
         session_id: Option<SessionId>,
         is_read_only: bool,
         impersonator: Option<UserId>,
@@ -119,10 +158,13 @@ row! {
     }
 }
 
-/// The caller of the `Authorization` header.
-pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Result<Principal, Problem> {
+/// The caller of the `Authorization` header: a user with an access token, or an API key.
+pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: IpAddr) -> Result<Principal, Problem> {
     let now = conn.now();
     let token = bearer(headers)?;
+    if api_keys::is_key(token) {
+        return api_keys::authenticate(conn, token, ip).await;
+    }
     let claims = app.tokens.read_access(token, now).map_err(|error| match error {
         TokenError::Expired => {
             Problem::token_expired("The access token has expired. Refresh it with POST /v1/auth/refresh.")
@@ -132,7 +174,7 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
     let live: Option<LiveToken> = conn
         .opt(
             sql!(
-                "SELECT u.email, u.account_id, u.roles, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
+                "SELECT u.email, u.account_id, u.roles, u.account_role, t.session_id, t.is_read_only OR t.impersonator_id IS NOT NULL,
                         t.impersonator_id, t.revoked_at IS NOT NULL, u.is_active, t.authenticated_at
                  FROM access_tokens t JOIN users u ON u.id = t.user_id
                  WHERE t.jti = $1 AND t.user_id = $2"
@@ -153,12 +195,14 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap) -> Re
         email: live.email,
         account_id: live.account_id,
         roles,
+        account_role: live.account_role,
         session_id: live.session_id,
         jti: claims.jti,
         read_only: live.is_read_only,
         impersonator: live.impersonator,
         authenticated_at: live.authenticated_at,
         must_enroll,
+        key: None,
     })
 }
 

@@ -41,6 +41,7 @@ pub trait Checks: DeserializeOwned + JsonSchema + Send + 'static {
 }
 
 /// A request that obeys the rules of its type.
+#[derive(Default)]
 pub struct Checked<T>(pub T);
 
 /// The outcome of a rule: the reason to refuse, unless the condition holds.

@@ -258,7 +258,10 @@ impl RequestCtx {
 
     /// The audit row of this request, as it ended.
     fn audit_entry(&self, action: &'static str, outcome: Outcome, reason: Option<&str>) -> audit::Entry {
-        let details = lock(&self.audit).clone();
+        let mut details = lock(&self.audit).clone();
+        if let Some(key) = self.principal.as_ref().and_then(|principal| principal.key.as_ref()) {
+            details.meta.insert("api_key".to_owned(), json!({"id": key.id, "name": key.name}));
+        }
         let signed_in = self.principal.as_ref().map(|principal| Subject {
             account_id: principal.account_id,
             // With impersonation, the admin is the user of the row.

@@ -13,8 +13,10 @@ use hyper::{Method, StatusCode};
 use super::auth::Who;
 use super::handler::{AnyHandler, ReadHandler, Reading, WriteHandler, Writing};
 use super::problem::Code;
+use super::scopes::Scope;
 use db::metrics::{Requests, Successes};
 use platform::limits::Limit;
+use values::AccountRole;
 
 /// One row of the table.
 pub struct Endpoint {
@@ -29,6 +31,12 @@ pub struct Endpoint {
     pub description: &'static str,
     pub tag: Tag,
     pub who: Who,
+    /// The least role of a customer's user that may call it; without one, only owners may.
+    pub account_role: Option<AccountRole>,
+    /// The scopes of API keys that may call it, any of them; without one it is closed to keys.
+    pub scopes: Vec<Scope>,
+    /// Open only to pages of the service itself: whoever has a cookie calls it.
+    pub same_origin: bool,
     pub limit: Limit,
     pub idempotency: Idempotency,
     pub recent_sign_in: RecentSignIn,
@@ -90,6 +98,13 @@ impl Endpoint {
         }
     }
 
+    /// The roles of a customer's users that may call it, as OpenAPI lists them (`x-account-roles`).
+    pub fn account_roles(&self) -> Vec<&'static str> {
+        let least = self.account_role.unwrap_or(AccountRole::Owner);
+        let admitted = AccountRole::ALL.iter().filter(|role| role.covers(least));
+        admitted.map(|role| role.as_str()).collect()
+    }
+
     /// Method and path, for statistics.
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
@@ -128,7 +143,8 @@ impl Endpoint {
         if self.who != Who::Anyone {
             codes.extend([Code::TokenInvalid, Code::TokenExpired]);
         }
-        if !matches!(self.who, Who::Anyone | Who::SignedIn) || (self.who != Who::Anyone && self.changes()) {
+        // Rows for any signed-in user are closed to some roles or to API keys.
+        if self.who != Who::Anyone || self.same_origin {
             codes.insert(Code::Forbidden);
         }
         if self.limit != Limit::None {
@@ -210,6 +226,9 @@ fn builder<D, W, L, A>(
         description: "",
         tag: Tag::NONE,
         who: Who::Admin,
+        account_role: None,
+        scopes: Vec::new(),
+        same_origin: false,
         limit: Limit::None,
         idempotency: Idempotency::None,
         recent_sign_in: RecentSignIn::NotNeeded,
@@ -231,6 +250,24 @@ impl<D, W, L, A> EndpointBuilder<D, W, L, A> {
     /// Requires an `Idempotency-Key`.
     pub fn idempotent(mut self) -> Self {
         self.endpoint.idempotency = Idempotency::Required;
+        self
+    }
+
+    /// The least role of a customer's user: `Viewer` admits every user of the account, any other that role and owners.
+    pub fn account_role(mut self, least: AccountRole) -> Self {
+        self.endpoint.account_role = Some(least);
+        self
+    }
+
+    /// Opens it to API keys with this scope; given twice, with either.
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.endpoint.scopes.push(scope);
+        self
+    }
+
+    /// Open to pages of the service itself only, and never to CORS.
+    pub fn same_origin(mut self) -> Self {
+        self.endpoint.same_origin = true;
         self
     }
 

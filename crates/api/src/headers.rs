@@ -85,6 +85,22 @@ pub fn finish(headers: &mut HeaderMap, request_id: &str) {
     headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000; includeSubDomains"));
 }
 
+/// Refuses a request that a page of another origin makes, or a program that does not say where it comes from.
+pub fn check_same_origin(headers: &HeaderMap, public_url: &str) -> Result<(), Problem> {
+    let is_same = match headers.get("sec-fetch-site") {
+        Some(site) => site == "same-origin",
+        None => headers.get(ORIGIN).is_some_and(|origin| origin.as_bytes() == public_url.as_bytes()),
+    };
+    if is_same { Ok(()) } else { Err(Problem::forbidden("Only pages of this service may call this.")) }
+}
+
+/// The `Allow` header of a path without CORS.
+pub fn allow(methods: &str, headers: &mut HeaderMap) {
+    if let Ok(value) = HeaderValue::from_str(methods) {
+        headers.insert(ALLOW, value);
+    }
+}
+
 /// The Content-Security-Policy source of an inline style or script: its hash.
 pub fn inline_source(content: &str) -> String {
     format!("'sha256-{}'", BASE64.encode(digest(&SHA256, content.as_bytes()).as_ref()))

@@ -4,7 +4,7 @@
 //! - [`input`], [`upload`], [`csv`], [`page`]: what a handler reads, validated once by [`schema`] and [`checks`], which
 //!   name every field that fails ([`faults`]); [`answer`]: what it returns
 //! - [`context`]: the request context, and the one transaction in which a change happens
-//! - [`pipeline`]: the order of steps; [`auth`], [`idempotency`], [`conditional`], [`headers`]: the steps
+//! - [`pipeline`]: the order of steps; [`auth`], [`api_keys`], [`scopes`], [`idempotency`], [`conditional`], [`headers`]: the steps
 //! - [`problem`]: every error response; [`openapi`] and [`reference`]: documentation generated from the table
 //! - [`screen`]: HTML pages rendered on request; [`html`]: escaping
 //! - [`server`][]: connections; [`tls`]: their encryption; `networks`: how many a client may have; [`timer`] and `pace`:
@@ -12,6 +12,7 @@
 //!   `concurrency`: how many requests run at the same time
 
 pub mod answer;
+pub mod api_keys;
 pub mod auth;
 mod bare_answer;
 pub mod checks;
@@ -38,6 +39,7 @@ pub mod reference;
 pub mod response;
 pub mod router;
 pub mod schema;
+pub mod scopes;
 pub mod screen;
 pub mod server;
 mod strangers;

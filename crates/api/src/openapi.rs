@@ -25,7 +25,7 @@ const ABOUT: &str = "The API of Trunkline, a wholesale voice (SIP trunking) plat
     paged by `cursor` and `limit`. Repeat a lost request with the same `Idempotency-Key`.";
 
 /// Headers of responses: name, description and example.
-const HEADERS: [(&str, &str, &str); 9] = [
+const HEADERS: [(&str, &str, &str); 10] = [
     (
         "X-Request-Id",
         "Id of the request: the caller's, or a new one. Quote it when you contact support.",
@@ -37,6 +37,11 @@ const HEADERS: [(&str, &str, &str); 9] = [
     ("Link", "Address of the next page; absent on the last page.", "</v1/trunks?cursor=…>; rel=\"next\""),
     ("Content-Disposition", "File name of the download.", "attachment; filename=\"invoice.pdf\""),
     ("Idempotent-Replayed", "`true` if this is the stored response to an earlier request with the same key.", "true"),
+    (
+        "Set-Cookie",
+        "Refresh token of the session, as a cookie that scripts cannot read.",
+        "__Secure-trunkline_refresh=…; Path=/v1/auth; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure",
+    ),
     ("Retry-After", "Seconds to wait before the next try.", "1"),
     ("WWW-Authenticate", "Authentication scheme that the endpoint requires.", "Bearer"),
 ];
@@ -102,6 +107,13 @@ pub fn describe<'t>(table: impl IntoIterator<Item = &'t Endpoint>) -> Value {
                     "description": "Access token of a team member, sent in the same way. Its `roles` must contain \
                                     `admin`, or `support` where the operation lists it in `x-roles`.",
                 },
+                "apiKey": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "bearerFormat": "tl_live_…",
+                    "description": "API key from `POST /account/api-keys` or `POST /admin/api-keys`, sent in the same \
+                                    way. The operation lists the scope that it needs.",
+                },
             },
         },
     })
@@ -140,13 +152,12 @@ fn operation(
         "description": described(endpoint),
         "tags": [endpoint.tag.name],
         "x-roles": endpoint.who.roles(),
-        "security": match endpoint.who {
-            Who::Anyone => json!([]),
-            Who::SignedIn | Who::Holder | Who::Customer => json!([{"bearer": []}]),
-            Who::Team | Who::Admin => json!([{"adminBearer": []}]),
-        },
+        "security": security(endpoint),
         "responses": answers(endpoint, &description.problems, responses, problem),
     });
+    if endpoint.who.admits_customers() {
+        operation["x-account-roles"] = json!(endpoint.account_roles());
+    }
     match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => {}
         RecentSignIn::Needed => operation["x-recent-sign-in"] = true.into(),
@@ -159,6 +170,17 @@ fn operation(
         operation["requestBody"] = body;
     }
     operation
+}
+
+/// Any one of these: a token, or an API key with one of the scopes.
+fn security(endpoint: &Endpoint) -> Value {
+    let scheme = match endpoint.who {
+        Who::Anyone => return json!([]),
+        Who::SignedIn | Who::Holder | Who::Customer => json!({"bearer": []}),
+        Who::Team | Who::Admin => json!({"adminBearer": []}),
+    };
+    let keys = endpoint.scopes.iter().map(|scope| json!({"apiKey": [scope]}));
+    [scheme].into_iter().chain(keys).collect()
 }
 
 /// What the row says, and whether the caller must have signed in a short time ago.

@@ -24,7 +24,7 @@ use super::problem::{Code, Problem};
 use super::response::{Response, full, without_body};
 use super::router::{BASE, RouteMatch, Router};
 use super::screen::{self, Form, Visit};
-use super::{conditional, headers};
+use super::{api_keys, conditional, headers};
 use platform::app::App;
 use platform::audit;
 use platform::limits::{Limit, RateLimitStatus, Subject};
@@ -74,6 +74,7 @@ impl Service {
             RouteMatch::Endpoint(endpoint, _) => Some(*endpoint),
             _ => None,
         };
+        let is_same_origin = found.is_same_origin();
         let (route, is_screen) = (found.route(), matches!(found, RouteMatch::Screen(..)));
         let mut observed = Observed::default();
         let work = self.route(found, head, body, peer, &request_id, &mut observed);
@@ -93,7 +94,9 @@ impl Service {
         if let Some(verdict) = &observed.rate_limit {
             headers::rate_limit(response.headers_mut(), verdict);
         }
-        self.cors.answer(origin.as_ref(), response.headers_mut());
+        if !is_same_origin {
+            self.cors.answer(origin.as_ref(), response.headers_mut());
+        }
         if method == Method::HEAD {
             response = without_body(response);
         }
@@ -153,9 +156,12 @@ impl Service {
         match found {
             RouteMatch::NotFound => Err(Problem::not_found()),
             RouteMatch::MethodNotAllowed(allow) => Err(Problem::method_not_allowed(allow)),
-            RouteMatch::Options(allow) => {
+            RouteMatch::Options(allow, is_same_origin) => {
                 let mut response = full(StatusCode::NO_CONTENT, "");
-                self.cors.preflight(&head.headers, &allow, response.headers_mut());
+                match is_same_origin {
+                    true => headers::allow(&allow, response.headers_mut()),
+                    false => self.cors.preflight(&head.headers, &allow, response.headers_mut()),
+                }
                 Ok(response)
             }
             RouteMatch::Document(document) => Ok(document.answer(&head.headers)),
@@ -207,11 +213,17 @@ impl Service {
                 true => self.app.db.read().await?,
                 false => self.app.db.read_consistent().await?,
             };
-            let principal = authenticate(&mut conn, &self.app, &request.head.headers).await?;
+            let principal = authenticate(&mut conn, &self.app, &request.head.headers, origin.ip).await?;
             observed.account = Some(principal.account_id);
             place.set_authenticated();
-            reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared());
-            self.limit(endpoint.limit, Subject::user(principal.person()), now, observed).await?;
+            match principal.key.as_ref().filter(|key| key.is_touch_due(now)) {
+                Some(key) => {
+                    drop(conn);
+                    api_keys::touch(&self.app, key.id, origin.ip, now).await;
+                }
+                None => reader = Some(conn).filter(|_| !endpoint.changes() && !self.app.db.is_shared()),
+            }
+            self.limit(endpoint.limit, principal.limit_subject(), now, observed).await?;
             Some(principal)
         };
         let ctx = RequestCtx::new(origin, principal);
@@ -290,8 +302,11 @@ fn if_match(headers: &HeaderMap) -> Option<String> {
 /// Role, scope, second factor, recent sign-in and the presence of an idempotency key: what can be checked before the body is read.
 fn check_access(ctx: &RequestCtx, headers: &HeaderMap) -> Result<(), Problem> {
     let endpoint = &ctx.endpoint;
+    if endpoint.same_origin {
+        headers::check_same_origin(headers, &ctx.app.public_url)?;
+    }
     if let Some(principal) = &ctx.principal {
-        principal.check(endpoint.who, endpoint.changes())?;
+        principal.check(endpoint)?;
         if principal.must_enroll && !endpoint.open_before_enrollment {
             return Err(Problem::second_factor_required());
         }

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::response::{Response, full};
+use super::scopes::Scope;
 use values::{ExactMoney, Money};
 
 /// The prefix of every problem `type`.
@@ -114,6 +115,9 @@ pub struct ProblemBody<'a> {
     /// Amount that is available; with `balance.insufficient`.
     #[serde(skip_serializing_if = "Option::is_none")]
     available: Option<ExactMoney>,
+    /// Scope that the API key lacks; with `auth.forbidden`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    required_scope: Option<Scope>,
 }
 
 /// Why a request failed. Boxed, so that `Result<_, Problem>` stays small.
@@ -126,6 +130,7 @@ struct Inner {
     retry_after: Option<u64>,
     allow: Option<String>,
     shortage: Option<Shortage>,
+    required_scope: Option<Scope>,
     /// The underlying error: for the log, never for the client.
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -147,6 +152,7 @@ impl Problem {
             retry_after: None,
             allow: None,
             shortage: None,
+            required_scope: None,
             cause: None,
         }))
     }
@@ -200,6 +206,13 @@ impl Problem {
 
     pub fn forbidden(detail: &'static str) -> Problem {
         Problem::with_detail(Code::Forbidden, detail)
+    }
+
+    /// The API key lacks a scope.
+    pub fn scope_required(scope: Scope) -> Problem {
+        let mut problem = Problem::with_detail(Code::Forbidden, format!("The API key needs the scope {scope}."));
+        problem.0.required_scope = Some(scope);
+        problem
     }
 
     /// The caller signed in too long ago for this.
@@ -399,6 +412,7 @@ impl Problem {
             retry_after: inner.retry_after,
             required: inner.shortage.as_ref().map(|shortage| shortage.required.into()),
             available: inner.shortage.as_ref().map(|shortage| shortage.available.into()),
+            required_scope: inner.required_scope,
         };
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

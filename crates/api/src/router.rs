@@ -75,7 +75,8 @@ pub enum RouteMatch<'r> {
     Screen(&'static str, Show, Vec<String>),
     /// The path exists, but not with this method; the allowed methods.
     MethodNotAllowed(String),
-    Options(String),
+    /// The allowed methods, and whether the path is for pages of the service only.
+    Options(String, bool),
     NotFound,
 }
 
@@ -87,8 +88,17 @@ impl RouteMatch<'_> {
             RouteMatch::Screen(path, ..) => path,
             RouteMatch::Document(_)
             | RouteMatch::MethodNotAllowed(_)
-            | RouteMatch::Options(_)
+            | RouteMatch::Options(..)
             | RouteMatch::NotFound => "",
+        }
+    }
+
+    /// Whether only pages of the service itself may call it, so that CORS stays closed.
+    pub fn is_same_origin(&self) -> bool {
+        match self {
+            RouteMatch::Endpoint(endpoint, _) => endpoint.same_origin,
+            RouteMatch::Options(_, is_same_origin) => *is_same_origin,
+            _ => false,
         }
     }
 }
@@ -129,7 +139,11 @@ impl Router {
         let Ok(matched) = self.0.at(path) else { return RouteMatch::NotFound };
         let allow = || allowed(matched.value);
         if method == Method::OPTIONS {
-            return RouteMatch::Options(allow());
+            let is_same_origin = match matched.value {
+                Node::Endpoints(endpoints) => endpoints.iter().any(|endpoint| endpoint.same_origin),
+                _ => false,
+            };
+            return RouteMatch::Options(allow(), is_same_origin);
         }
         let method = if method == Method::HEAD { &Method::GET } else { method };
         let path_values = || matched.params.iter().map(|(_, value)| decoded(value)).collect();

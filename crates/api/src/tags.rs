@@ -21,7 +21,7 @@ tags! {
     CURRENT_USER = "Current user",
         "The signed-in user: its account, its sessions and its second factor.";
     ACCOUNT = "Account",
-        "Company details of the account.";
+        "Company details of the account, its users and its API keys.";
     BALANCE = "Balance",
         "Prepaid balance, ledger, auto-recharge and low-balance alert.";
     NOTIFICATIONS = "Notifications",
@@ -47,7 +47,7 @@ tags! {
     WEBHOOKS = "Provider webhooks",
         "Webhooks that the payment provider sends to Trunkline.";
     ADMIN_ACCESS = "Admin access",
-        "Creation of the first admin, and the second factor of admins.";
+        "Creation of the first admin, the second factor of admins, and the API keys of the team.";
     CUSTOMERS = "Customers",
         "Customers as the team sees them: search, suspension, impersonation, notes, account managers.";
     ADMIN_SUPPORT = "Admin support",

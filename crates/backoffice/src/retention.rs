@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use crate::dashboards;
-use api::idempotency;
+use api::{api_keys, idempotency};
 use billing::{payments, webhooks};
 use db::{Conn, DbError};
 use identity::{mailed_links, notifications, passkeys, sessions, two_factor};
@@ -46,7 +46,7 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
@@ -56,6 +56,7 @@ const RULES: [Rule; 19] = [
     rule!("passkey challenges", days(1), passkeys::purge_challenges),
     rule!("locks of cards", days(2), payments::purge_cards),
     rule!("sessions", days(7), sessions::purge_sessions),
+    rule!("revoked API keys", days(90), api_keys::purge),
     rule!("mailed links", days(7), mailed_links::purge),
     rule!("call alarms", days(7), calls::purge_alerts),
     rule!("provider webhooks", days(30), webhooks::purge),

@@ -3,8 +3,10 @@
 use api::auth::Who::{Admin, Customer, SignedIn, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post};
 use api::problem::Code::{ResourceInUse, StateConflict};
+use api::scopes::Scope::{AccountRead, AdminRead, SupportWrite};
 use api::tags;
 use platform::limits::Limit;
+use values::AccountRole::Viewer;
 
 use crate::{account_managers, audit_log, beta, customers, dashboards, notes, notices, staff, tickets};
 
@@ -13,35 +15,35 @@ pub fn endpoints() -> Vec<Endpoint> {
     vec![
         get("/tickets", tickets::list, "listTickets", "List tickets")
             .about("Lists the account's support tickets without their messages, newest first. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::SUPPORT),
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Reads).under(tags::SUPPORT),
         post("/tickets", tickets::create, "createTicket", "Create ticket")
             .about("Opens a support ticket with a first message; it may refer to a `request_id` and to CDRs of the \
                     account. The team's reply arrives as a `ticket.reply` notification and by mail. Open to customers, \
                     also while suspended.")
-            .who(Customer).limit(Limit::Writes).audit("ticket.create").problems(&[StateConflict]).under(tags::SUPPORT),
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Writes).audit("ticket.create").problems(&[StateConflict]).under(tags::SUPPORT),
         get("/tickets/{id}", tickets::show, "getTicket", "Get ticket")
             .about("Returns a support ticket with its messages. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::SUPPORT),
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Reads).under(tags::SUPPORT),
         post("/tickets/{id}/messages", tickets::reply, "replyToTicket", "Reply to a ticket")
             .about("Adds a message to a ticket, which then waits for the team (`pending_team`), also after it was \
                     resolved. A closed ticket accepts no messages. Open to customers, also while suspended.")
-            .who(Customer).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under(tags::SUPPORT),
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Writes).audit("ticket.write").problems(&[StateConflict]).under(tags::SUPPORT),
         post("/tickets/{id}/close", tickets::close, "closeTicket", "Close ticket")
             .about("Closes a ticket for good; open a new one to continue. Open to customers, also while suspended.")
-            .who(Customer).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under(tags::SUPPORT),
+            .who(Customer).account_role(Viewer).scope(SupportWrite).limit(Limit::Writes).audit("ticket.close").problems(&[StateConflict]).under(tags::SUPPORT),
         get("/notices", notices::list, "listNotices", "List current notices")
             .about("Lists the operator's announcements that are in force now, by start time, newest first. Open to any \
                     signed-in user.")
-            .who(SignedIn).limit(Limit::Reads).under(tags::SUPPORT),
+            .who(SignedIn).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::SUPPORT),
 
         get("/admin/customers", customers::list, "listCustomers", "List customers")
             .about("Lists customers, newest first, or those that `q` finds by id, email, number, IP address or name. \
                     Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/customers/{id}", customers::show, "getCustomer", "Get customer")
             .about("Returns a customer with its status, balance, spend of the last 30 days and VAT decisions. Open to \
                     the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         patch("/admin/customers/{id}", customers::update, "updateCustomer", "Update customer")
             .about("Suspends or reinstates a customer, assigns its account manager, or decides its VAT. The customer \
                     is informed of a suspension and a reinstatement by notification and mail; calls of a suspended account \
@@ -50,7 +52,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/customers/{id}/notes", notes::list, "listCustomerNotes", "List notes about a customer")
             .about("Lists the team's notes about a customer, newest first; customers never see them. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         post("/admin/customers/{id}/notes", notes::create, "createCustomerNote", "Create note about a customer")
             .about("Adds a note about a customer; notes cannot be changed or deleted. Open to the team (admin or \
                     support).")
@@ -79,11 +81,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             "listCustomersInOnboarding", "List customers in onboarding")
             .about("Lists the customers whose KYB is not approved yet, newest first, including suspended ones. Open to \
                     the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         get("/admin/account-managers", account_managers::list, "listAccountManagers", "List account managers")
             .about("Lists the account managers that customers can be assigned to, newest first. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::CUSTOMERS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::CUSTOMERS),
         post("/admin/account-managers", account_managers::create, "createAccountManager", "Create account manager")
             .about("Adds an account manager, a name and an address that customers see; it is not a user who signs in. \
                     Admins only.")
@@ -99,10 +101,10 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/tickets", tickets::list_all, "adminListTickets", "List tickets of all customers")
             .about("Lists the support tickets of all customers without their messages, newest first. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
         get("/admin/tickets/{id}", tickets::admin_show, "adminGetTicket", "Get ticket of any customer")
             .about("Returns a support ticket of any customer with its messages. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
         patch("/admin/tickets/{id}", tickets::update, "adminUpdateTicket", "Update ticket of any customer")
             .about("Sets a ticket's priority, or resolves or closes it; closing is final. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("ticket.update").problems(&[StateConflict])
@@ -116,7 +118,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/notices", notices::list_all, "adminListNotices", "List all notices")
             .about("Lists all notices, whether past, in force or planned, by start time, newest first. Open to the \
                     team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_SUPPORT),
         post("/admin/notices", notices::create, "adminCreateNotice", "Create notice")
             .about("Announces something to all users from `starts_at` until `ends_at`, or until it is deleted. Admins \
                     only.")
@@ -148,20 +150,20 @@ pub fn endpoints() -> Vec<Endpoint> {
             .who(Admin).limit(Limit::Writes).audit("two_factor.reset").recent_sign_in().under(tags::TEAM),
         get("/admin/audit-log", audit_log::list, "listAuditLogEntries", "List audit log entries")
             .about("Lists who did what and with which outcome, newest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::TEAM),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::TEAM),
 
         get("/admin/beta", beta::list, "listBetaSignups", "List beta signups")
             .about("Lists the accounts of the private beta with their KYB and card status, newest first. Open to the \
                     team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::BETA_QUEUE),
         get("/admin/beta/stats", beta::stats, "getBetaStats", "Get beta queue statistics")
             .about("Returns how many accounts there are, how many are pending, and how many were approved or declined \
                     in the last 7 days. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::BETA_QUEUE),
         get("/admin/beta/{id}", beta::show, "getBetaSignup", "Get beta signup")
             .about("Returns a beta account with its traffic profile, KYB intake, card status and user emails. Open to \
                     the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::BETA_QUEUE),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::BETA_QUEUE),
         post("/admin/beta/{id}/approve", beta::approve, "approveBetaSignup", "Approve beta signup")
             .about("Moves an account to `beta_approved` and mails it a magic link with the reviewer's note. A declined \
                     account can still be approved. Admins only.")
@@ -174,11 +176,11 @@ pub fn endpoints() -> Vec<Endpoint> {
             "getOperationalDashboard", "Get operational dashboard")
             .about("Returns requests, errors, latency and audit volume of the last hour, day or week. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DASHBOARDS),
         get("/admin/dashboard/security", dashboards::security, "getSecurityDashboard", "Get security dashboard")
             .about("Returns the admins' second factors, failed sign-ins and rate limits of the last 24 hours, token \
                     reuse and impersonations of the last 30 days, and locked users. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::DASHBOARDS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::DASHBOARDS),
     ]
 }

@@ -92,6 +92,8 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0049_read_only_tokens",
     "0050_chargebacks",
     "0051_payment_limits",
+    "0052_account_users",
+    "0053_api_keys",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

@@ -14,7 +14,7 @@ use api::context::{Committed, RequestCtx};
 use api::input::{Body, Description, IncomingRequest, Input};
 use api::problem::{Code, Problem};
 use db::{Conn, DbError, insert, params, sql};
-use values::{AccountId, Country, Email, NewPassword, OWN_WORDS_REASON, Role, Text, UserId};
+use values::{AccountId, AccountRole, Country, Email, NewPassword, OWN_WORDS_REASON, Role, Text, UserId};
 
 /// The operator's account and its first admin.
 #[derive(Deserialize, JsonSchema)]
@@ -147,6 +147,8 @@ pub async fn create(
         email: request.contact_email.clone(),
         name: request.contact_name.to_string(),
         roles: vec![Role::Admin].into(),
+        account_role: AccountRole::Owner,
+        is_invited: false,
         password_hash: Some(password_hash),
         // Whoever has the console vouches for the address.
         email_verified_at: Some(now),

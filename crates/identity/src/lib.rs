@@ -1,9 +1,11 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
 //! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
-//! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself.
+//! of `compliance` and `kyb`. `account_users` are the people of a customer, `api_keys` its programs. `accounts`, `balance` and `notifications` are what an account sees of itself.
 
+pub mod account_users;
 pub mod accounts;
+pub mod api_keys;
 pub mod balance;
 pub mod bootstrap;
 pub mod compliance;
@@ -15,6 +17,7 @@ pub mod mailed_links;
 pub mod notifications;
 pub mod onboarding;
 pub mod passkeys;
+pub mod portal;
 pub mod routes;
 pub mod sessions;
 pub mod two_factor;

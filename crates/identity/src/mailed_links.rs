@@ -70,6 +70,7 @@ pub async fn issue_magic_link(conn: &mut Conn, app: &App, user: UserId) -> Resul
 pub enum MailKind {
     Reset,
     Signup,
+    Invitation,
 }
 
 impl MailKind {
@@ -77,6 +78,7 @@ impl MailKind {
         let kind = match self {
             MailKind::Reset => "reset",
             MailKind::Signup => "signup",
+            MailKind::Invitation => "invitation",
         };
         Subject::mails(email, kind)
     }

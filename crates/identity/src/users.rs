@@ -1,7 +1,7 @@
 //! Table `users`: people who sign in. A user belongs to one account; an email address belongs to one user.
 
 use db::{Conn, DbError, insert, params, row, sql};
-use values::{AccountId, Email, Roles, Time, UserId};
+use values::{AccountId, AccountRole, Email, Invalid, Roles, Time, UserId};
 
 row! {
     #[derive(Clone)]
@@ -11,6 +11,8 @@ row! {
         pub email: Email,
         pub name: String,
         pub roles: Roles,
+        /// What a customer's user may do in its account.
+        pub account_role: AccountRole,
         pub password_hash: Option<String>,
         pub is_active: bool,
         /// When the user first proved to receive mail at its address.
@@ -24,6 +26,9 @@ pub struct NewUser {
     pub email: Email,
     pub name: String,
     pub roles: Roles,
+    pub account_role: AccountRole,
+    /// Whether an owner of the account invited the user.
+    pub is_invited: bool,
     pub password_hash: Option<String>,
     /// Set when somebody trusted vouches for the address.
     pub email_verified_at: Option<Time>,
@@ -40,6 +45,8 @@ pub async fn insert_if_new(conn: &mut Conn, user: &NewUser) -> Result<bool, DbEr
             email: user.email,
             name: user.name,
             roles: user.roles,
+            account_role: user.account_role,
+            is_invited: user.is_invited,
             password_hash: user.password_hash,
             is_active: true,
             email_verified_at: user.email_verified_at,
@@ -52,26 +59,56 @@ pub async fn insert_if_new(conn: &mut Conn, user: &NewUser) -> Result<bool, DbEr
     Ok(inserted == 1)
 }
 
+/// Inserts an invited user whose address is another user's. It is listed under that address, and no mail reaches it.
+pub async fn insert_shadow(conn: &mut Conn, user: &NewUser) -> Result<(), DbError> {
+    let now = conn.now();
+    insert!(
+        conn,
+        users {
+            id: user.id,
+            account_id: user.account_id,
+            email: nowhere(user.id)?,
+            invited_email: user.email,
+            name: user.name,
+            roles: user.roles,
+            account_role: user.account_role,
+            is_invited: user.is_invited,
+            is_active: true,
+            created_at: now,
+            updated_at: now
+        }
+    )
+    .await?;
+    Ok(())
+}
+
+/// An address of the user's own that receives no mail.
+fn nowhere(id: UserId) -> Result<Email, DbError> {
+    let parsed: Result<Email, Invalid> = format!("{}@no-mail.invalid", id.uuid().simple()).parse();
+    parsed.map_err(DbError::other)
+}
+
 pub async fn find(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1"), params![id]).await
 }
 
-/// The user, with a shared lock: nobody changes it until the transaction ends.
+/// The user, locked: nobody else changes it until the transaction ends.
 pub async fn find_locked(conn: &mut Conn, id: UserId) -> Result<Option<User>, DbError> {
-    conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1 /*pg FOR SHARE */"), params![id]).await
+    conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE id = $1 /*pg FOR NO KEY UPDATE */"), params![id]).await
 }
 
 pub async fn find_by_email(conn: &mut Conn, email: &Email) -> Result<Option<User>, DbError> {
     conn.opt(sql!("SELECT ", User::COLS, " FROM users WHERE email = $1"), params![*email]).await
 }
 
-/// The first active user of an account whose only role is `customer`.
+/// The first active user of an account whose only role is `customer`, an owner if there is one.
 pub async fn first_customer(conn: &mut Conn, account: AccountId) -> Result<Option<User>, DbError> {
     conn.opt(
         sql!(
             "SELECT ",
             User::COLS,
-            " FROM users WHERE account_id = $1 AND roles = 'customer' AND is_active ORDER BY id LIMIT 1"
+            " FROM users WHERE account_id = $1 AND roles = 'customer' AND is_active AND invited_email IS NULL
+              ORDER BY CASE WHEN account_role = 'owner' THEN 0 ELSE 1 END, id LIMIT 1"
         ),
         params![account],
     )
@@ -150,5 +187,42 @@ pub async fn update_access(conn: &mut Conn, user: UserId, roles: Roles, is_activ
         params![user, roles, is_active, conn.now()],
     )
     .await?;
+    Ok(())
+}
+
+/// Sets what an owner may change of a user of its account.
+pub async fn update_member(
+    conn: &mut Conn,
+    user: UserId,
+    name: &str,
+    account_role: AccountRole,
+    is_active: bool,
+) -> Result<(), DbError> {
+    conn.exec(
+        sql!("UPDATE users SET name = $2, account_role = $3, is_active = $4, updated_at = $5 WHERE id = $1"),
+        params![user, name, account_role, is_active, conn.now()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Deletes a user: its row stays for what it did, its address and password go.
+pub async fn delete(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    let now = conn.now();
+    conn.exec(
+        sql!(
+            "UPDATE users SET deleted_at = $2, updated_at = $2, is_active = FALSE, email = $3, invited_email = NULL,
+                 password_hash = NULL
+             WHERE id = $1"
+        ),
+        params![user, now, nowhere(user)?],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Records a sign-in.
+pub async fn record_sign_in(conn: &mut Conn, user: UserId) -> Result<(), DbError> {
+    conn.exec(sql!("UPDATE users SET last_sign_in_at = $2 WHERE id = $1"), params![user, conn.now()]).await?;
     Ok(())
 }

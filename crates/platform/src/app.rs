@@ -33,7 +33,7 @@ use crate::routing::tariff::Tariff;
 use crate::routing::upstreams::Gateways;
 use crate::traces::Traces;
 use db::metrics::Metrics;
-use db::{Clock, Db, DbError, DbOptions, params, sql};
+use db::{Clock, Conn, Db, DbError, DbOptions, params, sql};
 use values::Time;
 
 #[derive(Clone)]
@@ -240,11 +240,15 @@ pub async fn mark_as_demo(db: &Db) -> Result<(), DbError> {
     Ok(())
 }
 
+/// Whether the demo made this database.
+pub async fn is_demo(conn: &mut Conn) -> Result<bool, DbError> {
+    let (is_demo,) = conn.one(sql!("SELECT is_demo FROM installation WHERE id = 1"), params![]).await?;
+    Ok(is_demo)
+}
+
 /// The users of a demo have money that nobody paid.
 async fn refuse_real_money(db: &Db, payments: Provider) -> Result<(), StartError> {
-    let (is_demo,): (bool,) =
-        db.read().await?.one(sql!("SELECT is_demo FROM installation WHERE id = 1"), params![]).await?;
-    if is_demo && payments != Provider::Sandbox {
+    if is_demo(&mut *db.read().await?).await? && payments != Provider::Sandbox {
         return Err("this database was made by `trunkline demo` and takes sandbox payments only; \
                     give the service an empty database with TRUNKLINE_DATA_DIR or TRUNKLINE_DATABASE_URL"
             .into());

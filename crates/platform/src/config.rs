@@ -11,6 +11,7 @@ mod did_supplier;
 mod lab;
 mod ops;
 mod reader;
+mod remote;
 mod revolut;
 mod secrets;
 mod sources;
@@ -40,6 +41,7 @@ pub use clients::ClientSettings;
 pub use lab::LabSettings;
 pub use ops::{IdentityFiles, OpsTls, PemFile, SwitchTls};
 use reader::SettingsReader;
+pub use remote::RemoteSettings;
 use sources::{environment, from_toml};
 pub use tax::{Seller, TaxSettings};
 use values::{Cidr, Currency, DocKind, Money};
@@ -127,6 +129,8 @@ pub struct Settings {
     /// How long rows of the audit log stay in the database before they move to files.
     pub audit_retention: Duration,
     pub secrets: ConfiguredSecrets,
+    /// The service elsewhere that commands may use.
+    pub remote: RemoteSettings,
     /// Unknown `TRUNKLINE_…` names in the environment.
     pub unknown: Vec<String>,
 }
@@ -240,6 +244,7 @@ impl Settings {
                 24 * 3600 * read.within("TRUNKLINE_AUDIT_DAYS", 30..=36_500, 730) as u64,
             ),
             secrets: read.secrets(lab.is_lab),
+            remote: read.remote(),
             unknown: Vec::new(),
         };
         let (unused, mut errors) = read.finish();

@@ -123,6 +123,10 @@ impl Subject {
         Subject(user.uuid().as_u128())
     }
 
+    pub fn api_key(key: Uuid) -> Subject {
+        Subject(key.as_u128())
+    }
+
     pub fn account(account: AccountId) -> Subject {
         Subject(account.uuid().as_u128())
     }

@@ -66,7 +66,7 @@ pub use money::{Money, MoneyError};
 pub use money_wire::ExactMoney;
 pub use new_password::{NewPassword, OWN_WORDS_REASON};
 pub use public_ip::is_public_ip;
-pub use role::{Role, Roles};
+pub use role::{AccountRole, Role, Roles};
 pub use sip_uri::SipUri;
 pub use stored::Stored;
 pub use text::{BLANK_REASON, Secret, Text};

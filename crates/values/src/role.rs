@@ -17,6 +17,28 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// Role of a user in its account: `owner` may do everything, `billing` pays, `technical` manages trunks, numbers,
+    /// fraud caps and exports, `viewer` only reads.
+    pub enum AccountRole {
+        /// May do everything, and manages the users.
+        Owner = "owner",
+        /// Payments, saved cards, auto-recharge and alerts.
+        Billing = "billing",
+        /// Trunks, allow-lists, numbers, fraud caps, exports and API keys.
+        Technical = "technical",
+        /// Reads, and what is the user's own.
+        Viewer = "viewer",
+    }
+}
+
+impl AccountRole {
+    /// Whether a user of this role may do what takes at least the role `least`.
+    pub fn covers(self, least: AccountRole) -> bool {
+        least == AccountRole::Viewer || self == AccountRole::Owner || self == least
+    }
+}
+
 /// The roles of a user, as a bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<Role>", into = "Vec<Role>")]
@@ -89,6 +111,18 @@ impl Stored for Roles {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_owner_may_do_everything_and_everyone_what_a_viewer_may() {
+        use AccountRole::{Billing, Owner, Technical, Viewer};
+        let admitted = |least: AccountRole| -> Vec<AccountRole> {
+            AccountRole::ALL.iter().copied().filter(|role| role.covers(least)).collect()
+        };
+        assert_eq!(admitted(Owner), [Owner]);
+        assert_eq!(admitted(Billing), [Owner, Billing]);
+        assert_eq!(admitted(Technical), [Owner, Technical]);
+        assert_eq!(admitted(Viewer), AccountRole::ALL);
+    }
 
     #[test]
     fn roles_are_stored_without_duplicates_and_read_back() {

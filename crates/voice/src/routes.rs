@@ -3,8 +3,10 @@
 use api::auth::Who::{Admin, Customer, Team};
 use api::endpoint::{Endpoint, delete, get, patch, post, put};
 use api::problem::Code::{AccountNotActive, NotFound, ResourceInUse, StateConflict};
+use api::scopes::Scope::{AdminRead, CallsRead, RatesRead, RatesWrite, TrunksRead, TrunksWrite};
 use api::tags;
 use platform::limits::Limit;
+use values::AccountRole::{Technical, Viewer};
 
 use crate::upstreams::decks;
 use crate::{calls, cdrs, concurrency, fraud_caps, fx, rates, upstreams};
@@ -15,77 +17,77 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/fraud-caps", fraud_caps::show, "getFraudCaps", "Get fraud caps")
             .about("Returns the maximum spend per UTC day and the maximum rate per minute of the account's calls. Open \
                     to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::TRUNKS),
+            .who(Customer).account_role(Viewer).scope(TrunksRead).limit(Limit::Reads).under(tags::TRUNKS),
         put("/fraud-caps", fraud_caps::update, "setFraudCaps", "Set fraud caps")
             .about("Sets the maximum spend per UTC day and the maximum rate per minute; calls beyond them are denied. \
                     A raise is confirmed to the account's contact by mail. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("fraud_caps.update").recent_sign_in()
+            .who(Customer).account_role(Technical).scope(TrunksWrite).limit(Limit::Writes).audit("fraud_caps.update").recent_sign_in()
             .problems(&[NotFound, AccountNotActive])
             .under(tags::TRUNKS),
 
         get("/rates", rates::list, "listRates", "List rates")
             .about("Lists the sell rates by prefix. With `country` or `q` a page can be short or empty and still have \
                     a `next_cursor`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).under(tags::RATES),
         get("/rates/lookup", rates::lookup, "lookUpRate", "Look up the rate for a number")
             .about("Returns the sell rate of the longest prefix that matches the number; 404 if calls to it are not \
                     sold. Open to customers.")
-            .who(Customer).limit(Limit::Reads).problems(&[NotFound]).under(tags::RATES),
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).problems(&[NotFound]).under(tags::RATES),
         get("/rates/diff", rates::diff, "compareRates", "Compare rates between two dates")
             .about("Lists the prefixes whose sell rate differs between two moments, which may lie in the future as far \
                     as rates are known. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).under(tags::RATES),
         get("/rates/export", rates::export, "exportRates", "Export rates as CSV")
             .about("Streams all sell rates in force now as a CSV file. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::RATES),
+            .who(Customer).account_role(Viewer).scope(RatesRead).limit(Limit::Reads).under(tags::RATES),
 
         get("/cdrs", cdrs::list, "listCdrs", "List CDRs")
             .about("Lists the CDRs of the account's finished calls, newest first. A page looks at 10,000 CDRs at most, \
                     so with filters it can be short or empty and still have a `next_cursor`. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/summary", cdrs::summary, "getCdrSummary", "Get daily CDR summary")
             .about("Returns attempts, answered calls, minutes and charges of a UTC day, by country and destination. \
                     Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/exports", cdrs::list_exports, "listCdrExports", "List CDR exports")
             .about("Lists the account's CDR exports, newest first. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         post("/cdrs/exports", cdrs::create_export, "createCdrExport", "Create CDR export")
             .about("Queues an export of CDRs to a CSV or JSON Lines file, at most 366 days and ten exports an hour. \
                     Poll `GET /cdrs/exports/{id}` or wait for the `export.ready` notification. Open to customers.")
-            .who(Customer).limit(Limit::Writes).audit("cdr_export.create").under(tags::CDRS),
+            .who(Customer).account_role(Technical).scope(CallsRead).limit(Limit::Writes).audit("cdr_export.create").under(tags::CDRS),
         get("/cdrs/exports/{id}", cdrs::show_export, "getCdrExport", "Get CDR export")
             .about("Returns the status of a CDR export and, once it is `ready`, a download link valid for 15 minutes; \
                     the file expires after 7 days. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/cdrs/{id}", cdrs::show, "getCdr", "Get CDR")
             .about("Returns a CDR with the rate, increments and ledger entry that explain its charge. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/asr-acd", cdrs::asr_acd, "getAsrAcd", "Get ASR and ACD")
             .about("Returns the answer-seizure ratio and the average call duration of the account or of a trunk, from \
                     hourly rollups. Open to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/capacity", concurrency::capacity, "getPeakConcurrentCalls", "Get peak concurrent calls")
             .about("Returns the peak number of concurrent calls for each hour of a week or each day of a month. Open \
                     to customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
         get("/quotas", concurrency::list_quotas, "listZoneQuotas", "List zone quotas")
             .about("Lists the account's zones with their concurrent calls now, today's peak and the quota. Open to \
                     customers.")
-            .who(Customer).limit(Limit::Reads).under(tags::CDRS),
+            .who(Customer).account_role(Viewer).scope(CallsRead).limit(Limit::Reads).under(tags::CDRS),
 
         get("/admin/customers/{id}/quotas", concurrency::admin_quotas, "getCustomerZoneQuotas", "Get zone quotas of a customer")
             .about("Returns how many concurrent calls a customer may have in each zone. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::LIVE_CALLS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::LIVE_CALLS),
         put("/admin/customers/{id}/quotas", concurrency::set_quotas, "setCustomerZoneQuotas", "Set zone quotas of a customer")
             .about("Sets how many concurrent calls a customer may have in each zone; zones left out return to the \
                     default quota. Admins only.")
             .who(Admin).limit(Limit::Writes).audit("quotas.update").under(tags::LIVE_CALLS),
         get("/admin/calls", calls::list_live, "listLiveCalls", "List live calls")
             .about("Lists the live calls of all customers, newest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::LIVE_CALLS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::LIVE_CALLS),
         post("/admin/calls/{id}/hangup", calls::hang_up, "hangUpCall", "Hang up live call")
             .about("Marks a live call to be ended; its switch learns it from the response to its next events. Poll `GET \
                     /admin/calls` until it is gone. Admins only.")
@@ -94,7 +96,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/fx-rates", fx::show, "getFxRates", "Get exchange rates")
             .about("Returns the newest exchange rates of the euro on or before a date, today by default. Open to the \
                     team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_BILLING),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_BILLING),
         put("/admin/fx-rates", fx::update, "setFxRates", "Set exchange rates of a day")
             .about("Replaces the exchange rates of a day. The rates of the newest day convert what upstreams charge \
                     into sell rates. Admins only.")
@@ -102,7 +104,7 @@ pub fn endpoints() -> Vec<Endpoint> {
 
         get("/admin/upstreams", upstreams::list, "listUpstreams", "List upstreams")
             .about("Lists the upstreams, newest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         post("/admin/upstreams", upstreams::create, "createUpstream", "Create upstream")
             .about("Adds an upstream with its dispatcher group, currency and markup; import its rate deck next. A \
                     gateway or signaling IP on a customer's allow-list is a 409 that names the entry. Admins only.")
@@ -111,7 +113,7 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/upstreams/{id}", upstreams::show, "getUpstream", "Get upstream")
             .about("Returns an upstream with its terms, health and import settings. Open to the team (admin or \
                     support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         patch("/admin/upstreams/{id}", upstreams::update, "updateUpstream", "Update upstream")
             .about("Changes an upstream's status, markup, import settings, gateways or signaling IPs; status and \
                     markup change the sell rates at once. A gateway or signaling IP on a customer's allow-list is a \
@@ -127,37 +129,37 @@ pub fn endpoints() -> Vec<Endpoint> {
             .about("Queues the import of a rate deck from the CSV body or, without a body, from `rate_import_url`. \
                     Poll `GET /admin/upstreams/{id}/imports/{import_id}`; a deck with any error changes nothing. \
                     Admins only.")
-            .who(Admin).limit(Limit::Writes).audit("deck.import").idempotent().problems(&[StateConflict])
+            .who(Admin).scope(RatesWrite).limit(Limit::Writes).audit("deck.import").idempotent().problems(&[StateConflict])
             .under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/imports", decks::list, "listRateDeckImports", "List rate deck imports")
             .about("Lists the rate deck imports of an upstream without their errors, newest first. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/upstreams/{id}/imports/{import_id}", decks::show, "getRateDeckImport", "Get rate deck import")
             .about("Returns the progress and result of a rate deck import with its first 1000 errors. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).scope(RatesWrite).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/rates", rates::list_all, "listUpstreamRates", "List upstream rates")
             .about("Lists what upstreams charge, by prefix. With `q` a page can be short or empty and still have a \
                     `next_cursor`. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
         get("/admin/routes", rates::routes, "lookUpRoutes", "Look up routes to a number")
             .about("Returns the sell rate for a number and every upstream with its cost, margin and the reason why it \
                     is used or not, the cheapest first. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::UPSTREAMS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::UPSTREAMS),
 
         get("/admin/cdrs", cdrs::list_all, "adminListCdrs", "List CDRs of all customers")
             .about("Lists the CDRs of all customers with cost and margin, newest first. A page looks at 10,000 CDRs at \
                     most, so with filters it can be short or empty and still have a `next_cursor`. Open to the team \
                     (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/suspense", cdrs::list_suspended, "listSuspendedCdrs", "List suspended CDRs")
             .about("Lists imported lines that cannot be rated yet, newest first: the number was not sold, or the trunk, \
                     upstream or number is unknown. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         get("/admin/cdrs/suspense/summary", cdrs::suspense_summary, "getSuspenseSummary", "Get summary of suspended CDRs")
             .about("Returns how many CDRs are suspended, by reason. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
         post("/admin/cdrs/suspense/rerate", cdrs::rerate_suspended, "rerateSuspendedCdrs", "Rerate suspended CDRs")
             .about("Rates suspended CDRs again, those named or the oldest 20,000; what can be rated now is charged. The \
                     import of a rate deck does the same. Admins only.")
@@ -169,6 +171,6 @@ pub fn endpoints() -> Vec<Endpoint> {
         get("/admin/cdrs/{id}", cdrs::admin_show, "adminGetCdr", "Get CDR of any customer")
             .about("Returns a CDR with its cost and margin, and the rate deck, markup and exchange rate that its price \
                     follows from. Open to the team (admin or support).")
-            .who(Team).limit(Limit::Reads).under(tags::ADMIN_CDRS),
+            .who(Team).scope(AdminRead).limit(Limit::Reads).under(tags::ADMIN_CDRS),
     ]
 }

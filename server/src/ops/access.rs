@@ -1,13 +1,20 @@
 //! Who may use the protected paths of the operations port.
 
+use std::net::IpAddr;
+
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use data_encoding::BASE64;
 use hyper::header::{AUTHORIZATION, HeaderMap};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use api::api_keys;
+use api::auth::Principal;
 use api::problem::Problem;
+use api::scopes::Scope;
 use platform::app::App;
+use platform::audit::{self, Actor, Outcome};
 use platform::crypto::switches::Switch;
+use platform::limits::Limit;
 
 /// The switch that sent the request. Its secret is a bearer token, or the password of the user `switch`.
 pub fn identify_switch(app: &App, headers: &HeaderMap) -> Result<Switch, Problem> {
@@ -16,6 +23,47 @@ pub fn identify_switch(app: &App, headers: &HeaderMap) -> Result<Switch, Problem
             "Send the switch secret as a bearer token, or as the password of the user switch (basic authentication).",
         )
     })
+}
+
+/// The API key that the request came with, if it came with one.
+pub fn key_in(headers: &HeaderMap) -> Option<String> {
+    String::from_utf8(given(headers)).ok().filter(|token| api_keys::is_key(token))
+}
+
+/// The caller behind an API key, which must have this scope.
+pub async fn identify_key(app: &App, token: &str, ip: IpAddr, scope: Scope) -> Result<Principal, Problem> {
+    let now = app.clock.now();
+    let principal = api_keys::authenticate(&mut *app.db.read().await?, token, ip).await?;
+    let Some(key) = &principal.key else { return Err(Problem::scope_required(scope)) };
+    if key.is_touch_due(now) {
+        api_keys::touch(app, key.id, ip, now).await;
+    }
+    match app.limits.take(Limit::Writes, principal.limit_subject(), now).await? {
+        Some(verdict) if !verdict.allowed => return Err(Problem::rate_limited(verdict.reset_seconds)),
+        _ => {}
+    }
+    if !key.has(scope) {
+        return Err(Problem::scope_required(scope));
+    }
+    Ok(principal)
+}
+
+/// Writes the audit row of what a key did here.
+pub async fn audit_key(app: &App, caller: Principal, ip: IpAddr, action: &'static str) -> Result<(), Problem> {
+    let key = caller.key.as_ref().map(|key| json!({"id": key.id, "name": key.name}));
+    let entry = audit::Entry {
+        action,
+        account_id: Some(caller.account_id),
+        user_id: Some(caller.user_id),
+        actor: Some(Actor::Admin),
+        ip: Some(ip),
+        user_agent: None,
+        outcome: Outcome::Success,
+        reason: None,
+        meta: key.map(|key| ("api_key".to_owned(), key)).into_iter().collect(),
+    };
+    let work = (app.clone(), entry);
+    Ok(app.db.tx(work, |conn, (app, entry)| Box::pin(audit::append(conn, &app.keys, entry))).await?)
 }
 
 /// Whether the request may move the test clock.

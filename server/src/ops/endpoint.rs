@@ -13,6 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::Operations;
 use api::problem::Problem;
 use api::response::Response;
+use api::scopes::Scope;
 use db::metrics::{Requests, Successes};
 
 /// How long a request waits for others to end.
@@ -26,6 +27,8 @@ pub enum Access {
     Open,
     /// Needs the switch secret.
     SwitchSecret,
+    /// Needs the switch secret, or an API key of the team with this scope, whose use is audited under this action.
+    SwitchSecretOr(Scope, &'static str),
     /// Needs the secret of the test clock; in a lab the switch secret will do.
     ClockSecret,
 }

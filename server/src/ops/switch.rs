@@ -10,6 +10,7 @@ use api::checks::Checked;
 use api::input::parse_json;
 use api::problem::Problem;
 use api::response::Response;
+use api::scopes::Scope;
 use db::metrics::Requests;
 use numbers::trunks;
 use platform::app::App;
@@ -44,6 +45,7 @@ pub fn endpoints(requests: &Requests) -> Vec<OpsEndpoint> {
         endpoint(Method::POST, "/switch/verify", MAX_VERIFY_BYTES, |ops, body| Box::pin(verify(&ops.app, body))),
         endpoint(Method::POST, "/switch/events", MAX_EVENTS_BYTES, |ops, body| Box::pin(events(&ops.app, body))),
         OpsEndpoint {
+            access: Access::SwitchSecretOr(Scope::CdrsWrite, "cdrs.import"),
             queue: Some(Queue::new(MAX_CONCURRENT_IMPORTS, MAX_WAITING_IMPORTS)),
             ..endpoint(Method::POST, "/switch/cdrs", MAX_CDRS_BYTES, |ops, body| Box::pin(cdrs(&ops.app, body)))
         },

@@ -4,6 +4,8 @@ use std::io::BufRead;
 use std::path::Path;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{audit_command, print_line};
 use api::problem::Code;
 use db::DbError;
@@ -12,7 +14,7 @@ use platform::app::{App, StartError};
 use platform::config::Settings;
 use platform::outside;
 use server::job_registry;
-use voice::upstreams::decks::{self, DeckImport, ImportMode};
+use voice::upstreams::decks::{self, ImportMode};
 use voice::{cdrs, fx};
 
 /// Imports exchange rates from a file of the European Central Bank.
@@ -36,7 +38,7 @@ pub async fn import_fx(settings: Settings, file: &Path) -> Result<(), StartError
 }
 
 /// How often the status of an import is read while another node runs it.
-const IMPORT_POLL: Duration = Duration::from_millis(300);
+pub const IMPORT_POLL: Duration = Duration::from_millis(300);
 
 /// Imports a rate deck and waits for the result. The import is a job: this process runs it, or a node of the service.
 pub async fn import_rates(
@@ -73,67 +75,127 @@ pub async fn import_rates(
         }
         tokio::time::sleep(IMPORT_POLL).await;
     };
-    print_import(&import)
+    print_import(&serde_json::to_value(&import)?)
 }
 
-fn print_import(import: &DeckImport) -> Result<(), StartError> {
-    for fault in import.errors.iter().flatten() {
-        let column = fault.column.as_deref().map(|column| format!("{column} ")).unwrap_or_default();
-        print_line(&format!("line {}: {column}{}", fault.line, fault.reason));
+/// Prints the outcome of an import as the API shows it.
+pub fn print_import(import: &Value) -> Result<(), StartError> {
+    for fault in import["errors"].as_array().into_iter().flatten() {
+        let column = fault["column"].as_str().map(|column| format!("{column} ")).unwrap_or_default();
+        print_line(&format!("line {}: {column}{}", fault["line"], fault["reason"].as_str().unwrap_or_default()));
     }
-    if import.status == ImportStatus::Failed {
-        let reason = import.reason.clone().unwrap_or_else(|| format!("the file has {} errors", import.error_count));
+    if import["status"] == "failed" {
+        let reason = import["reason"].as_str().map(str::to_owned);
+        let reason = reason.unwrap_or_else(|| format!("the file has {} errors", import["error_count"]));
         return Err(format!("{reason}; nothing was changed").into());
     }
-    let DeckImport { rows_done, added, removed, increased, decreased, .. } = import;
-    let verb = if import.dry_run { "Would import" } else { "Imported" };
+    let verb = if import["dry_run"] == true { "Would import" } else { "Imported" };
     print_line(&format!(
-        "{verb} {rows_done} rows: {added} added, {removed} removed, {increased} increased, {decreased} decreased."
+        "{verb} {} rows: {} added, {} removed, {} increased, {} decreased.",
+        import["rows_done"], import["added"], import["removed"], import["increased"], import["decreased"]
     ));
     Ok(())
 }
 
 /// Imports CDRs of another switch, one batch of lines at a time. An error if a line was rejected: the others are stored.
 pub async fn import_cdrs(settings: Settings, file: &Path) -> Result<(), StartError> {
-    let name = file.display().to_string();
-    let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
+    let mut batches = CdrBatches::open(file, usize::MAX)?;
     let app = App::open(settings).await?;
-    let mut lines = std::io::BufReader::new(opened);
-    let (mut first, mut accepted, mut duplicates, mut suspended, mut rejected) = (1, 0, 0, 0, 0);
-    loop {
-        let (batch, count) = next_batch(&mut lines).map_err(|error| format!("{name}: {error}"))?;
-        if count == 0 {
-            break;
-        }
-        let answer = cdrs::import(&app, &batch, first).await.map_err(|problem| {
+    let mut totals = CdrTotals::default();
+    while let Some((first, batch)) = batches.next()? {
+        let answer = cdrs::import(&app, &batch, 1).await.map_err(|problem| {
             let cause = problem.cause().map(ToString::to_string);
             cause.or(problem.detail().map(str::to_owned)).unwrap_or_else(|| problem.code().title().to_owned())
         })?;
-        for fault in &answer.rejected {
-            print_line(&format!("line {}: {}", fault.line, fault.reason));
-        }
-        for line in &answer.differs {
-            print_line(&format!("line {}: {} seconds, but the CDR has {}", line.line, line.theirs, line.ours));
-        }
-        (accepted, duplicates) = (accepted + answer.accepted, duplicates + answer.duplicates);
-        suspended += answer.suspended;
-        (first, rejected) = (first + count, rejected + answer.rejected.len());
+        totals.add(&serde_json::to_value(&answer)?, first);
     }
     let db = app.db.clone();
     db.tx(app, |conn, app| Box::pin(audit_command(conn, app, "cdrs.import", None))).await?;
-    let summary = format!("{accepted} CDRs imported, {duplicates} duplicates skipped, {suspended} lines suspended");
-    if rejected > 0 {
-        return Err(format!("{rejected} lines were rejected; {summary}").into());
-    }
-    print_line(&format!("{summary}."));
-    Ok(())
+    totals.finish()
 }
 
-/// The next lines of a file, and how many they are.
-fn next_batch(file: &mut impl BufRead) -> std::io::Result<(Vec<u8>, usize)> {
-    let (mut batch, mut count) = (Vec::new(), 0);
-    while count < cdrs::MAX_IMPORT_LINES && file.read_until(b'\n', &mut batch)? > 0 {
-        count += 1;
+/// A file of CDRs in batches that the service takes at once.
+pub struct CdrBatches {
+    name: String,
+    file: std::io::BufReader<std::fs::File>,
+    max_bytes: usize,
+    /// Lines read so far.
+    lines: u64,
+    /// A line that did not fit into the last batch.
+    kept: Vec<u8>,
+}
+
+impl CdrBatches {
+    pub fn open(file: &Path, max_bytes: usize) -> Result<CdrBatches, StartError> {
+        let name = file.display().to_string();
+        let opened = std::fs::File::open(file).map_err(|error| format!("{name}: {error}"))?;
+        Ok(CdrBatches { name, file: std::io::BufReader::new(opened), max_bytes, lines: 0, kept: Vec::new() })
     }
-    Ok((batch, count))
+
+    /// How many lines there were before, and the next ones; none at the end of the file.
+    pub fn next(&mut self) -> Result<Option<(u64, Vec<u8>)>, StartError> {
+        let first = self.lines;
+        let mut batch = Vec::new();
+        for _ in 0..cdrs::MAX_IMPORT_LINES {
+            let mut line = std::mem::take(&mut self.kept);
+            if line.is_empty() {
+                self.file.read_until(b'\n', &mut line).map_err(|error| format!("{}: {error}", self.name))?;
+            }
+            if line.is_empty() {
+                break;
+            }
+            if !batch.is_empty() && batch.len() + line.len() > self.max_bytes {
+                self.kept = line;
+                break;
+            }
+            batch.append(&mut line);
+            self.lines += 1;
+        }
+        Ok(Some((first, batch)).filter(|(_, batch)| !batch.is_empty()))
+    }
+}
+
+/// What became of the lines so far.
+#[derive(Default)]
+pub struct CdrTotals {
+    accepted: u64,
+    duplicates: u64,
+    suspended: u64,
+    rejected: usize,
+}
+
+impl CdrTotals {
+    /// Adds the answer to a batch that began after `before` lines, and prints what is to be said about lines.
+    pub fn add(&mut self, answer: &Value, before: u64) {
+        let list = |name: &str| answer[name].as_array().cloned().unwrap_or_default();
+        let count = |name: &str| answer[name].as_u64().unwrap_or_default();
+        let line = |item: &Value| before + item["line"].as_u64().unwrap_or_default();
+        let rejected = list("rejected");
+        for fault in &rejected {
+            print_line(&format!("line {}: {}", line(fault), fault["reason"].as_str().unwrap_or_default()));
+        }
+        for other in list("differs") {
+            print_line(&format!(
+                "line {}: {} seconds, but the CDR has {}",
+                line(&other),
+                other["theirs"],
+                other["ours"]
+            ));
+        }
+        self.accepted += count("accepted");
+        self.duplicates += count("duplicates");
+        self.suspended += count("suspended");
+        self.rejected += rejected.len();
+    }
+
+    /// Prints the summary; an error if a line was rejected.
+    pub fn finish(self) -> Result<(), StartError> {
+        let CdrTotals { accepted, duplicates, suspended, rejected } = self;
+        let summary = format!("{accepted} CDRs imported, {duplicates} duplicates skipped, {suspended} lines suspended");
+        if rejected > 0 {
+            return Err(format!("{rejected} lines were rejected; {summary}").into());
+        }
+        print_line(&format!("{summary}."));
+        Ok(())
+    }
 }

@@ -159,6 +159,7 @@ fn every_mail_template_can_be_previewed() {
         "access_change.txt",
         "dispute_stage.txt",
         "team_dispute_stage.txt",
+        "membership_change.txt",
     ] {
         expected.remove(shared);
     }

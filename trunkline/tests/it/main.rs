@@ -1,13 +1,16 @@
 //! Black-box tests of the service, one module per subject. Shared fixtures are in `world/`.
 
+mod account_users;
 mod accounts;
 mod allow_lists;
+mod api_keys;
 mod audit;
 mod audit_log;
 mod auto_recharge;
 mod balance;
 mod beta;
 mod bootstrap;
+mod browser_sessions;
 mod bucket;
 mod card_check;
 mod card_webhooks;

@@ -73,5 +73,5 @@ pub async fn list(
 }
 
 pub async fn user_emails(conn: &mut Conn, account: AccountId) -> Result<Vec<(Email,)>, DbError> {
-    conn.all(sql!("SELECT email FROM users WHERE account_id = $1 ORDER BY id LIMIT 100"), params![account]).await
+    conn.all(sql!("SELECT email FROM users WHERE account_id = $1 AND deleted_at IS NULL AND invited_email IS NULL ORDER BY id LIMIT 100"), params![account]).await
 }

@@ -1,11 +1,15 @@
 //! What the team does to a customer's user: sign it out, deactivate it, reactivate it. The user is told by mail.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::AdminUser;
 use super::store::{self, MemberRow};
 use crate::customers;
 use api::answer::Json;
+use api::api_keys;
 use api::context::{Committed, RequestCtx, Tx};
-use api::input::PathPair;
+use api::input::{OptionalBody, PathPair};
 use api::problem::Problem;
 use identity::{mailed_links, sessions, two_factor, users};
 use platform::mail::{self, AccessChange, AccessChanged, ReadableTime, Recipient};
@@ -13,24 +17,46 @@ use values::{AccountId, UserId};
 
 type Answer = Result<Committed<Json<AdminUser>>, Problem>;
 
-pub async fn sign_out_user(ctx: RequestCtx, path: PathPair<AccountId, UserId>) -> Answer {
-    change(ctx, path, AccessChange::SignedOut).await
+/// What becomes of the API keys of a user who is deactivated; the body may be omitted.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserDeactivation {
+    /// Whether the API keys that the user created are revoked too; they stay otherwise.
+    #[serde(default)]
+    revoke_keys: bool,
 }
 
-pub async fn deactivate_user(ctx: RequestCtx, path: PathPair<AccountId, UserId>) -> Answer {
-    change(ctx, path, AccessChange::Deactivated).await
+pub async fn sign_out_user(ctx: RequestCtx, path: PathPair<AccountId, UserId>) -> Answer {
+    change(ctx, path, AccessChange::SignedOut, false).await
+}
+
+pub async fn deactivate_user(
+    ctx: RequestCtx,
+    path: PathPair<AccountId, UserId>,
+    OptionalBody(request): OptionalBody<UserDeactivation>,
+) -> Answer {
+    change(ctx, path, AccessChange::Deactivated, request.revoke_keys).await
 }
 
 pub async fn reactivate_user(ctx: RequestCtx, path: PathPair<AccountId, UserId>) -> Answer {
-    change(ctx, path, AccessChange::Reactivated).await
+    change(ctx, path, AccessChange::Reactivated, false).await
 }
 
-async fn change(ctx: RequestCtx, PathPair(account, user): PathPair<AccountId, UserId>, change: AccessChange) -> Answer {
+async fn change(
+    ctx: RequestCtx,
+    PathPair(account, user): PathPair<AccountId, UserId>,
+    change: AccessChange,
+    revoke_keys: bool,
+) -> Answer {
     ctx.audit_account(account);
     ctx.audit_note("user", user.to_string());
-    ctx.commit((account, user, change), |tx, (account, user, change)| {
+    ctx.commit((account, user, change, revoke_keys), |tx, (account, user, change, revoke_keys)| {
         Box::pin(async move {
             let before = find(tx, *account, *user).await?;
+            if *revoke_keys {
+                let revoked = api_keys::revoke_of_user(tx, *user).await?;
+                tx.ctx.audit_note("revoked_keys", revoked);
+            }
             apply(tx, &before, *change).await?;
             Ok(Json(find(tx, *account, *user).await?.into()))
         })

@@ -16,6 +16,8 @@ use uuid::Uuid;
 
 use crate::customers;
 use api::answer::{Created, Json};
+use api::api_keys;
+use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path};
 use api::page::{Listing, Page, Unfiltered};
@@ -25,7 +27,7 @@ use identity::users::{self, NewUser};
 use identity::{mailed_links, passkeys, sessions, two_factor};
 use platform::mail::{self, AccessChange, AccessChanged, ReadableTime, Recipient, SecondFactorReset, StaffInvited};
 use store::MemberRow;
-use values::{AccountId, Change, Email, Rfc3339, Role, Roles, Text, UserId};
+use values::{AccountId, AccountRole, Change, Email, Rfc3339, Role, Roles, Text, UserId};
 
 /// Team member, or user of a customer.
 #[derive(Serialize, JsonSchema)]
@@ -80,6 +82,17 @@ pub struct AdminUserUpdate {
     /// Whether the user may sign in.
     #[serde(default)]
     is_active: Change<bool>,
+    /// With `is_active: false`, whether the API keys that the member created are revoked too; they stay otherwise.
+    #[serde(default)]
+    revoke_keys: bool,
+}
+
+impl Checks for AdminUserUpdate {
+    fn check(given: &Given<'_>) {
+        given.check_with("revoke_keys", "is_active", |revoke: bool, is_active: Option<bool>| {
+            must(!revoke || is_active == Some(false), "needs is_active to be false")
+        });
+    }
 }
 
 /// Roles of the team and no others.
@@ -123,6 +136,8 @@ async fn invite(tx: &mut Tx<'_>, request: &AdminUserCreate) -> Result<Created<Ad
         email,
         name: name.into_string(),
         roles,
+        account_role: AccountRole::Owner,
+        is_invited: false,
         password_hash: None,
         email_verified_at: None,
     };
@@ -148,7 +163,7 @@ async fn find_user(conn: &mut Conn, id: UserId) -> Result<MemberRow, Problem> {
 pub async fn update(
     ctx: RequestCtx,
     Path(id): Path<UserId>,
-    Body(request): Body<AdminUserUpdate>,
+    Body(Checked(request)): Body<Checked<AdminUserUpdate>>,
 ) -> Result<Committed<Json<AdminUser>>, Problem> {
     ctx.audit_note("user", id.to_string());
     ctx.commit((id, request), |tx, (id, request)| Box::pin(apply(tx, *id, request))).await
@@ -161,6 +176,10 @@ async fn apply(tx: &mut Tx<'_>, id: UserId, request: &AdminUserUpdate) -> Result
     let (mut roles, mut is_active) = (before.roles, before.is_active);
     request.roles.apply(&mut roles);
     request.is_active.apply(&mut is_active);
+    if request.revoke_keys {
+        let revoked = api_keys::revoke_of_user(tx, id).await?;
+        tx.ctx.audit_note("revoked_keys", revoked);
+    }
     if (roles, is_active) == (before.roles, before.is_active) {
         return Ok(Json(before.into()));
     }

@@ -26,7 +26,7 @@ pub async fn list(conn: &mut Conn, below: UserId, limit: i64) -> Result<Vec<Memb
                     s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
                     u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
-             WHERE u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
+             WHERE u.deleted_at IS NULL AND u.roles <> 'customer' AND u.id < $1 ORDER BY u.id DESC LIMIT $2"
         ),
         params![below, limit],
     )
@@ -60,7 +60,7 @@ pub async fn list_of_account(
                     s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
                     u.email_verified_at, u.created_at
              FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
-             WHERE u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
+             WHERE u.deleted_at IS NULL AND u.invited_email IS NULL AND u.account_id = $1 AND u.id < $2 ORDER BY u.id DESC LIMIT $3"
         ),
         params![account, below, limit],
     )
@@ -74,7 +74,8 @@ pub async fn find_user(conn: &mut Conn, id: UserId) -> Result<Option<MemberRow>,
             "SELECT u.id, u.account_id, u.email, u.name, u.roles, u.is_active,
                     s.confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id),
                     u.email_verified_at, u.created_at
-             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id WHERE u.id = $1"
+             FROM users u LEFT JOIN two_factor_seeds s ON s.user_id = u.id
+             WHERE u.deleted_at IS NULL AND u.invited_email IS NULL AND u.id = $1"
         ),
         params![id],
     )

@@ -8,8 +8,9 @@
 use super::rules::MAX_OPEN_VERIFICATIONS;
 use super::store::{self, NewVerification};
 use super::types::{CardSetupRequest, CardSetupResponse};
-use crate::payments::{next_poll, payer};
+use crate::payments::{next_poll, payer, return_url};
 use api::answer::Created;
+use api::checks::Checked;
 use api::context::{Committed, RequestCtx};
 use api::input::OptionalBody;
 use api::problem::Problem;
@@ -20,7 +21,7 @@ use values::CardVerificationId;
 
 pub async fn start(
     ctx: RequestCtx,
-    _: OptionalBody<CardSetupRequest>,
+    OptionalBody(Checked(request)): OptionalBody<Checked<CardSetupRequest>>,
 ) -> Result<Committed<Created<CardSetupResponse>>, Problem> {
     let (app, now) = (&ctx.app, ctx.now);
     let (account, user) = (ctx.principal()?.account_id, ctx.principal()?.user_id);
@@ -41,7 +42,7 @@ pub async fn start(
         amount: None,
         payer,
         save_card: true,
-        return_url: format!("{}/", app.public_url),
+        return_url: return_url(app, request.return_url.as_ref())?,
     };
     let checkout = app.payments.open(order).await.map_err(|error| {
         tracing::warn!(%error, request_id = ctx.request_id, "payment provider did not open an order");

@@ -5,13 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::CardStatus;
 use super::store::CardVerification;
+use crate::payments::check_return_url;
+use api::checks::{Checks, Given};
 use platform::outside::payments::Brand;
-use values::CardVerificationId;
+use values::{CardVerificationId, Text};
 
-/// An empty object; the body may be omitted.
+/// A card verification to start; the body may be omitted.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CardSetupRequest {}
+pub struct CardSetupRequest {
+    /// URL to send the payer to after the checkout; its origin must be one that the operator allows. Without it, the
+    /// portal.
+    #[serde(default)]
+    pub return_url: Option<Text<1, 2000>>,
+}
+
+impl Checks for CardSetupRequest {
+    fn check(given: &Given<'_>) {
+        check_return_url(given);
+    }
+}
 
 /// A card verification that waits for the card to be entered; nothing is charged.
 #[derive(Serialize, JsonSchema)]

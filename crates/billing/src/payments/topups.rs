@@ -9,8 +9,9 @@ use futures_util::future::BoxFuture;
 use super::methods;
 use super::rules::{DAY, MAX_OPEN_CHECKOUTS, Purpose, next_poll};
 use super::store::{self, NewPayment};
-use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse};
+use super::types::{OnlyEuro, OnlyPending, Topup, TopupId, TopupLiveRequest, TopupLiveResponse, return_url};
 use api::answer::{Created, Json};
+use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
@@ -23,10 +24,10 @@ use values::{AccountId, Currency, Money, PaymentId};
 
 pub async fn create(
     ctx: RequestCtx,
-    Body(request): Body<TopupLiveRequest>,
+    Body(Checked(request)): Body<Checked<TopupLiveRequest>>,
 ) -> Result<Committed<Created<TopupLiveResponse>>, Problem> {
     let amount = Money::from_minor(request.amount_minor, Currency::EUR).map_err(Problem::internal)?;
-    let return_url = format!("{}/", ctx.app.public_url);
+    let return_url = return_url(&ctx.app, request.return_url.as_ref())?;
     let new = new_payment(&ctx, Purpose::Topup, Some(amount))?;
     let opened = open_checkout(&ctx, new, return_url, |conn, account| {
         Box::pin(onboarding::require_beta_approved(conn, account))

@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::PaymentStatus;
 use super::store::PaymentRow;
-use values::{Currency, Invalid, Money, PaymentId, Rfc3339, text_enum};
+use api::checks::{Checks, Given, must};
+use api::problem::Problem;
+use platform::app::App;
+use values::{Currency, Invalid, Money, PaymentId, Rfc3339, Text, text_enum};
 
 text_enum! {
     /// Currency of a top-up; only EUR is accepted.
@@ -34,6 +37,31 @@ pub struct TopupLiveRequest {
     /// Currency of the amount; must be EUR.
     #[serde(rename = "currency")]
     pub _currency: OnlyEuro,
+    /// URL to send the payer to after the checkout; its origin must be one that the operator allows. Without it, the
+    /// portal.
+    #[serde(default)]
+    pub return_url: Option<Text<1, 2000>>,
+}
+
+impl Checks for TopupLiveRequest {
+    fn check(given: &Given<'_>) {
+        check_return_url(given);
+    }
+}
+
+/// Refuses a URL to return to whose origin the operator does not allow.
+pub fn check_return_url(given: &Given<'_>) {
+    given.check("return_url", |url: Text<1, 2000>| {
+        must(given.settings.return_url(&url).is_some(), "must be a URL of an allowed return origin")
+    });
+}
+
+/// Where the payer returns to: the URL in normal form, or the portal.
+pub fn return_url(app: &App, given: Option<&Text<1, 2000>>) -> Result<String, Problem> {
+    match given {
+        Some(url) => app.settings.return_url(url).ok_or_else(|| Problem::internal("the return URL was not checked")),
+        None => Ok(format!("{}/", app.public_url)),
+    }
 }
 
 /// A top-up that waits for its payer at the checkout.

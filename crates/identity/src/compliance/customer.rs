@@ -1,15 +1,15 @@
 //! The customer's handlers: `/compliance/intakes`.
 
 use super::lifecycle::{self, own_intake};
-use super::store::{self, IntakeFilter};
-use super::types::{DocumentForm, Intake, IntakeDocument};
+use super::store::{self, IntakeFilter, IntakeRow};
+use super::types::{DocumentForm, Intake, IntakeDocument, Purpose};
 use api::answer::{Created, Json, NoContent};
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::{Path, PathPair};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use api::upload::Upload;
-use values::{IntakeDocumentId, IntakeId};
+use values::{AccountRole, IntakeDocumentId, IntakeId};
 
 pub async fn list(
     mut ctx: ReadCtx,
@@ -36,7 +36,17 @@ pub async fn upload(
     Path(id): Path<IntakeId>,
     upload: Upload<DocumentForm>,
 ) -> Result<Committed<Created<IntakeDocument>>, Problem> {
+    let intake = own_intake(store::find(&mut *ctx.app.db.read().await?, id).await?, ctx.principal()?.account_id)?;
+    check_role(&ctx, &intake)?;
     lifecycle::upload_document(ctx, id, upload, IntakeDocument::from).await
+}
+
+/// The documents of a number order are for technical users too, those of KYB for owners only.
+fn check_role(ctx: &RequestCtx, intake: &IntakeRow) -> Result<(), Problem> {
+    match intake.purpose {
+        Purpose::Kyb => ctx.principal()?.check_account_role(AccountRole::Owner),
+        Purpose::RegulatoryDid => Ok(()),
+    }
 }
 
 pub async fn delete_document(
@@ -49,6 +59,7 @@ pub async fn delete_document(
     ctx.commit((account, id, document), |tx, (account, id, document)| {
         Box::pin(async move {
             let intake = own_intake(store::find_for_update(tx, *id).await?, *account)?;
+            check_role(tx.ctx, &intake)?;
             lifecycle::remove_document(tx, &intake, *document).await?;
             Ok(NoContent)
         })
@@ -61,6 +72,7 @@ pub async fn submit(ctx: RequestCtx, Path(id): Path<IntakeId>) -> Result<Committ
     ctx.audit_note("intake", id.to_string());
     ctx.commit((account, id), |tx, (account, id)| {
         Box::pin(async move {
+            check_role(tx.ctx, &own_intake(store::find(tx, *id).await?, *account)?)?;
             let intake = lifecycle::submit_intake(tx, *account, *id).await?;
             let documents = store::documents(tx, *id).await?;
             Ok(Json(Intake::new(intake, documents)))

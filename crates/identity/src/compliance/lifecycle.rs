@@ -21,7 +21,7 @@ use db::{Conn, DbError, Entropy};
 use platform::app::App;
 use platform::jobs::{self, Class, Kind};
 use platform::outside::download::plain_name;
-use values::{AccountId, DocKind, IntakeDocumentId, IntakeId, Time, Words};
+use values::{AccountId, AccountRole, DocKind, IntakeDocumentId, IntakeId, Time, Words};
 
 /// Opens the intake of a number order that needs documents.
 pub async fn open_regulatory(
@@ -41,12 +41,17 @@ pub async fn find_or_open_kyb(ctx: &RequestCtx, account: AccountId) -> Result<In
     let latest = store::latest_kyb(&mut *ctx.app.db.read().await?, account).await?;
     match latest {
         Some(intake) if intake.status != IntakeStatus::Rejected => return Ok(intake),
-        // An impersonation token must not change anything.
-        latest if ctx.principal()?.read_only => return latest.ok_or_else(Problem::not_found),
+        // Neither an impersonation token nor a user who may not submit it changes anything.
+        latest if !may_open_kyb(ctx)? => return latest.ok_or_else(Problem::not_found),
         _ => {}
     }
     let work = (ctx.clone(), account);
     ctx.app.db.tx(work, |conn, (ctx, account)| Box::pin(open_kyb(conn, ctx, *account))).await
+}
+
+fn may_open_kyb(ctx: &RequestCtx) -> Result<bool, Problem> {
+    let caller = ctx.principal()?;
+    Ok(!caller.read_only && caller.account_role.covers(AccountRole::Owner))
 }
 
 async fn open_kyb(conn: &mut Conn, ctx: &RequestCtx, account: AccountId) -> Result<IntakeRow, Problem> {

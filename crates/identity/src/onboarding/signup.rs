@@ -12,7 +12,7 @@ use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::mail::{self, AccountExists, ReadableTime, Recipient, SignupReceived, Welcome};
-use values::{AccountId, Country, E164, Email, Role, Text};
+use values::{AccountId, AccountRole, Country, E164, Email, Role, Text};
 
 /// A signup, with or without a password.
 struct Signup {
@@ -104,6 +104,8 @@ async fn create_account(tx: &mut Tx<'_>, signup: &Signup) -> Result<(), Problem>
         email: signup.email.clone(),
         name: signup.contact_name.clone(),
         roles: vec![Role::Customer].into(),
+        account_role: AccountRole::Owner,
+        is_invited: false,
         password_hash: signup.password_hash.clone(),
         email_verified_at: None,
     };

@@ -18,6 +18,7 @@ pub async fn me(mut ctx: ReadCtx) -> Result<Json<MeResponse>, Problem> {
         id: user.id,
         email: user.email,
         roles,
+        account_role: Some(user.account_role).filter(|_| !roles.is_team()),
         email_verified_at: user.email_verified_at.map(Rfc3339::from),
         has_password: user.password_hash.is_some(),
     };

@@ -7,7 +7,7 @@ use super::new_device;
 use super::rules::SESSION_LIFETIME;
 use super::store::{self, NewSession};
 use super::types::{SessionResponse, SessionUser, TokenType};
-use crate::users::User;
+use crate::users::{self, User};
 use api::context::Tx;
 use api::input::sha256;
 use api::problem::Problem;
@@ -32,6 +32,7 @@ pub async fn open(tx: &mut Tx<'_>, user: &User) -> Result<SessionResponse, Probl
     };
     new_device::tell(tx, user).await?;
     store::insert_session(tx, &session).await?;
+    users::record_sign_in(tx, user.id).await?;
     ctx.audit_subject(user.account_id, user.id, &user.roles);
     let now = ctx.now;
     issue_tokens(tx, user, id, now, None).await

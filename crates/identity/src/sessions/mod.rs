@@ -5,12 +5,13 @@
 //! next. A refresh token that is used twice was copied: the session ends, unless the client only lost the response.
 //!
 //! - `sign_in`: password and second factor · `passkey`: sign-in with a passkey · `refresh`: token rotation and sign-out ·
-//!   `links`: magic links and password resets · `reauthenticate`: step-up before sensitive changes · `devices`: `GET /me`
+//!   `cookies`: the same for browsers · `links`: magic links and password resets · `reauthenticate`: step-up before sensitive changes · `devices`: `GET /me`
 //!   and the list of sessions · `impersonate`: read-only tokens for admins
 //! - `verification`: proof of the mailbox, which drops what was set before it · `passwords`: change of a password ·
 //!   `new_device`: the mail about a sign-in from elsewhere
 //! - `rules`: lockout and token reuse, pure functions · `issue`: tokens · `jobs`: the mail of a password reset
 
+mod cookies;
 mod devices;
 mod impersonate;
 mod issue;
@@ -27,6 +28,7 @@ mod store;
 mod types;
 mod verification;
 
+pub use cookies::{clear_cookie, refresh_cookie, set_cookie};
 pub use devices::{delete_device, delete_other_devices, list_devices, me};
 pub use impersonate::impersonate;
 pub use jobs::{FORGOT_PASSWORD, forgot_password_job};

@@ -1,51 +1,68 @@
 //! Rotation of refresh tokens, and sign-out.
 
 use super::issue;
-use super::rules::{Reuse, classify_reuse};
+use super::rules::{Reuse, SESSION_LIFETIME, classify_reuse};
 use super::store::{self, RefreshToken};
 use super::types::{RefreshRequest, SessionResponse, SignOutRequest};
 use crate::users;
 use api::answer::{Json, NoContent};
-use api::context::{Committed, RequestCtx};
+use api::context::{Committed, RequestCtx, Tx};
 use api::input::Body;
 use api::problem::Problem;
 use platform::mail::{self, ReadableTime, Recipient, SessionEnded};
-use values::SessionId;
+use values::{SessionId, Time};
 
 pub async fn refresh(
     ctx: RequestCtx,
     Body(request): Body<RefreshRequest>,
 ) -> Result<Committed<Json<SessionResponse>>, Problem> {
-    let hash = issue::hash(&request.refresh_token);
+    let spendable = check(&ctx, &request.refresh_token).await?;
+    ctx.commit(spendable, |tx, spendable| Box::pin(async move { Ok(Json(rotate(tx, spendable).await?.tokens)) })).await
+}
+
+/// A refresh token that may be exchanged.
+pub(super) struct Spendable {
+    hash: [u8; 32],
+    session: SessionId,
+}
+
+/// New tokens of a session, and when the session ends.
+pub(super) struct Rotated {
+    pub tokens: SessionResponse,
+    pub session_ends_at: Time,
+}
+
+/// Checks a refresh token. The second use of one ends its session, unless the client only lost the response.
+pub(super) async fn check(ctx: &RequestCtx, refresh_token: &str) -> Result<Spendable, Problem> {
+    let hash = issue::hash(refresh_token);
     let token = store::find_refresh_token(&mut *ctx.app.db.read().await?, &hash).await?;
     let token = token.ok_or_else(invalid_token)?;
     if let Some(used_at) = token.used_at {
         if classify_reuse(used_at, token.successor_used, ctx.now) == Reuse::Theft {
-            end_stolen_session(&ctx, token).await?;
+            end_stolen_session(ctx, token).await?;
         }
         return Err(invalid_token());
     }
-    if is_idle(&ctx, &token).await? {
-        end_idle_session(&ctx, token.session_id).await?;
+    if is_idle(ctx, &token).await? {
+        end_idle_session(ctx, token.session_id).await?;
         return Err(Problem::token_invalid("The session was not used for too long. Sign in again."));
     }
-    ctx.commit((hash, token.session_id), |tx, (hash, session)| {
-        Box::pin(async move {
-            let ip = tx.ctx.ip;
-            if !store::use_refresh_token(tx, hash).await? {
-                return Err(invalid_token());
-            }
-            // Updated before it is read: waits for a concurrent end of the session and then sees it.
-            store::touch_session(tx, *session, ip).await?;
-            let session = store::live_session(tx, *session).await?.ok_or_else(invalid_token)?;
-            let user =
-                users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
-            tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
-            let tokens = issue::issue_tokens(tx, &user, session.id, session.authenticated_at, Some(hash)).await?;
-            Ok(Json(tokens))
-        })
-    })
-    .await
+    Ok(Spendable { hash, session: token.session_id })
+}
+
+/// Spends a refresh token and issues the next pair.
+pub(super) async fn rotate(tx: &mut Tx<'_>, Spendable { hash, session }: &Spendable) -> Result<Rotated, Problem> {
+    let ip = tx.ctx.ip;
+    if !store::use_refresh_token(tx, hash).await? {
+        return Err(invalid_token());
+    }
+    // Updated before it is read: waits for a concurrent end of the session and then sees it.
+    store::touch_session(tx, *session, ip).await?;
+    let session = store::live_session(tx, *session).await?.ok_or_else(invalid_token)?;
+    let user = users::find(tx, session.user_id).await?.filter(|user| user.is_active).ok_or_else(invalid_token)?;
+    tx.ctx.audit_subject(user.account_id, user.id, &user.roles);
+    let tokens = issue::issue_tokens(tx, &user, session.id, session.authenticated_at, Some(hash)).await?;
+    Ok(Rotated { tokens, session_ends_at: session.created_at.plus(SESSION_LIFETIME) })
 }
 
 /// Whether the session is a team member's that nobody used for longer than the settings allow. A session in use is
@@ -96,7 +113,7 @@ async fn end_stolen_session(ctx: &RequestCtx, token: RefreshToken) -> Result<(),
     Ok(())
 }
 
-fn invalid_token() -> Problem {
+pub(super) fn invalid_token() -> Problem {
     Problem::token_invalid("The refresh token is unknown, already used or expired. Sign in again.")
 }
 

@@ -7,7 +7,7 @@ use crate::accounts::Account;
 use crate::passkeys::PasskeyAssertion;
 use crate::two_factor::Code;
 use crate::users::User;
-use values::{AccountId, Email, NewPassword, Rfc3339, Roles, Secret, SessionId, Text, UserId};
+use values::{AccountId, AccountRole, Email, NewPassword, Rfc3339, Roles, Secret, SessionId, Text, UserId};
 
 /// Email address and password.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -240,6 +240,8 @@ pub struct MeUser {
     pub email: Email,
     /// Roles of the user.
     pub roles: Roles,
+    /// What the user may do in its account; null for the team.
+    pub account_role: Option<AccountRole>,
     /// When the user first proved to receive mail at its address (RFC 3339, UTC); null until then.
     pub email_verified_at: Option<Rfc3339>,
     /// Whether the user has a password. Without one, only a mailed link signs in.

@@ -20,5 +20,5 @@ mod templates;
 pub use mailer::{MailError, MailSettings, Mailer, Message};
 pub use preview::preview;
 pub use queue::{MailQueue, SEND, reseal, send, send_job};
-pub use recipient::Recipient;
+pub use recipient::{Recipient, safe_name};
 pub use templates::*;

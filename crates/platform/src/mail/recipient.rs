@@ -28,7 +28,8 @@ impl Recipient {
     }
 }
 
-fn safe_name(name: &str) -> Option<String> {
+/// A name that a stranger chose, on one line; none if a mail program might turn it into a link.
+pub fn safe_name(name: &str) -> Option<String> {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let fits = (1..=MAX_NAME_CHARS).contains(&name.chars().count());
     (fits && !name.contains(is_unsafe) && !has_domain(&name)).then_some(name)

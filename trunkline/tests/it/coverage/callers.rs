@@ -10,13 +10,14 @@ use api::auth::Who;
 use api::endpoint::{Endpoint, RecentSignIn, Tag};
 use serde_json::json;
 use server::routes;
-use values::Role;
+use values::{AccountRole, Role};
 
 use super::examples::key;
 use super::{name, unfounded};
 use crate::world::authenticator::Authenticator;
 use crate::world::client::Client;
 use crate::world::engines::{both, uuid};
+use crate::world::fixtures::api_keys::{all_scopes, make_key, make_team_key};
 use crate::world::{PASSWORD, World};
 
 /// Somebody at the door.
@@ -28,22 +29,32 @@ enum Caller {
     Late,
     /// With the token between password and second factor.
     Halfway,
-    Customer,
+    /// A customer's user with this role in the account.
+    Customer(AccountRole),
     Support,
     /// Without a second factor; with one it is the same.
     Admin,
     /// An admin who reads as a customer.
     Impersonator,
+    /// A program with an API key that has every scope of customers, or of the team.
+    Key {
+        is_team: bool,
+    },
 }
 
-const CALLERS: [(Caller, &str); 7] = [
+const CALLERS: [(Caller, &str); 12] = [
     (Caller::Nobody, "no token"),
     (Caller::Late, "late token"),
     (Caller::Halfway, "`tmp_token`"),
-    (Caller::Customer, "customer"),
+    (Caller::Customer(AccountRole::Owner), "owner"),
+    (Caller::Customer(AccountRole::Billing), "billing"),
+    (Caller::Customer(AccountRole::Technical), "technical"),
+    (Caller::Customer(AccountRole::Viewer), "viewer"),
     (Caller::Support, "support"),
     (Caller::Admin, "admin"),
     (Caller::Impersonator, "impersonation"),
+    (Caller::Key { is_team: false }, "key"),
+    (Caller::Key { is_team: true }, "team key"),
 ];
 
 /// The refusal that the caller hears before anything else, if it hears one.
@@ -56,10 +67,17 @@ fn refusal(endpoint: &Endpoint, caller: Caller) -> Option<(u16, &'static str)> {
     match caller {
         Caller::Nobody | Caller::Halfway => Some((401, "auth.token_invalid")),
         Caller::Late => Some((401, "auth.token_expired")),
-        Caller::Customer => forbidden.filter(|_| !admits(Role::Customer)),
+        Caller::Customer(role) => {
+            forbidden.filter(|_| !admits(Role::Customer) || !endpoint.account_roles().contains(&role.as_str()))
+        }
         Caller::Support => forbidden.filter(|_| !admits(Role::Support)),
         Caller::Admin => forbidden.filter(|_| !admits(Role::Admin)),
         Caller::Impersonator => forbidden.filter(|_| endpoint.changes() || !admits(Role::Customer)),
+        Caller::Key { is_team } => {
+            let role = if is_team { Role::Admin } else { Role::Customer };
+            let has_scope = endpoint.scopes.iter().any(|scope| scope.is_team() == is_team);
+            forbidden.filter(|_| !admits(role) || !has_scope)
+        }
     }
 }
 
@@ -72,6 +90,9 @@ fn table() -> String {
     let mut text = "# Who may call what\n\n\
         Generated from the table of endpoints, and checked against a running service by the tests. A number is the status\n\
         of the refusal; a dot means that the caller is admitted. An asterisk: what belongs to another customer is 404.\n\
+        Owner, billing, technical and viewer are the roles of a customer's users in their account. A key is an API key that\n\
+        has all scopes of customers or of the team; one without the scope that is named gets 403 with `required_scope`.\n\
+        Its scope stands in for a recent sign-in.\n\
         The last column: what needs a sign-in of the last 15 minutes, all of it or a change of one field; an older one\n\
         gets 403 `auth.reauthentication_required`.\n\
         After a change of the table, run `make access-table` to update this page.\n"
@@ -85,7 +106,7 @@ fn table() -> String {
         for (_, title) in CALLERS {
             write!(text, " {title} |").unwrap();
         }
-        writeln!(text, " recent sign-in |\n|---|{}", "---|".repeat(CALLERS.len() + 1)).unwrap();
+        writeln!(text, " scope of a key | recent sign-in |\n|---|{}", "---|".repeat(CALLERS.len() + 2)).unwrap();
         rows.iter().filter(|endpoint| endpoint.tag == tag).for_each(|endpoint| write_row(&mut text, endpoint));
     }
     text
@@ -101,6 +122,8 @@ fn write_row(text: &mut String, endpoint: &Endpoint) {
         };
         write!(text, " {mark} |").unwrap();
     }
+    let scopes: Vec<String> = endpoint.scopes.iter().map(|scope| format!("`{scope}`")).collect();
+    write!(text, " {} |", scopes.join(" or ")).unwrap();
     match endpoint.recent_sign_in {
         RecentSignIn::NotNeeded => writeln!(text, " |"),
         RecentSignIn::Needed => writeln!(text, " needed |"),
@@ -129,10 +152,18 @@ both! {
                 Caller::Nobody => world.anyone(),
                 Caller::Late => late.clone(),
                 Caller::Halfway => halfway(&world).await,
-                Caller::Customer => world.minted(Role::Customer).await,
+                Caller::Customer(role) => world.minted_member(role).await,
                 Caller::Support => world.minted(Role::Support).await,
                 Caller::Admin => world.minted(Role::Admin).await,
                 Caller::Impersonator => impersonator(&world).await,
+                Caller::Key { is_team: false } => {
+                    let owner = world.minted(Role::Customer).await;
+                    world.program(&make_key(&owner, &all_scopes(false)).await)
+                }
+                Caller::Key { is_team: true } => {
+                    let admin = world.minted(Role::Admin).await;
+                    world.program(&make_team_key(&admin, &all_scopes(true)).await)
+                }
             };
             for endpoint in routes::table().iter().filter(|endpoint| endpoint.who != Who::Anyone) {
                 let path = unfounded(endpoint, &uuid().to_string());

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use values::Role;
 
-use super::{billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
+use super::{account_users, api_keys, billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::fixtures::fresh_email;
 pub use crate::world::fixtures::key;
@@ -143,6 +143,18 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
     ("PATCH", "/account", |world| Box::pin(async move {
         request(world.minted(Role::Customer).await, "/account", json!({"company_name": "Renamed GmbH"}))
     })),
+    ("POST", "/auth/cookie", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        request(browser(world, None), "/auth/cookie", json!({"refresh_token": session.refresh_token}))
+    })),
+    ("POST", "/auth/cookie/refresh", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        bodiless(browser(world, Some(&session.refresh_token)), "/auth/cookie/refresh")
+    })),
+    ("DELETE", "/auth/cookie", |world| Box::pin(async move {
+        let session = world.customer(&fresh_email()).await;
+        bodiless(browser(world, Some(&session.refresh_token)), "/auth/cookie")
+    })),
     ("GET", "/files/{token}", |world| Box::pin(async move {
         bodiless(world.anyone(), &format!("/files/{}", signed_link(world).await))
     })),
@@ -166,6 +178,15 @@ const EXAMPLES: &[(&str, &str, Preparation)] = &[
         with_recovery_code(world, Role::Admin, "/admin/2fa", "disable").await
     })),
 ];
+
+/// A page of the service itself, with a refresh token in its cookie.
+pub fn browser(world: &World, refresh_token: Option<&str>) -> Client {
+    let page = world.anyone().header("Sec-Fetch-Site", "same-origin");
+    match refresh_token {
+        Some(token) => page.header("Cookie", &format!("trunkline_refresh={token}")),
+        None => page,
+    }
+}
 
 /// For each path with a parameter: the path of a resource of another account.
 #[rustfmt::skip]
@@ -208,6 +229,8 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(rates::EXAMPLES)
         .chain(voice::EXAMPLES)
         .chain(cdrs::EXAMPLES)
+        .chain(account_users::EXAMPLES)
+        .chain(api_keys::EXAMPLES)
         .chain(numbers::EXAMPLES)
         .chain(team::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
@@ -235,6 +258,8 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(billing::STRANGERS)
         .chain(voice::STRANGERS)
         .chain(cdrs::STRANGERS)
+        .chain(account_users::STRANGERS)
+        .chain(api_keys::STRANGERS)
         .chain(numbers::STRANGERS)
         .chain(team::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);

@@ -4,6 +4,9 @@
 //! example of how it is called, in `examples`.
 
 mod access;
+mod account_roles;
+mod account_users;
+mod api_keys;
 mod billing;
 mod callers;
 mod cdrs;

@@ -7,7 +7,7 @@ use identity::accounts::{self, NewAccount, OnboardingStatus};
 use identity::onboarding::{self, AccountState, AccountStatus, NewOnboarding};
 use identity::users::{self, NewUser};
 use platform::crypto::passwords::{Cost, Passwords};
-use values::{AccountId, Role, Time, UserId};
+use values::{AccountId, AccountRole, Role, Time, UserId};
 
 use super::PASSWORD;
 use super::engines::{TestDb, uuid};
@@ -65,6 +65,18 @@ pub async fn user_of(
     password_hash: Option<String>,
     now: Time,
 ) -> Result<UserId, DbError> {
+    member_of(conn, account_id, email, (role, AccountRole::Owner), password_hash, now).await
+}
+
+/// A user of an account with this role in it.
+pub async fn member_of(
+    conn: &mut Conn,
+    account_id: AccountId,
+    email: &str,
+    (role, account_role): (Role, AccountRole),
+    password_hash: Option<String>,
+    now: Time,
+) -> Result<UserId, DbError> {
     conn.set_now(now);
     let user = NewUser {
         id: UserId::new(uuid()),
@@ -72,6 +84,8 @@ pub async fn user_of(
         email: email.parse().unwrap(),
         name: "Cora Customer".into(),
         roles: vec![role].into(),
+        account_role,
+        is_invited: false,
         password_hash,
         email_verified_at: Some(now),
     };

@@ -6,7 +6,7 @@ use db::DbError;
 use db::params;
 use platform::crypto::tokens::{ACCESS_LIFETIME, AccessAudience, AccessClaims, Scope};
 use uuid::Uuid;
-use values::{Role, Time, UserId};
+use values::{AccountRole, Role, Time, UserId};
 
 use super::World;
 use super::accounts;
@@ -16,15 +16,20 @@ use super::engines::uuid;
 impl World {
     /// A user with this role, signed in without a password.
     pub async fn minted(&self, role: Role) -> Client {
-        self.mint(role, None).await
+        self.mint((role, AccountRole::Owner), None).await
+    }
+
+    /// A customer's user with this role in its account.
+    pub async fn minted_member(&self, role: AccountRole) -> Client {
+        self.mint((Role::Customer, role), None).await
     }
 
     /// A caller whose token may only read, as an impersonating admin's.
     pub async fn minted_to_read(&self, role: Role) -> Client {
-        self.mint(role, Some(Scope::ReadOnly)).await
+        self.mint((role, AccountRole::Owner), Some(Scope::ReadOnly)).await
     }
 
-    async fn mint(&self, role: Role, scope: Option<Scope>) -> Client {
+    async fn mint(&self, role: (Role, AccountRole), scope: Option<Scope>) -> Client {
         let now = self.node.app.clock.now();
         let jti = uuid();
         let email = format!("{}@minted.example", jti.simple());
@@ -33,7 +38,7 @@ impl World {
             self.node.app.db.tx((email, role, jti, now, is_read_only), |conn, (email, role, jti, now, only)| {
                 Box::pin(async move {
                     let account = accounts::live_account(conn, email, *now).await?;
-                    let user = accounts::user_of(conn, account, email, *role, None, *now).await?;
+                    let user = accounts::member_of(conn, account, email, *role, None, *now).await?;
                     insert_token(conn, *jti, user, *only, *now).await?;
                     Ok::<_, DbError>((account, user))
                 })
@@ -42,7 +47,7 @@ impl World {
         let claims = AccessClaims {
             sub: user_id,
             acc: account_id,
-            roles: vec![role].into(),
+            roles: vec![role.0].into(),
             iat: now.seconds(),
             exp: now.plus(ACCESS_LIFETIME).seconds(),
             jti,

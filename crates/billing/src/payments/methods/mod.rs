@@ -10,6 +10,7 @@ pub use store::{MethodRow, find, lock, provider_customer_of};
 
 use super::rules::Purpose;
 use super::topups::{new_payment, open_checkout};
+use super::types::return_url;
 use api::answer::{Created, Json, NoContent};
 use api::checks::Checked;
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -39,8 +40,7 @@ pub async fn create(
     ctx: RequestCtx,
     Body(Checked(request)): Body<Checked<PaymentMethodCreateRequest>>,
 ) -> Result<Committed<Created<PaymentMethodCreateResponse>>, Problem> {
-    let return_url = ctx.app.settings.return_url(&request.return_url);
-    let return_url = return_url.ok_or_else(|| Problem::internal("the return URL was not checked"))?;
+    let return_url = return_url(&ctx.app, Some(&request.return_url))?;
     let new = new_payment(&ctx, Purpose::Card, None)?;
     let opened = open_checkout(&ctx, new, return_url, |conn, account| Box::pin(check_can_add_card(conn, account)));
     let (id, checkout) = opened.await?;

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::store::MethodRow;
-use api::checks::{Checks, Given, must};
+use crate::payments::types::check_return_url;
+use api::checks::{Checks, Given};
 use platform::outside::payments::Brand;
 use values::{Change, PaymentMethodId, Rfc3339, Text};
 
@@ -46,9 +47,7 @@ pub struct PaymentMethodCreateRequest {
 
 impl Checks for PaymentMethodCreateRequest {
     fn check(given: &Given<'_>) {
-        given.check("return_url", |url: Text<1, 2000>| {
-            must(given.settings.return_url(&url).is_some(), "must be a URL of an allowed return origin")
-        });
+        check_return_url(given);
     }
 }
 

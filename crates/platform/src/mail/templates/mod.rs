@@ -20,7 +20,7 @@ use askama::Template;
 
 use super::Recipient;
 use define::mails;
-use values::{Currency, Money, Time};
+use values::{AccountRole, Currency, Money, Time};
 
 /// What the team changed about how a user may sign in.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,15 @@ pub enum AccessChange {
     Deactivated,
     Reactivated,
     Roles,
+}
+
+/// What an owner of an account changed about one of its users.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum MembershipChange {
+    Role(AccountRole),
+    Deactivated,
+    Reactivated,
+    Removed,
 }
 
 /// The documents that were reviewed.
@@ -109,6 +118,49 @@ mails! {
         AccessChange::Roles => "Your roles were changed".into(),
     };
     sample |_| AccessChanged { change: AccessChange::Deactivated, at: SAMPLE_TIME };
+
+    /// To a user whom an owner of an account invited.
+    UserInvited { company: String, link: String, expires_at: ReadableTime }
+    templates "en/user_invited.html", "en/user_invited.txt";
+    subject |_, brand| format!("You are invited to {}", brand.product);
+    sample |brand| UserInvited {
+        company: "Kanaal Contact BV".into(),
+        link: sample_link(brand, "magic-link"),
+        expires_at: SAMPLE_TIME,
+    };
+
+    /// An owner of an account invited an address that belongs to a user already.
+    InvitationRefused { company: String }
+    templates "en/invitation_refused.html", "en/invitation_refused.txt";
+    subject |_, _| "You were invited, but already have an account".into();
+    sample |_| InvitationRefused { company: "Kanaal Contact BV".into() };
+
+    /// An owner of an account changed what one of its users may do.
+    MembershipChanged { company: String, change: MembershipChange, at: ReadableTime }
+    templates "en/membership_changed.html", "en/membership_changed.txt";
+    subject |mail, _| match mail.change {
+        MembershipChange::Role(_) => "Your role was changed".into(),
+        MembershipChange::Deactivated => "Your access was deactivated".into(),
+        MembershipChange::Reactivated => "Your access is active again".into(),
+        MembershipChange::Removed => "You were removed from an account".into(),
+    };
+    sample |_| MembershipChanged {
+        company: "Kanaal Contact BV".into(),
+        change: MembershipChange::Role(AccountRole::Technical),
+        at: SAMPLE_TIME,
+    };
+
+    /// An API key was made, in case the user did not make it.
+    ApiKeyMade { name: String, prefix: String, scopes: String, at: ReadableTime, ip: IpAddr }
+    templates "en/api_key_made.html", "en/api_key_made.txt";
+    subject |_, _| "An API key was created".into();
+    sample |_| ApiKeyMade {
+        name: "Billing export".into(),
+        prefix: "tl_live_4fGh2k".into(),
+        scopes: "calls:read, billing:read".into(),
+        at: SAMPLE_TIME,
+        ip: SAMPLE_IP,
+    };
 
     /// A spent refresh token was used again, so its session was revoked.
     SessionEnded { at: ReadableTime, ip: IpAddr }

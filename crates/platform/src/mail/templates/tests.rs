@@ -21,6 +21,7 @@ const SHARED: &[&str] = &[
     "access_change.txt",
     "dispute_stage.txt",
     "team_dispute_stage.txt",
+    "membership_change.txt",
 ];
 
 fn brand() -> Branding {

@@ -1,0 +1,115 @@
+//! `GET /portal`: what a sign-in page shows before anybody is known.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::bootstrap;
+use crate::onboarding::AccountStatus;
+use api::answer::Json;
+use api::context::ReadCtx;
+use api::problem::Problem;
+use db::{Conn, DbError, params, row, sql};
+use platform::app::is_demo;
+use platform::outside::payments::Provider;
+use values::{Email, Role, Roles};
+
+/// The name of the service until the first admin names the operator.
+const NO_CARRIER: &str = "Trunkline";
+
+/// Zone that customers send their calls to.
+#[derive(Serialize, JsonSchema)]
+pub struct PortalZone {
+    /// Name of the zone.
+    name: String,
+    /// SIP host of the zone; null if the operator has set none.
+    sip_address: Option<String>,
+}
+
+/// User of a demo database.
+#[derive(Serialize, JsonSchema)]
+pub struct DemoUser {
+    /// Email address to sign in with.
+    email: Email,
+    /// Who the user is, such as `Owner of Kanaal Contact BV, live`.
+    description: String,
+}
+
+/// What a sign-in page needs to know.
+#[derive(Serialize, JsonSchema)]
+pub struct Portal {
+    /// Name of the operator.
+    carrier_name: String,
+    /// Whether payments go to the sandbox provider, so that no real money moves.
+    sandbox: bool,
+    /// Whether the first admin is still to be created.
+    bootstrap_required: bool,
+    /// Zones of the service.
+    zones: Vec<PortalZone>,
+    /// Users of a database that `trunkline demo` made; empty in any other.
+    demo_users: Vec<DemoUser>,
+}
+
+pub async fn show(mut ctx: ReadCtx) -> Result<Json<Portal>, Problem> {
+    let app = ctx.request.app.clone();
+    let demo_users = match is_demo(&mut ctx).await? {
+        true => demo_users(&mut ctx).await?.into_iter().map(DemoUser::from).collect(),
+        false => Vec::new(),
+    };
+    let zones = app.settings.zones.iter();
+    Ok(Json(Portal {
+        carrier_name: carrier_name(&mut ctx).await?.unwrap_or_else(|| NO_CARRIER.to_owned()),
+        sandbox: app.payments.provider() == Provider::Sandbox,
+        bootstrap_required: !bootstrap::exists(&mut ctx).await?,
+        zones: zones
+            .map(|zone| PortalZone { name: zone.name.clone(), sip_address: zone.sip_address.clone() })
+            .collect(),
+        demo_users,
+    }))
+}
+
+async fn carrier_name(conn: &mut Conn) -> Result<Option<String>, DbError> {
+    let found: Option<(String,)> = conn
+        .opt(
+            sql!(
+                "SELECT a.company_name FROM onboardings o JOIN accounts a ON a.id = o.account_id
+                 WHERE o.is_carrier ORDER BY a.id LIMIT 1"
+            ),
+            params![],
+        )
+        .await?;
+    Ok(found.map(|(name,)| name))
+}
+
+row! {
+    struct DemoUserRow {
+        email: Email,
+        roles: Roles,
+        company_name: String,
+        beta_status: AccountStatus,
+    }
+}
+
+impl From<DemoUserRow> for DemoUser {
+    fn from(row: DemoUserRow) -> Self {
+        let DemoUserRow { email, roles, company_name, beta_status } = row;
+        let description = match (roles.has(Role::Admin), roles.is_team()) {
+            (true, _) => format!("Admin of {company_name}"),
+            (_, true) => format!("Support of {company_name}"),
+            _ => format!("Owner of {company_name}, {beta_status}"),
+        };
+        DemoUser { email, description }
+    }
+}
+
+/// Those who can sign in with the password of the demo. People who signed up since have addresses of their own.
+async fn demo_users(conn: &mut Conn) -> Result<Vec<DemoUserRow>, DbError> {
+    conn.all(
+        sql!(
+            "SELECT u.email, u.roles, a.company_name, o.beta_status
+             FROM users u JOIN accounts a ON a.id = u.account_id JOIN onboardings o ON o.account_id = a.id
+             WHERE u.is_active AND u.password_hash IS NOT NULL AND u.email LIKE '%.example' ORDER BY u.id LIMIT 50"
+        ),
+        params![],
+    )
+    .await
+}

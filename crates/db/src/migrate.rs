@@ -90,6 +90,9 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0047_credits",
     "0048_verified_emails",
     "0049_read_only_tokens",
+    "0054_events",
+    "0055_webhook_endpoints",
+    "0056_notification_preferences",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

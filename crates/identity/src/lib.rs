@@ -1,13 +1,15 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
 //! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
-//! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself.
+//! of `compliance` and `kyb`. `accounts`, `balance` and `notifications` are what an account sees of itself, `events` what
+//! its programs see.
 
 pub mod accounts;
 pub mod balance;
 pub mod bootstrap;
 pub mod compliance;
 pub mod downloads;
+pub mod events;
 pub mod imports;
 pub mod jobs;
 pub mod kyb;

@@ -19,10 +19,12 @@ use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
 use super::topups::payer;
+use super::types::Topup;
 use api::idempotency::RequestFingerprint;
 use api::input::sha256;
 use api::problem::Problem;
 use db::{Conn, DbError, Entropy};
+use identity::events::{self, EventType};
 use identity::onboarding;
 use platform::app::App;
 use platform::audit::Actor;
@@ -98,7 +100,11 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge) -> Res
     };
     let payment = store::insert_or_find(conn, &new).await?;
     new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
-    Ok(payment.id)
+    let id = payment.id;
+    if id == new.id {
+        events::record(conn, new.account_id, EventType::TopupCreated, &Topup::from(payment)).await?;
+    }
+    Ok(id)
 }
 
 /// Charges the card of a claimed payment and applies the outcome. Safe to repeat. If the provider does not answer, the

@@ -10,12 +10,14 @@ use uuid::Uuid;
 
 use super::allow_list::{self, EntryRow, Verdict};
 use super::store::{self, TrunkRow};
+use super::types::Trunk;
 use api::answer::Json;
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
 use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
+use identity::events::{self, EventType};
 use platform::routing::reserved::{self, Resolved};
 use values::{AccountId, Cidr, IpAllowEntryId, Rfc3339, SipUri, Text, Time, TrunkId};
 
@@ -192,5 +194,7 @@ async fn apply_host(tx: &mut Tx<'_>, id: TrunkId, host: Option<String>) -> Resul
     tx.expect_version(&AdminTrunk::from(before.clone()))?;
     let after = TrunkRow { allowed_inbound_host: host, updated_at: tx.ctx.now, ..before };
     tx.update(&after).await?;
+    let shown = Trunk::new(after.clone(), &tx.ctx.app.settings);
+    events::record(tx, after.account_id, EventType::TrunkUpdated, &shown).await?;
     Ok(Json(after.into()))
 }

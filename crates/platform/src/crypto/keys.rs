@@ -35,10 +35,12 @@ pub enum Purpose {
     Fingerprint,
     /// Challenges that passkeys sign.
     PasskeyChallenge,
+    /// Secrets of webhook endpoints, encrypted at rest.
+    WebhookSecret,
 }
 
 impl Purpose {
-    const ALL: [Purpose; 11] = [
+    const ALL: [Purpose; 12] = [
         Purpose::Cursor,
         Purpose::Download,
         Purpose::Audit,
@@ -50,6 +52,7 @@ impl Purpose {
         Purpose::SipNonce,
         Purpose::Fingerprint,
         Purpose::PasskeyChallenge,
+        Purpose::WebhookSecret,
     ];
 
     /// The HKDF label. Changing one invalidates everything signed or encrypted with its keys.
@@ -66,6 +69,7 @@ impl Purpose {
             Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",
             Purpose::PasskeyChallenge => b"trunkline passkey challenge",
+            Purpose::WebhookSecret => b"trunkline webhook secret",
         }
     }
 }

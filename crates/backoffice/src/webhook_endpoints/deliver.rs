@@ -3,12 +3,13 @@
 //! There is one job for an endpoint on all nodes, so an endpoint that hangs takes one slot and delays no other. A crash
 //! between an attempt and its record repeats the attempt, with the same `webhook-id`.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::stream::{self, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::task::{JoinError, JoinSet};
 
 use super::rules;
 use super::secret;
@@ -69,10 +70,7 @@ pub async fn deliver_job(context: JobContext<App>, payload: Value) -> Result<(),
             break;
         }
         let target = context.app.fetcher.target(&endpoint.url).await;
-        let round = Round { app: context.app.clone(), endpoint, target };
-        stream::iter(due.into_iter().map(Ok))
-            .try_for_each_concurrent(CONCURRENCY, |delivery| round.attempt(delivery))
-            .await?;
+        Round::run(Arc::new(Round { app: context.app.clone(), endpoint, target }), due).await?;
     }
     context.db.tx((context.clone(), id), |conn, (context, id)| Box::pin(finish(conn, context, *id))).await
 }
@@ -97,6 +95,22 @@ struct Round {
 }
 
 impl Round {
+    /// Attempts these deliveries, each in a task of its own: one that reads the database must not stop the others.
+    async fn run(round: Arc<Round>, due: Vec<DeliveryRow>) -> Result<(), JobError> {
+        let mut running = JoinSet::new();
+        for delivery in due {
+            if running.len() >= CONCURRENCY {
+                ended(running.join_next().await)?;
+            }
+            let round = round.clone();
+            running.spawn(async move { round.attempt(delivery).await });
+        }
+        while !running.is_empty() {
+            ended(running.join_next().await)?;
+        }
+        Ok(())
+    }
+
     async fn attempt(&self, delivery: DeliveryRow) -> Result<(), JobError> {
         let mut reader = self.app.db.read().await?;
         let event = events::find(&mut reader, None, delivery.event_id).await?;
@@ -134,6 +148,11 @@ impl Round {
         ];
         target.post(&headers, body, TIMEOUT).await
     }
+}
+
+/// The outcome of a task that has ended, if there was one.
+fn ended(task: Option<Result<Result<(), JobError>, JoinError>>) -> Result<(), JobError> {
+    task.unwrap_or(Ok(Ok(()))).unwrap_or_else(|error| Err(JobError::Failed(error.to_string())))
 }
 
 fn summary(posted: Result<Posted, FetchError>, at: Time, duration_ms: i64) -> WebhookAttempt {

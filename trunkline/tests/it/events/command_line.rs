@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::world::World;
 use crate::world::engines::both;
+use crate::world::fixtures::key;
 use crate::world::fixtures::trunks::create_trunk;
 use crate::world::receiver::{Receiver, Reply};
 
@@ -64,8 +65,8 @@ both! {
         let mut tail = run(&world, cora.token(), &["events", "tail", "--types", "trunk.created,trunk.deleted"]);
         until_connected(&world).await;
         let trunk = create_trunk(&cora, "Main").await;
-        cora.patch(&trunk, json!({"name": "Renamed"})).await.ok();
-        cora.delete(&trunk).await.expect(204);
+        cora.with_key(key()).patch(&trunk, json!({"name": "Renamed"})).await.ok();
+        cora.with_key(key()).delete(&trunk).await.expect(204);
         for (kind, name) in [("trunk.created", "Main"), ("trunk.deleted", "Renamed")] {
             let event: Value = serde_json::from_str(&tail.line().await).unwrap();
             assert_eq!((&event["type"], &event["data"]["name"]), (&json!(kind), &json!(name)));

@@ -8,6 +8,7 @@ use crate::world::World;
 use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::events::{events, types};
+use crate::world::fixtures::key;
 use crate::world::fixtures::trunks::{create_trunk, post_trunk, trunk_body};
 
 const CORA: &str = "cora@customer.example";
@@ -26,9 +27,9 @@ both! {
         let (nothing, start) = page(&cora, "/events", "").await;
         assert!(nothing.is_empty());
         let trunk = create_trunk(&cora, "Main").await;
-        cora.patch(&trunk, json!({"name": "Renamed"})).await.ok();
+        cora.with_key(key()).patch(&trunk, json!({"name": "Renamed"})).await.ok();
         create_trunk(&other, "Theirs").await;
-        cora.delete(&trunk).await.expect(204);
+        cora.with_key(key()).delete(&trunk).await.expect(204);
         world.settle().await;
 
         let (seen, next) = page(&cora, "/events?cursor=", &start).await;
@@ -55,7 +56,7 @@ both! {
         let cora = world.customer(CORA).await;
         let trunk = create_trunk(&cora, "Main").await;
         world.advance(60).await;
-        cora.patch(&trunk, json!({"name": "Renamed"})).await.ok();
+        cora.with_key(key()).patch(&trunk, json!({"name": "Renamed"})).await.ok();
         world.settle().await;
         let at = events(&cora, "").await[1]["timestamp"].as_str().unwrap().to_owned();
         assert_eq!(types(&events(&cora, "type=trunk.created").await), ["trunk.created"]);
@@ -73,7 +74,7 @@ both! {
         body["zone"] = json!("atlantis");
         post_trunk(&cora, body).await.problem(422, "validation.failed");
         let trunk = create_trunk(&cora, "Main").await;
-        cora.patch(&trunk, json!({"is_default": false})).await.problem(409, "state.conflict");
+        cora.with_key(key()).patch(&trunk, json!({"is_default": false})).await.problem(409, "state.conflict");
         world.settle().await;
         assert_eq!(types(&events(&cora, "").await), ["trunk.created"]);
         world.end().await;

@@ -44,7 +44,7 @@ both! {
         assert_eq!(find("ticket.replied")["data"], cora.get(&ticket).await.ok());
         assert!(!types(&seen).contains(&"ticket.reply"));
 
-        cora.delete(&format!("/numbers/{}", number["id"].as_str().unwrap())).await.expect(204);
+        cora.with_key(key()).delete(&format!("/numbers/{}", number["id"].as_str().unwrap())).await.expect(204);
         let customer = format!("/admin/customers/{}", cora.account_id);
         scene.admin.patch(&customer, json!({"onboarding_status": "suspended", "reason": "Unpaid"})).await.ok();
         world.settle().await;

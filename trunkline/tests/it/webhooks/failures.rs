@@ -58,7 +58,7 @@ both! {
         let made = subscribe(&cora, &receiver.url, &["trunk.created"]).await;
         create_trunk(&cora, "Main").await;
         world.settle().await;
-        for hours in [1, 3, 6, 11, 16, 22, 27, 27] {
+        for hours in [1, 1, 1, 3, 6, 11, 16, 22, 27] {
             world.advance(hours * 3600).await;
         }
         let cora = world.sign_in(CORA).await;

@@ -70,6 +70,8 @@ both! {
         let scene = Scene::in_world(World::with(db, &LAB).await, 100_000).await;
         receiver.reply(Reply::Status(500));
         subscribe(&scene.customer, &receiver.url, &["calls.ended"]).await;
+        // The deck was not in force a minute ago.
+        scene.world.advance(120).await;
         let began = scene.now() - 60_000;
         let line = |number: i64| cdr_line(&scene, &format!("call {number}"), began + number, 6, json!({}));
         let answer = send_cdrs(&scene, &ndjson(&(0..600).map(line).collect::<Vec<_>>())).await.ok();

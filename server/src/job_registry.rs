@@ -1,11 +1,11 @@
 //! Every kind of job and every schedule. Each crate lists its kinds in its `jobs.rs`.
 
-use backoffice::{audit_log, maintenance, orphaned_files, retention};
+use backoffice::{audit_log, maintenance, orphaned_files, retention, webhook_endpoints};
 use billing::payments::chargebacks;
 use billing::{card_check, invoices, low_balance, payments, vat};
 use numbers::{orders, rented};
 use platform::app::App;
-use platform::jobs::{Kind, Registry, Runner, Schedule, SetupError};
+use platform::jobs::{Kind, Registry, Run, Runner, Schedule, SetupError};
 use platform::mail;
 use voice::upstreams::decks;
 use voice::{calls, cdrs, concurrency, fx};
@@ -24,10 +24,13 @@ fn registry() -> Registry<App> {
         numbers::jobs::kinds(),
         backoffice::jobs::kinds(),
     ];
-    Registry::new(kinds.into_iter().flatten()).with_observer(|app: &App, run| {
+    let observe = |app: &App, run: &Run<'_>| {
         app.metrics.job(run.kind, run.outcome.as_str(), run.took);
         app.traces.record_job(run);
-    })
+    };
+    Registry::new(kinds.into_iter().flatten())
+        .with_observer(observe)
+        .with_preparation(|app| Box::pin(webhook_endpoints::publish(app)))
 }
 
 /// Cron patterns are in UTC. Names are stored in the database, so they stay as they are.

@@ -18,7 +18,7 @@ use api::router::{BASE, Document, Router};
 use api::server::{self, ClientLimits, ConnectionMetrics, Listener, Shutdown};
 use api::tls::ServerTls;
 use api::{openapi, reference};
-use backoffice::dashboards;
+use backoffice::{dashboards, events};
 use billing::sandbox;
 use db::Clock;
 use platform::app::{App, StartError};
@@ -103,6 +103,7 @@ pub async fn start_with_clock(
         tokio::spawn(refresh_cache(app.clone(), |app| &app.addresses, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.gateways, stopping.clone())),
         tokio::spawn(refresh_cache(app.clone(), |app| &app.tariff, stopping.clone())),
+        tokio::spawn(events::read_events(app.clone(), stopping.clone())),
         tokio::spawn(flush_request_stats(app.clone(), stopping)),
     ];
     let (ops_limits, ops_metrics) = (ops_limits(&app.settings), unregistered_metrics()?);
@@ -224,6 +225,8 @@ impl Running {
     /// running requests and jobs. The operations port stops last, so that load balancers see that.
     pub async fn stop(self) {
         let _ = self.drain.send(true);
+        // Their clients resume at other nodes.
+        self.app.event_feed.close();
         tokio::time::sleep(self.app.settings.clients.drain).await;
         self.close().await;
     }
@@ -231,6 +234,7 @@ impl Running {
     /// Stops without draining.
     pub async fn close(self) {
         let _ = self.drain.send(true);
+        self.app.event_feed.close();
         let _ = self.stop.send(true);
         for task in self.tasks {
             join(task).await;

@@ -65,10 +65,53 @@ enum Command {
     /// The switch secret is TRUNKLINE_SWITCH_SECRET, or the one in the data folder.
     #[command(subcommand)]
     Switch(Switch),
+    /// Forward events of a running service to a URL, signed like webhooks
+    ///
+    /// TRUNKLINE_URL is the address of the service, TRUNKLINE_API_KEY the token.
+    Listen {
+        /// URL to post every event to.
+        #[arg(long, value_name = "URL")]
+        forward_to: String,
+        /// Secret to sign with; by default a new one, which is printed.
+        #[arg(long, value_name = "SECRET")]
+        secret: Option<String>,
+        #[command(flatten)]
+        source: EventOptions,
+    },
+    /// Read events of a running service
+    #[command(subcommand)]
+    Events(Events),
     /// Fill an empty database with demo data
     Demo(Demo),
     /// Print the OpenAPI document
     Openapi,
+}
+
+#[derive(Subcommand)]
+enum Events {
+    /// Print every new event as a line of JSON
+    ///
+    /// TRUNKLINE_URL is the address of the service, TRUNKLINE_API_KEY the token.
+    Tail {
+        #[command(flatten)]
+        source: EventOptions,
+    },
+}
+
+#[derive(clap::Args)]
+struct EventOptions {
+    /// Types of events, separated by commas; all by default.
+    #[arg(long, value_delimiter = ',', value_name = "TYPES")]
+    types: Vec<String>,
+    /// Events of all customers, for a token of the team.
+    #[arg(long)]
+    team: bool,
+}
+
+impl From<EventOptions> for cli::EventSource {
+    fn from(options: EventOptions) -> Self {
+        cli::EventSource { is_team: options.team, types: options.types }
+    }
 }
 
 #[derive(clap::Args)]
@@ -261,15 +304,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), StartError> {
+fn run(mut arguments: Arguments) -> Result<(), StartError> {
     if let Some(Command::Openapi) = arguments.command {
         return cli::print_openapi();
     }
+    // They need the address of a service, not its settings.
+    match arguments.command.take() {
+        Some(Command::Listen { forward_to, secret, source }) => {
+            return runtime()?.block_on(cli::listen(source.into(), &forward_to, secret.as_deref()));
+        }
+        Some(Command::Events(Events::Tail { source })) => return runtime()?.block_on(cli::tail_events(source.into())),
+        command => arguments.command = command,
+    }
     let settings = Settings::load(arguments.config.as_deref())?;
-    // A thread that hashed a password keeps that memory until it ends.
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(Duration::from_secs(1)).build()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
             Command::Serve => cli::serve(settings).await,
             Command::Migrate => cli::migrate(settings).await,
@@ -307,7 +355,12 @@ fn run(arguments: Arguments) -> Result<(), StartError> {
                 cli::sync_switch(settings, target.service, target.out, &control).await
             }
             Command::Demo(demo) => Box::pin(demo.run(settings)).await,
-            Command::Openapi => cli::print_openapi(),
+            Command::Openapi | Command::Listen { .. } | Command::Events(_) => Ok(()),
         }
     })
+}
+
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    // A thread that hashed a password keeps that memory until it ends.
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(Duration::from_secs(1)).build()
 }

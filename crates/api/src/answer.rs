@@ -217,6 +217,23 @@ fn with_next(mut rendered: Rendered, next: Option<&str>) -> Result<Rendered, Pro
     Ok(rendered)
 }
 
+/// Server-sent events, until the stream ends.
+pub struct EventStream(pub BoxStream<'static, io::Result<Bytes>>);
+
+impl Answer for EventStream {
+    const STATUS: StatusCode = StatusCode::OK;
+
+    fn content(_: &mut SchemaGenerator) -> Option<Value> {
+        Some(json!({"text/event-stream": {"schema": {"type": "string"}}}))
+    }
+
+    fn render(self) -> Result<Rendered, Problem> {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        Ok(Rendered { status: Self::STATUS, headers, payload: Payload::Stream(self.0) })
+    }
+}
+
 /// A file download.
 pub struct Attachment {
     pub content_type: HeaderValue,

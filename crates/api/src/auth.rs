@@ -206,6 +206,21 @@ pub async fn authenticate(conn: &mut Conn, app: &App, headers: &HeaderMap, ip: I
     })
 }
 
+/// When the caller's token expires; none if it was revoked meanwhile. For responses that outlive the request.
+pub async fn valid_until(conn: &mut Conn, caller: &Principal) -> Result<Option<Time>, Problem> {
+    let live: Option<(Time,)> = conn
+        .opt(
+            sql!(
+                "SELECT t.expires_at FROM access_tokens t JOIN users u ON u.id = t.user_id
+                 WHERE t.jti = $1 AND t.user_id = $2 AND t.revoked_at IS NULL AND u.is_active"
+            ),
+            params![caller.jti, caller.user_id],
+        )
+        .await?;
+    let now = conn.now();
+    Ok(live.map(|(expires_at,)| expires_at).filter(|expires_at| now < *expires_at))
+}
+
 async fn has_second_factor(conn: &mut Conn, user: UserId) -> Result<bool, Problem> {
     let found: Option<(UserId,)> = conn
         .opt(

@@ -244,6 +244,38 @@ where
     }
 }
 
+/// The header `Last-Event-ID`, with which a stream resumes.
+pub struct LastEventId<T>(pub Option<T>);
+
+impl<T: FromStr + JsonSchema + Send + 'static> Input for LastEventId<T> {
+    async fn read(_: &RequestCtx, request: &mut IncomingRequest) -> Result<Self, Problem> {
+        let Some(value) = request.head.headers.get(LAST_EVENT_ID) else { return Ok(LastEventId(None)) };
+        let id = value.to_str().ok().and_then(|text| text.parse().ok());
+        id.map(|id| LastEventId(Some(id))).ok_or_else(unknown_event)
+    }
+
+    fn describe(_: &str, schemas: &mut SchemaGenerator, description: &mut Description) {
+        let mut schema = schemas.subschema_for::<T>().to_value();
+        if let Some(schema) = schema.as_object_mut() {
+            schema.shift_remove("description");
+        }
+        description.parameters.push(json!({
+            "name": LAST_EVENT_ID, "in": "header", "required": false, "schema": schema,
+            "description": "Id of the last event that the caller has seen; the stream resumes after it.",
+        }));
+        description.problems.push(Code::ValidationFailed);
+    }
+}
+
+const LAST_EVENT_ID: &str = "Last-Event-ID";
+
+/// The problem of a `Last-Event-ID` that names no event of the caller.
+pub fn unknown_event() -> Problem {
+    let mut faults = Faults::default();
+    faults.add(LAST_EVENT_ID, "must be the id of an event of the last 30 days");
+    faults.into()
+}
+
 fn names_in(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }

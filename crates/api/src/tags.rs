@@ -26,6 +26,8 @@ tags! {
         "Prepaid balance, ledger, auto-recharge and low-balance alert.";
     NOTIFICATIONS = "Notifications",
         "What happened to the account, as codes with a payload. Clients map a code to a text.";
+    EVENTS = "Events",
+        "What happened to the account, for programs: a list, a live stream, and webhooks.";
     SUPPORT = "Support",
         "Support tickets of the account, and notices of the operator.";
     PAYMENTS = "Payments",
@@ -70,6 +72,8 @@ tags! {
         "All DIDs that can be rented out, and their imports.";
     DASHBOARDS = "Dashboards",
         "Traffic of the service, and its security.";
+    ADMIN_EVENTS = "Admin events",
+        "Events of all customers: a list, a live stream, and webhooks of the team.";
     ADMIN_CDRS = "Admin CDRs",
         "CDRs of all customers, with cost and margin.";
     ADMIN_PAYMENTS = "Admin payments",

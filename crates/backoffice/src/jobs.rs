@@ -4,7 +4,7 @@ use platform::app::{App, rotation};
 use platform::job_kinds;
 use platform::jobs::JobKind;
 
-use crate::{audit_log, maintenance, master_secret, orphaned_files, retention};
+use crate::{audit_log, maintenance, master_secret, orphaned_files, retention, webhook_endpoints};
 
 pub fn kinds() -> Vec<JobKind<App>> {
     job_kinds! {
@@ -14,5 +14,6 @@ pub fn kinds() -> Vec<JobKind<App>> {
         maintenance::EXPIRE_HOLDS => maintenance::expire_holds_job,
         maintenance::LOG_AUDIT_HEAD => maintenance::log_audit_head_job,
         orphaned_files::DELETE => orphaned_files::delete_job,
+        webhook_endpoints::DELIVER => webhook_endpoints::deliver_job,
     }
 }

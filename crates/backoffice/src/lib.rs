@@ -1,4 +1,4 @@
-//! The team's tools: customers, tickets, the beta queue, dashboards; and the service's own upkeep.
+//! The team's tools: customers, tickets, the beta queue, dashboards; events and webhooks; and the service's own upkeep.
 //!
 //! `retention` purges old rows, `orphaned_files` deletes unreferenced files, `maintenance` has the other upkeep jobs.
 
@@ -7,6 +7,7 @@ pub mod audit_log;
 pub mod beta;
 pub mod customers;
 pub mod dashboards;
+pub mod events;
 pub mod jobs;
 pub mod maintenance;
 pub mod master_secret;
@@ -17,3 +18,4 @@ pub mod retention;
 pub mod routes;
 pub mod staff;
 pub mod tickets;
+pub mod webhook_endpoints;

@@ -8,6 +8,7 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
+use crate::webhook_endpoints;
 use api::idempotency;
 use db::{Conn, Db, DbError};
 use identity::{sessions, two_factor};
@@ -22,9 +23,10 @@ use platform::mail;
 type Reseal = for<'d> fn(&'d Db, &'d Keys) -> BoxFuture<'d, Result<Resealed, DbError>>;
 
 /// Everything in the database that is sealed with keys of the master secret and outlives a request.
-const SEALED: [(&str, Reseal); 4] = [
+const SEALED: [(&str, Reseal); 5] = [
     ("TOTP seeds", |db, keys| Box::pin(two_factor::reseal(db, keys))),
     ("stored responses", |db, keys| Box::pin(idempotency::reseal(db, keys))),
+    ("webhook secrets", |db, keys| Box::pin(webhook_endpoints::reseal(db, keys))),
     ("queued mail", |db, keys| Box::pin(mail::reseal(db, keys, mail::SEND))),
     ("queued password links", |db, keys| Box::pin(mail::reseal(db, keys, sessions::FORGOT_PASSWORD))),
 ];

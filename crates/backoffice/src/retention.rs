@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use crate::dashboards;
+use crate::{dashboards, webhook_endpoints};
 use api::{api_keys, idempotency};
 use billing::{payments, webhooks};
 use db::{Conn, DbError};
-use identity::{mailed_links, notifications, passkeys, sessions, two_factor};
+use identity::{events, mailed_links, notifications, passkeys, sessions, two_factor};
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
 use platform::mail;
@@ -46,7 +46,7 @@ const fn days(days: u64) -> Duration {
 }
 
 /// Sessions and links are kept a week past their end, so that an expired one can be told from an unknown one.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 24] = [
     rule!("idempotency keys", idempotency::RETENTION, idempotency::purge),
     rule!("rate limit counters", limits::MAX_WINDOW, limits::purge_windows),
     rule!("failed sign-ins", days(1), sessions::purge_failures),
@@ -60,6 +60,10 @@ const RULES: [Rule; 20] = [
     rule!("mailed links", days(7), mailed_links::purge),
     rule!("call alarms", days(7), calls::purge_alerts),
     rule!("provider webhooks", days(30), webhooks::purge),
+    rule!("webhook deliveries", days(events::RETENTION_DAYS), webhook_endpoints::purge_deliveries),
+    rule!("deleted webhook endpoints", days(events::RETENTION_DAYS + 1), webhook_endpoints::purge_deleted),
+    rule!("events", days(events::RETENTION_DAYS), events::purge),
+    rule!("ended calls of events", days(events::RETENTION_DAYS), cdrs::purge_ended),
     rule!("ended holds", days(30), ledger::purge_holds),
     rule!("provisional CDRs that wait for late events", days(30), cdrs::purge_provisional),
     rule!("CDR exports", days(90), cdrs::purge_exports),

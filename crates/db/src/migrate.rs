@@ -94,6 +94,9 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0051_payment_limits",
     "0052_account_users",
     "0053_api_keys",
+    "0054_events",
+    "0055_webhook_endpoints",
+    "0056_notification_preferences",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

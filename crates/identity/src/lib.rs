@@ -1,7 +1,8 @@
 //! Users, sessions, accounts, onboarding, compliance and notifications.
 //!
 //! `sessions`, `two_factor` and `passkeys` sign users in. `onboarding` takes an account from signup to approval, with the documents
-//! of `compliance` and `kyb`. `account_users` are the people of a customer, `api_keys` its programs. `accounts`, `balance` and `notifications` are what an account sees of itself.
+//! of `compliance` and `kyb`. `account_users` are the people of a customer, `api_keys` its programs. `accounts`, `balance`
+//! and `notifications` are what an account sees of itself, `events` what its programs see.
 
 pub mod account_users;
 pub mod accounts;
@@ -10,6 +11,7 @@ pub mod balance;
 pub mod bootstrap;
 pub mod compliance;
 pub mod downloads;
+pub mod events;
 pub mod imports;
 pub mod jobs;
 pub mod kyb;

@@ -304,6 +304,16 @@ pub fn endpoints() -> Vec<Endpoint> {
                     signed-in user.")
             .who(SignedIn).account_role(Viewer).scope(AccountRead).limit(Limit::Reads).under(tags::NOTIFICATIONS),
 
+        get("/me/notification-preferences", notifications::preferences,
+            "getNotificationPreferences", "Get notification preferences")
+            .about("Returns which urgent notifications the caller gets by mail too. Open to customers.")
+            .who(Customer).limit(Limit::Reads).under(tags::NOTIFICATIONS),
+        put("/me/notification-preferences", notifications::set_preferences,
+            "setNotificationPreferences", "Set notification preferences")
+            .about("Sets which urgent notifications the caller gets by mail too; a code that is left out is mailed. Other \
+                    users of the account have their own preferences. Open to customers.")
+            .who(Customer).limit(Limit::Writes).audit("notification_preferences.set").under(tags::NOTIFICATIONS),
+
         get("/files/{token}", downloads::download, "downloadFile", "Download file by signed link")
             .about("Streams the file of a signed link, such as an invoice or an export. A link that expired or was \
                     altered is a 404. No token needed.")

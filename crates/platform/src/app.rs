@@ -13,6 +13,7 @@ use crate::crypto::secrets::Secrets;
 use crate::crypto::switches::SwitchSecrets;
 use crate::crypto::tokens::Tokens;
 use crate::durable::create_folder;
+use crate::event_feed::EventFeed;
 use crate::limits::Limits;
 use crate::mail::{Branding, MailQueue, MailSettings, Mailer};
 use crate::outside::clamd::Clamd;
@@ -68,6 +69,8 @@ pub struct Inner {
     pub addresses: Cached<Addresses>,
     /// The upstreams with their gateways and health.
     pub gateways: Cached<Gateways>,
+    /// New events, for the streams of this node.
+    pub event_feed: EventFeed,
     pub metrics: Arc<Metrics>,
     pub traces: Traces,
     /// Counts of the requests that this node answered, until they are flushed to the database.
@@ -141,7 +144,7 @@ impl App {
             limits: Limits::new(&db, settings.rate_limits, &settings.quotas),
             tokens: Tokens::new(&secrets.jwt, secrets.jwt_previous.as_deref()),
             passwords: Passwords::new(settings.password_cost),
-            mail: open_mail(&settings, &keys)?,
+            mail: open_mail(&settings, &keys, &files)?,
             files,
             clamd: settings.clamd.clone().map(Clamd::new),
             links: Links::new(keys.clone()),
@@ -151,6 +154,7 @@ impl App {
             tariff: Cached::default(),
             addresses: Cached::default(),
             gateways: Cached::default(),
+            event_feed: EventFeed::default(),
             metrics: db.metrics().clone(),
             traces: open_traces(&settings, &http, &db),
             request_stats: RequestStats::default(),
@@ -177,13 +181,13 @@ fn trusted_roots() -> Vec<reqwest::Certificate> {
     trusted.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok()).collect()
 }
 
-fn open_mail(settings: &Settings, keys: &Keys) -> Result<MailQueue, StartError> {
+fn open_mail(settings: &Settings, keys: &Keys, files: &Files) -> Result<MailQueue, StartError> {
     let delivery = match settings.mail.as_str() {
         "file" => MailSettings::File { outbox: settings.data_dir.join("outbox") },
         url => MailSettings::Smtp { url: url.to_owned() },
     };
     let mailer = Mailer::open(&delivery, &settings.mail_from)?;
-    Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone() })
+    Ok(MailQueue { branding: Branding::new(settings), mailer, keys: keys.clone(), files: files.clone() })
 }
 
 fn open_did_supplier(settings: &Settings, http: &reqwest::Client) -> DidSupplier {

@@ -8,6 +8,7 @@ pub mod crypto;
 pub mod disk;
 pub mod durable;
 pub mod edge;
+pub mod event_feed;
 pub mod jobs;
 pub mod ledger;
 pub mod limits;

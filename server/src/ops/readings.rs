@@ -29,6 +29,7 @@ fn in_memory(app: &App) -> Vec<Reading> {
             "1 if this installation is a lab, with rules relaxed; else 0.",
             f64::from(u8::from(app.settings.lab.is_lab)),
         ),
+        reading("trunkline_event_streams", "Open event streams of this node.", app.event_feed.open_streams() as f64),
         reading(
             "trunkline_db_connections_in_use",
             "Database connections of this node in use, without the SQLite writer.",

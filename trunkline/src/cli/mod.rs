@@ -1,13 +1,15 @@
 //! The commands behind the command line, and what they share: output, the log, access to the database.
 //!
-//! `serve` runs the service. `import` (`remote`: into a service elsewhere) and `verify` work on CDRs, rates, the ledger and the audit chain, `jobs` on dead
-//! jobs, `switch` on the files of an edge, `demo` on an empty database.
+//! `serve` runs the service. `import` (`remote`: into a service elsewhere) and `verify` work on CDRs, rates, the ledger and
+//! the audit chain, `jobs` on dead jobs, `switch` on the files of an edge, `demo` on an empty database. `listen` reads events
+//! of a running service.
 #![expect(clippy::print_stderr, reason = "a command line writes to the terminal")]
 
 mod admin;
 mod demo;
 mod import;
 mod jobs;
+mod listen;
 mod remote;
 mod secrets;
 mod switch;
@@ -17,6 +19,7 @@ pub use admin::{bootstrap, create_magic_link};
 pub use demo::demo;
 pub use import::{import_cdrs, import_fx, import_rates};
 pub use jobs::{JobSelection, list_dead_jobs, rerun_jobs};
+pub use listen::{EventSource, listen, tail_events};
 pub use remote::Remote;
 pub use secrets::rotate_master_secret;
 pub use switch::{render_switch, sync_switch};

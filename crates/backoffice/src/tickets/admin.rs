@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::customer;
 use super::messages::{self, MAX_MESSAGES};
 use super::rules::{self, Action, Priority, TicketStatus};
 use super::store::{self, AuthorKind, TicketFilter, TicketId, TicketRow};
@@ -13,6 +14,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
+use identity::events::{self, EventType};
 use identity::notifications::{TicketReply, notify};
 use identity::users;
 use platform::mail::{self, Recipient};
@@ -114,6 +116,8 @@ pub async fn admin_reply(
             let subject = ticket.subject.to_string();
             let notification = TicketReply { ticket_id: id.uuid(), subject: subject.clone() };
             notify(tx, ticket.account_id, &notification).await?;
+            let shown = customer::view(tx, ticket.clone()).await?;
+            events::record(tx, ticket.account_id, EventType::TicketReplied, &shown).await?;
             if let Some(author) = users::find(tx, ticket.author_id).await?.filter(|author| author.is_active) {
                 let to = Recipient::new(&author.email, &author.name);
                 let reply = mail::TicketReply { subject, body: message.body.to_string() };

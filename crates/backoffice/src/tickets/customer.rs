@@ -46,7 +46,7 @@ pub async fn show(mut ctx: ReadCtx, Path(id): Path<TicketId>) -> Result<Json<Tic
     Ok(Json(view(&mut ctx, ticket).await?))
 }
 
-async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<Ticket, Problem> {
+pub async fn view(conn: &mut Conn, ticket: TicketRow) -> Result<Ticket, Problem> {
     let messages = store::messages(conn, ticket.id, MAX_MESSAGES).await?;
     Ok(Ticket::new(ticket, Some(messages)))
 }

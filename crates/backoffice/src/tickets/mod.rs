@@ -14,3 +14,4 @@ mod types;
 
 pub use admin::{admin_reply, admin_show, list_all, update};
 pub use customer::{close, create, list, reply, show};
+pub use types::Ticket;

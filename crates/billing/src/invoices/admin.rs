@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::customer::{cursor, page};
-use super::issue::{enqueue_document, ledger_problem};
+use super::issue::{enqueue_document, ledger_problem, record_event};
 use super::refunds;
 use super::rules::{self, InvoiceStatus, Transition};
 use super::store::{self, CreditNoteRow, InvoiceFilter, InvoiceRow, Series};
@@ -16,6 +16,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use db::Conn;
+use identity::events::EventType;
 use platform::app::App;
 use platform::ledger::{self, Book, Entry, Kind};
 use values::{AccountId, Date, Money, Time};
@@ -81,6 +82,7 @@ pub async fn void(
             store::set_void_facts(tx, *id, &invoice.facts.voided(Date::from(now), &action.reason)).await?;
             enqueue_document(tx, Series::Invoice, *id).await?;
             update_dunning(tx, &invoice).await?;
+            record_event(tx, &app, EventType::InvoiceVoided, *id).await?;
             load_response(tx, &app, *id).await
         })
     })

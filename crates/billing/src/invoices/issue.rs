@@ -13,12 +13,13 @@ use super::month::Month;
 use super::refunds;
 use super::rules::{self, InvoiceStatus, Transition};
 use super::store::{self, InvoiceRow, Series};
-use super::types::InvoiceId;
+use super::types::{Invoice, InvoiceId};
 use super::{DOCUMENT, transition_problem, update_dunning};
 use crate::vat::{self, Decision};
 use api::problem::Problem;
-use db::Conn;
+use db::{Conn, DbError};
 use identity::balance::CURRENCY;
+use identity::events::{self, EventType};
 use identity::notifications::{InvoiceIssued, notify};
 use platform::app::App;
 use platform::audit::{self, Actor, Entry as AuditEntry, Outcome};
@@ -158,6 +159,10 @@ async fn announce(
         due_date: invoice.due_date,
     };
     notify(conn, invoice.account_id, &notification).await?;
+    record_event(conn, &request.app, EventType::InvoiceIssued, invoice.id).await?;
+    if invoice.status == InvoiceStatus::Paid {
+        record_event(conn, &request.app, EventType::InvoicePaid, invoice.id).await?;
+    }
     let meta = [
         ("invoice", invoice.id.to_string()),
         ("number", invoice.number.clone()),
@@ -175,6 +180,16 @@ async fn announce(
         meta: Map::from_iter(meta.map(|(name, value)| (name.to_owned(), Value::from(value)))),
     };
     Ok(audit::append(conn, &request.app.keys, &entry).await?)
+}
+
+/// Records an event with an invoice as it is now.
+pub async fn record_event(conn: &mut Conn, app: &App, kind: EventType, id: InvoiceId) -> Result<(), DbError> {
+    let now = conn.now();
+    let Some(invoice) = store::find(conn, id).await? else { return Ok(()) };
+    let note = store::find_credit_note(conn, id).await?;
+    let account = invoice.account_id;
+    events::record(conn, account, kind, &Invoice::new(app, invoice, note, now)).await?;
+    Ok(())
 }
 
 /// Enqueues the job that renders the document.

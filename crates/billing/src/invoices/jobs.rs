@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::document;
-use super::issue::{self, IssueRequest};
+use super::issue::{self, IssueRequest, record_event};
 use super::month::Month;
 use super::rules::{self, Transition};
 use super::store::{self, Series, UnpaidInvoice};
@@ -14,9 +14,13 @@ use super::types::InvoiceId;
 use super::update_dunning;
 use api::problem::Problem;
 use db::{Conn, DbError};
+use identity::events::EventType;
+use identity::notifications::{NotificationCode, send_mail_with};
 use platform::app::App;
 use platform::jobs::{self, Class, JobContext, JobError, Kind};
 use platform::ledger;
+use platform::mail::{self, Attachment};
+use platform::outside::files::ContentHash;
 use values::{AccountId, Currency, Money};
 
 pub const CLOSE_MONTHS: Kind = Kind::new("invoice.close_months");
@@ -115,10 +119,30 @@ pub async fn document_job(context: JobContext<App>, payload: Value) -> Result<()
     let stored = context.db.tx(input, |conn, (context, series, invoice, facts, hash)| {
         Box::pin(async move {
             store::set_content(conn, *series, *invoice, facts, *hash).await?;
+            if *series == Series::Invoice {
+                send_invoice(conn, &context.app, *invoice, *hash).await?;
+            }
             context.finish_in(conn).await
         })
     });
     stored.await
+}
+
+/// Mails an invoice with its PDF, once it is rendered; one that was voided meanwhile stays unsent.
+async fn send_invoice(conn: &mut Conn, app: &App, id: InvoiceId, hash: ContentHash) -> Result<(), DbError> {
+    let Some(invoice) = store::find(conn, id).await?.filter(|invoice| !invoice.facts.is_void) else { return Ok(()) };
+    let total = invoice.total();
+    let mail = mail::InvoiceIssued {
+        number: invoice.number.clone(),
+        total: Money::from_minor(total.minor(), total.currency()).unwrap_or(total),
+        due_date: invoice.due_date.to_string(),
+    };
+    let pdf = Attachment {
+        hash: hash.to_string(),
+        file_name: invoice.facts.file_name(),
+        content_type: document::CONTENT_TYPE.to_owned(),
+    };
+    send_mail_with(conn, app, invoice.account_id, NotificationCode::InvoiceIssued, &mail, Some(&pdf)).await
 }
 
 /// Marks invoices paid that payments since the issue have covered.
@@ -129,7 +153,7 @@ pub async fn mark_paid_job(context: JobContext<App>, _: Value) -> Result<(), Job
         let page = store::list_unpaid(&mut *app.db.read().await?, after, BATCH).await?;
         for open in &page {
             if is_covered(&mut *app.db.read().await?, open).await.map_err(failed)? {
-                app.db.tx(open.id, |conn, id| Box::pin(pay(conn, *id))).await?;
+                app.db.tx((app.clone(), open.id), |conn, (app, id)| Box::pin(pay(conn, app, *id))).await?;
             }
         }
         after = page.last().map(|open| open.id);
@@ -140,11 +164,12 @@ pub async fn mark_paid_job(context: JobContext<App>, _: Value) -> Result<(), Job
 }
 
 /// Marks an invoice paid, unless it was voided or credited meanwhile.
-async fn pay(conn: &mut Conn, id: InvoiceId) -> Result<(), DbError> {
+async fn pay(conn: &mut Conn, app: &App, id: InvoiceId) -> Result<(), DbError> {
     let Some(invoice) = store::lock(conn, id).await? else { return Ok(()) };
     match rules::apply(invoice.status, Transition::Pay) {
         Ok(status) => {
             store::mark_paid(conn, id, status).await?;
+            record_event(conn, app, EventType::InvoicePaid, id).await?;
             update_dunning(conn, &invoice).await
         }
         Err(_) => Ok(()),

@@ -27,7 +27,7 @@ pub use jobs::{CLOSE_MONTHS, DOCUMENT, ISSUE, MARK_PAID, close_months_job, docum
 pub use month::Month;
 pub use refunds::was_credited;
 pub use store::names_file;
-pub use types::InvoiceId;
+pub use types::{Invoice, InvoiceId};
 
 use crate::dunning::{self, Reason};
 use api::problem::Problem;

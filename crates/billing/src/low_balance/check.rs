@@ -10,7 +10,7 @@ use crate::payments::auto_recharge;
 use db::{Conn, DbError};
 use identity::accounts;
 use identity::balance::CURRENCY;
-use identity::notifications::{BalanceExhausted, BalanceLow, notify};
+use identity::notifications::{BalanceExhausted, BalanceLow, NotificationCode, notify, send_mail};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
 use platform::ledger::{self, BalanceChanged, LedgerError};
@@ -114,10 +114,8 @@ async fn alert_low(conn: &mut Conn, app: &App, account: AccountId, state: &Balan
 async fn alert_exhausted(conn: &mut Conn, app: &App, account: AccountId, state: &BalanceState) -> Result<(), DbError> {
     let (balance, minimum) = (money(state.balance), money(state.minimum));
     notify(conn, account, &BalanceExhausted { balance: balance.into(), minimum }).await?;
-    if let Some(to) = addressee(conn, account).await? {
-        mail::send(conn, app, &to, &mail::BalanceExhausted { balance: to_cents(balance) }).await?;
-    }
-    Ok(())
+    let mail = mail::BalanceExhausted { balance: to_cents(balance) };
+    send_mail(conn, app, account, NotificationCode::BalanceExhausted, &mail).await
 }
 
 async fn addressee(conn: &mut Conn, account: AccountId) -> Result<Option<Recipient>, DbError> {

@@ -11,8 +11,10 @@ use super::methods;
 use super::refunds;
 use super::rules::{PaymentStatus, Purpose, is_expired, needs_polling, next_poll, next_status};
 use super::store::{self, PaymentRow};
+use super::types::Topup;
 use api::problem::Problem;
 use db::Conn;
+use identity::events::{self, EventType};
 use identity::notifications::{TopupCompleted, TopupFailed, notify};
 use identity::onboarding::{Event, apply_event};
 use platform::app::App;
@@ -77,6 +79,7 @@ async fn apply(conn: &mut Conn, update: &ProviderUpdate) -> Result<(), Problem> 
         (PaymentStatus::Failed | PaymentStatus::Expired, _) => notify_failure(conn, &payment, decline).await?,
         _ => {}
     }
+    record_event(conn, update.id, status).await?;
     if payment.purpose == Purpose::Recharge {
         enqueue(conn, CHARGED, json!({ "account_id": payment.account_id })).await?;
     }
@@ -110,6 +113,19 @@ async fn notify_failure(conn: &mut Conn, payment: &PaymentRow, decline: Option<&
     if let (Purpose::Topup, Some(amount)) = (payment.purpose, payment.money()) {
         let notification = TopupFailed { topup_id: payment.id.uuid(), amount, reason: decline.map(str::to_owned) };
         notify(conn, payment.account_id, &notification).await?;
+    }
+    Ok(())
+}
+
+/// Records how a top-up or an auto-recharge ended.
+async fn record_event(conn: &mut Conn, id: PaymentId, status: PaymentStatus) -> Result<(), Problem> {
+    let kind = match status {
+        PaymentStatus::Completed => EventType::TopupCompleted,
+        PaymentStatus::Failed | PaymentStatus::Expired => EventType::TopupFailed,
+        _ => return Ok(()),
+    };
+    if let Some(payment) = store::find(conn, id).await?.filter(|payment| payment.purpose != Purpose::Card) {
+        events::record(conn, payment.account_id, kind, &Topup::from(payment)).await?;
     }
     Ok(())
 }

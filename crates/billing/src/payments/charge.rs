@@ -20,10 +20,12 @@ use super::methods;
 use super::rules::{PaymentStatus, Purpose, next_poll};
 use super::store::{self, NewPayment, PaymentRow};
 use super::topups::payer;
+use super::types::Topup;
 use api::idempotency::RequestFingerprint;
 use api::input::sha256;
 use api::problem::Problem;
 use db::{Conn, DbError, Entropy};
+use identity::events::{self, EventType};
 use identity::onboarding;
 use platform::app::App;
 use platform::audit::Actor;
@@ -100,15 +102,17 @@ pub async fn claim_charge(conn: &mut Conn, app: &App, charge: &NewCharge) -> Res
     };
     let payment = store::insert_or_find(conn, &new).await?;
     new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
-    if payment.id == new.id {
+    let id = payment.id;
+    if id == new.id {
         let name = card.card.unwrap_or_else(|| card_limit::unknown(method));
         let velocity = app.settings.card_velocity;
         if card_limit::is_exceeded(conn, &payment, &name, velocity).await? {
             store::set_status(conn, payment.id, PaymentStatus::Failed, Some(card_limit::REASON)).await?;
             store::stop_polling(conn, payment.id).await?;
         }
+        events::record(conn, new.account_id, EventType::TopupCreated, &Topup::from(payment)).await?;
     }
-    Ok(payment.id)
+    Ok(id)
 }
 
 /// Charges the card of a claimed payment and applies the outcome. Safe to repeat. If the provider does not answer, the

@@ -31,4 +31,4 @@ pub use methods::{
 pub use refunds::{create as refund, list as list_payments};
 pub use rules::{CHECKOUT_TTL, PaymentStatus, next_poll};
 pub use topups::{create as create_topup, list as list_topups, payer, show as show_topup};
-pub use types::{check_return_url, return_url};
+pub use types::{Topup, check_return_url, return_url};

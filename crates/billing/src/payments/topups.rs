@@ -17,6 +17,7 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::Conn;
+use identity::events::{self, EventType};
 use identity::onboarding;
 use platform::config::Velocity;
 use platform::outside::payments::{Checkout, OrderRequest, Payer, Provider};
@@ -110,7 +111,11 @@ async fn insert_payment(
         check_velocity(conn, new, velocity).await?;
     }
     new.mark.check_same_body(payment.request_digest.as_deref().unwrap_or_default())?;
-    Ok((payment.id, payer))
+    let id = payment.id;
+    if is_new && new.purpose == Purpose::Topup {
+        events::record(conn, new.account_id, EventType::TopupCreated, &Topup::from(payment)).await?;
+    }
+    Ok((id, payer))
 }
 
 /// Stolen cards are tried out in many small top-ups, and emptied in few large ones. The new payment is counted.

@@ -369,4 +369,14 @@ notifications! {
         /// Onboarding status of the account, as before the suspension.
         onboarding_status: OnboardingStatus,
     }
+
+    /// A webhook endpoint was disabled: it asked for it (410), or no delivery succeeded for 5 days.
+    WebhookDisabled = "webhook.disabled", Warning {
+        /// Id of the webhook endpoint.
+        webhook_endpoint_id: Uuid,
+        /// URL of the webhook endpoint.
+        url: String,
+        /// Why it was disabled: `gone` or `failing`.
+        reason: String,
+    }
 }

@@ -1,18 +1,22 @@
 //! Notifications to an account, shown in the portal. Clients map the code to a text.
 //!
 //! Features call [`notify`] in the transaction of what happened, with the struct of one of the `codes`. All users of an
-//! account share one list and its read marks. Notifications are purged after 400 days.
+//! account share one list and its read marks. Notifications are purged after 400 days. A notification is also an event,
+//! unless the feature records the resource that it is about. `mailed`: those that also go by mail.
 
 mod codes;
+mod mailed;
 mod store;
 
 pub use codes::*;
+pub use mailed::{preferences, send_mail, send_mail_with, set_preferences};
 pub use store::purge;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::events::{self, EventType};
 use api::answer::Json;
 use api::context::{Committed, ReadCtx, RequestCtx};
 use api::input::Path;
@@ -66,7 +70,43 @@ pub async fn notify<N: NotificationPayload + Sync>(
         read_at: None,
         created_at: now,
     };
-    store::insert(conn, account, &notification).await
+    store::insert(conn, account, &notification).await?;
+    if let Some(kind) = event_of(N::CODE) {
+        events::record(conn, account, kind, payload).await?;
+    }
+    Ok(())
+}
+
+/// The event with the payload of a notification. Where the event has a resource instead, the feature records it.
+fn event_of(code: NotificationCode) -> Option<EventType> {
+    use NotificationCode as Code;
+    match code {
+        Code::TopupCompleted
+        | Code::TopupFailed
+        | Code::InvoiceIssued
+        | Code::NumberActive
+        | Code::NumberReleased
+        | Code::ExportReady
+        | Code::TicketReply => None,
+        Code::BalanceLow => Some(EventType::BalanceLow),
+        Code::BalanceExhausted => Some(EventType::BalanceExhausted),
+        Code::RechargeFailed => Some(EventType::RechargeFailed),
+        Code::NumberFailed => Some(EventType::NumberFailed),
+        Code::NumberRenewalAhead => Some(EventType::NumberRenewalAhead),
+        Code::NumberRenewalFailed => Some(EventType::NumberRenewalFailed),
+        Code::FraudCapReached => Some(EventType::FraudCapReached),
+        Code::SpendJump => Some(EventType::SpendJump),
+        Code::QualityLowAsr => Some(EventType::QualityLowAsr),
+        Code::VatValid => Some(EventType::VatValid),
+        Code::VatInvalid => Some(EventType::VatInvalid),
+        Code::RatesChanged => Some(EventType::RatesChanged),
+        Code::KybApproved => Some(EventType::KybApproved),
+        Code::KybRejected => Some(EventType::KybRejected),
+        Code::ComplianceMoreInfo => Some(EventType::ComplianceMoreInfo),
+        Code::AccountSuspended => Some(EventType::AccountSuspended),
+        Code::AccountReinstated => Some(EventType::AccountReinstated),
+        Code::WebhookDisabled => Some(EventType::WebhookDisabled),
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -143,4 +183,18 @@ pub async fn mark_all_read(ctx: RequestCtx) -> Result<Committed<Json<ReadAll>>, 
         Box::pin(async move { Ok(Json(ReadAll { read: store::mark_all_read(tx, *account).await? })) })
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_with_the_payload_of_a_notification_has_its_code() {
+        for code in NotificationCode::ALL {
+            if let Some(kind) = event_of(*code) {
+                assert_eq!(kind.as_str(), code.as_str());
+            }
+        }
+    }
 }

@@ -27,7 +27,8 @@ pub use store::{
 };
 pub use types::TrafficType;
 
-use crate::accounts::OnboardingStatus;
+use crate::accounts::{self, OnboardingStatus};
+use crate::events::{self, EventType};
 use crate::users::{self, User};
 use api::problem::Problem;
 use db::{Conn, DbError};
@@ -131,6 +132,10 @@ pub async fn apply_event(conn: &mut Conn, account: AccountId, event: Event) -> R
     if before.beta != after.beta {
         store::add_to_count(conn, before.beta, -1).await?;
         store::add_to_count(conn, after.beta, 1).await?;
+    }
+    if before.onboarding != after.onboarding {
+        let shown = accounts::view(conn, account).await?;
+        events::record(conn, account, EventType::AccountStatusChanged, &shown).await?;
     }
     Ok(())
 }

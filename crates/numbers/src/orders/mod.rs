@@ -28,7 +28,8 @@ use identity::onboarding;
 use place::{OrderRequest, Selection, place};
 use platform::outside::did_supplier::Activation;
 use rules::OrderStatus;
-use types::{AreaOrder, NumberOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
+pub use types::NumberOrder;
+use types::{AreaOrder, NumberOrderCreate, NumberOrderDetail, OrderId, OrderStep};
 
 pub async fn create(
     ctx: RequestCtx,

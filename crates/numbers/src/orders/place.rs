@@ -2,7 +2,7 @@
 
 use super::rules::{OrderStatus, next_try_at};
 use super::store::{self, OrderRow, OrderSource};
-use super::types::{AreaOrder, NumberOrderCreate, OrderId};
+use super::types::{AreaOrder, NumberOrder, NumberOrderCreate, OrderId};
 use crate::inventory::{self, GroupRow, Regulatory};
 use crate::rented;
 use api::faults::Faults;
@@ -10,6 +10,7 @@ use api::idempotency::RequestFingerprint;
 use api::problem::Problem;
 use db::{Conn, DbError};
 use identity::balance::CURRENCY;
+use identity::events::{self, EventType};
 use identity::{compliance, onboarding};
 use platform::ledger::{self, Book, Entry};
 use values::{AccountId, Money, TrunkId};
@@ -142,6 +143,7 @@ async fn order_from(
     }
     charge(conn, &order).await?;
     inventory::add_free(conn, group.id, -1).await?;
+    events::record(conn, *account, EventType::NumberOrdered, &NumberOrder::from(order.clone())).await?;
     Ok(Some(order))
 }
 

@@ -24,12 +24,14 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
+use identity::events::{self, EventType};
 use identity::notifications::{NumberActive, notify};
 use identity::onboarding;
 use platform::app::App;
 use rules::add_months;
 use store::NumberRow;
-use types::{Did, DidUpdate, NumberId};
+pub use types::Did;
+use types::{DidUpdate, NumberId};
 use values::{AccountId, Country, E164, TrunkId, Words};
 
 /// The number of an order that became active.
@@ -70,8 +72,12 @@ pub async fn start_rental(conn: &mut Conn, new: NewNumber) -> Result<(), DbError
         released_at: None,
     };
     store::insert(conn, &number).await?;
-    let notification = NumberActive { number_id: number.id.uuid(), order_id: number.order_id, e164: number.e164 };
-    notify(conn, number.account_id, &notification).await
+    let account = number.account_id;
+    let notification =
+        NumberActive { number_id: number.id.uuid(), order_id: number.order_id, e164: number.e164.clone() };
+    notify(conn, account, &notification).await?;
+    events::record(conn, account, EventType::NumberActive, &Did::from(number)).await?;
+    Ok(())
 }
 
 pub async fn list(mut ctx: ReadCtx, listing: Listing<Unfiltered, NewestFirst<NumberId>>) -> Result<Page<Did>, Problem> {
@@ -160,5 +166,6 @@ async fn lock_own(tx: &mut Tx<'_>, id: NumberId) -> Result<NumberRow, Problem> {
 /// Ends the rental of a locked number.
 async fn release(conn: &mut Conn, app: &App, number: &NumberRow, reason: &str) -> Result<(), DbError> {
     store::release(conn, number.id, reason).await?;
+    events::record(conn, number.account_id, EventType::NumberReleased, &Did::from(number.clone())).await?;
     return_to_supplier(conn, app, number.stock_id, &number.e164, number.order_id).await
 }

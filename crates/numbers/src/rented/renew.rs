@@ -13,7 +13,9 @@ use super::types::NumberId;
 use db::{Conn, DbError};
 use identity::accounts;
 use identity::balance::CURRENCY;
-use identity::notifications::{NumberReleased, NumberRenewalAhead, NumberRenewalFailed, notify};
+use identity::notifications::{
+    NotificationCode, NumberReleased, NumberRenewalAhead, NumberRenewalFailed, notify, send_mail,
+};
 use platform::app::App;
 use platform::jobs::{Class, JobContext, JobError, Kind};
 use platform::ledger::{self, Book, Entry, LedgerError};
@@ -114,11 +116,8 @@ async fn release_unpaid(conn: &mut Conn, app: &App, number: &NumberRow) -> Resul
     let notification =
         NumberReleased { number_id: number.id.uuid(), e164: number.e164.clone(), reason: UNPAID.to_owned() };
     notify(conn, number.account_id, &notification).await?;
-    if let Some(contact) = accounts::contact(conn, number.account_id).await? {
-        let to = Recipient::new(&contact.contact_email, &contact.contact_name);
-        mail::send(conn, app, &to, &mail::NumberReleased { number: number.e164.to_string() }).await?;
-    }
-    Ok(())
+    let mail = mail::NumberReleased { number: number.e164.to_string() };
+    send_mail(conn, app, number.account_id, NotificationCode::NumberReleased, &mail).await
 }
 
 /// Notifies customers whose balance does not cover the renewals of the next three days.

@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::allow_list::{self, EntryRow, Verdict};
 use super::store::{self, TrunkRow};
+use super::types::Trunk;
 use api::answer::{Json, NoContent};
 use api::checks::{Checked, Checks, Given, must};
 use api::context::{Committed, ReadCtx, RequestCtx, Tx};
@@ -17,6 +18,7 @@ use api::input::{Body, Path, PathPair};
 use api::page::{Listing, NewestFirst, Page};
 use api::problem::Problem;
 use identity::accounts;
+use identity::events::{self, EventType};
 use identity::notifications::{AllowListEntryRemoved, notify};
 use platform::mail::{self, Recipient};
 use platform::routing::allow_lists;
@@ -229,5 +231,7 @@ async fn apply_host(tx: &mut Tx<'_>, id: TrunkId, host: Option<String>) -> Resul
     tx.expect_version(&AdminTrunk::from(before.clone()))?;
     let after = TrunkRow { allowed_inbound_host: host, updated_at: tx.ctx.now, ..before };
     tx.update(&after).await?;
+    let shown = Trunk::new(after.clone(), &tx.ctx.app.settings);
+    events::record(tx, after.account_id, EventType::TrunkUpdated, &shown).await?;
     Ok(Json(after.into()))
 }

@@ -25,10 +25,12 @@ use api::input::{Body, Path};
 use api::page::{Listing, NewestFirst, Page, Unfiltered};
 use api::problem::Problem;
 use db::{Conn, DbError};
+use identity::events::{self, EventType};
 use identity::{accounts, onboarding};
 use platform::routing::allow_lists;
 use store::TrunkRow;
-use types::{Trunk, TrunkCreate, TrunkUpdate};
+pub use types::Trunk;
+use types::{TrunkCreate, TrunkUpdate};
 use values::{AccountId, SipUri, TrunkId};
 use voice::concurrency;
 
@@ -77,7 +79,10 @@ async fn insert(tx: &mut Tx<'_>, new: &TrunkRow, is_target_reserved: bool) -> Re
         store::unset_default(tx, trunk.account_id).await?;
     }
     tx.insert(&trunk).await?;
-    Ok(Created(Trunk::new(trunk, &tx.ctx.app.settings)))
+    let account = trunk.account_id;
+    let shown = Trunk::new(trunk, &tx.ctx.app.settings);
+    events::record(tx, account, EventType::TrunkCreated, &shown).await?;
+    Ok(Created(shown))
 }
 
 pub async fn update(
@@ -117,7 +122,10 @@ async fn apply(
     }
     trunk.updated_at = now;
     tx.update(&trunk).await?;
-    Ok(Json(Trunk::new(trunk, &ctx.app.settings)))
+    let account = trunk.account_id;
+    let shown = Trunk::new(trunk, &ctx.app.settings);
+    events::record(tx, account, EventType::TrunkUpdated, &shown).await?;
+    Ok(Json(shown))
 }
 
 /// Whether an `inbound_uri` points to an edge or an upstream. Names are resolved, so before the transaction.
@@ -144,6 +152,9 @@ pub async fn delete(ctx: RequestCtx, Path(id): Path<TrunkId>) -> Result<Committe
             let is_proof_required = tx.ctx.app.settings.allow_list_proof;
             allow_list::delete_of_trunk(tx, trunk.id, is_proof_required).await?;
             store::delete(tx, trunk.id).await?;
+            let account = trunk.account_id;
+            let shown = Trunk::new(trunk, &tx.ctx.app.settings);
+            events::record(tx, account, EventType::TrunkDeleted, &shown).await?;
             Ok(NoContent)
         })
     })

@@ -37,6 +37,8 @@ pub enum Purpose {
     Fingerprint,
     /// Challenges that passkeys sign.
     PasskeyChallenge,
+    /// Secrets of webhook endpoints, encrypted at rest.
+    WebhookSecret,
 }
 
 impl Purpose {
@@ -53,6 +55,7 @@ impl Purpose {
         Purpose::SipNonce,
         Purpose::Fingerprint,
         Purpose::PasskeyChallenge,
+        Purpose::WebhookSecret,
     ];
 
     /// The HKDF label. Changing one invalidates everything signed or encrypted with its keys.
@@ -70,6 +73,7 @@ impl Purpose {
             Purpose::SipNonce => b"trunkline sip nonce",
             Purpose::Fingerprint => b"trunkline fingerprint",
             Purpose::PasskeyChallenge => b"trunkline passkey challenge",
+            Purpose::WebhookSecret => b"trunkline webhook secret",
         }
     }
 }

@@ -11,14 +11,16 @@ text_enum! {
         Mail = "mail",
         /// Waits for another service: VIES, the DID supplier, the FX feed, rate decks.
         Outside = "outside",
+        /// Sends events to the endpoints of customers and the team.
+        Webhooks = "webhooks",
         /// Long work and maintenance that nobody waits for: imports, exports, purges.
         Bulk = "bulk",
     }
 }
 
 /// The class and its number of slots on each node.
-pub(super) const SLOTS: [(Class, u32); 4] =
-    [(Class::Money, 4), (Class::Mail, 4), (Class::Outside, 4), (Class::Bulk, 2)];
+pub(super) const SLOTS: [(Class, u32); 5] =
+    [(Class::Money, 4), (Class::Mail, 4), (Class::Outside, 4), (Class::Webhooks, 32), (Class::Bulk, 2)];
 
 impl Class {
     /// Whether a backlog of this class makes the service unready. The others depend on services that may be down for

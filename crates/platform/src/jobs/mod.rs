@@ -23,10 +23,10 @@ mod stats;
 pub use class::Class;
 pub use context::{JobContext, JobError};
 pub use queue::{
-    Claimed, DeadJob, Kind, enqueue, enqueue_at, enqueue_once, list_dead, list_payloads, purge_dead, replace_payload,
-    rerun, rerun_kind,
+    Claimed, DeadJob, Kind, enqueue, enqueue_at, enqueue_once, enqueue_once_by, list_dead, list_payloads, purge_dead,
+    replace_payload, rerun, rerun_kind,
 };
-pub use runner::{JobKind, Outcome, Registry, Run, Runner, SetupError};
+pub use runner::{JobKind, Outcome, Prepare, Registry, Run, Runner, SetupError};
 pub use schedule::Schedule;
 pub use stats::{ClassStats, QueueStats, lag, queue_stats};
 

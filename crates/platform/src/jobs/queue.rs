@@ -92,6 +92,31 @@ pub async fn enqueue_once(conn: &mut Conn, kind: Kind, key: &str, payload: Json)
     Ok(())
 }
 
+/// The same for a job that is due at this time; a live one that is due later runs at this time instead.
+pub async fn enqueue_once_by(conn: &mut Conn, kind: Kind, key: &str, payload: Json, run_at: Time) -> Result<()> {
+    let (id, attempts, now) = (conn.new_id::<Uuid>(), i64::from(kind.max_attempts), conn.now());
+    insert!(
+        conn,
+        jobs {
+            id,
+            kind: kind.name,
+            class: kind.class,
+            unique_key: key,
+            payload: payload.to_string(),
+            run_at,
+            attempts: 0i64,
+            max_attempts: attempts,
+            lease_until: 0i64,
+            created_at: now
+        },
+        "ON CONFLICT (kind, unique_key) DO UPDATE
+             SET run_at = CASE WHEN excluded.run_at < jobs.run_at THEN excluded.run_at ELSE jobs.run_at END"
+    )
+    .await?;
+    conn.wake_job_runner();
+    Ok(())
+}
+
 row! {
     /// A job that this node has leased.
     #[derive(Clone, Debug)]

@@ -33,7 +33,11 @@ pub struct JobKind<A> {
 pub struct Registry<A> {
     kinds: Vec<JobKind<A>>,
     observe: fn(&A, &Run<'_>),
+    prepare: Prepare<A>,
 }
+
+/// Work before every look for due jobs, which may enqueue some; returns how much it did.
+pub type Prepare<A> = for<'a> fn(&'a A) -> BoxFuture<'a, Result<usize, DbError>>;
 
 /// One finished run of a job.
 pub struct Run<'j> {
@@ -79,12 +83,17 @@ impl Outcome {
 
 impl<A> Registry<A> {
     pub fn new(kinds: impl IntoIterator<Item = JobKind<A>>) -> Registry<A> {
-        Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {} }
+        Registry { kinds: kinds.into_iter().collect(), observe: |_, _| {}, prepare: |_| Box::pin(async { Ok(0) }) }
     }
 
     /// Calls `observe` after every run of a job.
     pub fn with_observer(self, observe: fn(&A, &Run<'_>)) -> Registry<A> {
         Registry { observe, ..self }
+    }
+
+    /// Calls `prepare` before every look for due jobs.
+    pub fn with_preparation(self, prepare: Prepare<A>) -> Registry<A> {
+        Registry { prepare, ..self }
     }
 
     fn find(&self, name: &str) -> Option<&JobKind<A>> {
@@ -199,10 +208,16 @@ impl<A: Clone + Send + Sync + 'static> Runner<A> {
         schedule::tick(&inner.db, &inner.clock, &inner.schedules).await
     }
 
-    /// Ticks the schedules and starts as many due jobs as there are free slots. Returns the number of ticks and jobs.
+    /// Ticks the schedules and starts as many due jobs as there are free slots. Returns the number of ticks and jobs,
+    /// and of what the preparation did.
     async fn start_due(&self, running: &mut JoinSet<()>) -> Result<usize, DbError> {
         let inner = &self.0;
-        let ticked = self.tick().await?;
+        // Jobs run even if it fails.
+        let prepared = (inner.registry.prepare)(&inner.app).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "publishing events failed, retrying");
+            0
+        });
+        let ticked = prepared + self.tick().await?;
         let mut free: Vec<(Class, Vec<OwnedSemaphorePermit>)> = inner
             .pools
             .iter()

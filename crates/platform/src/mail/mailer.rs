@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use lettre::message::{Mailbox, MultiPart, MultiPartKind, SinglePart};
+use lettre::message::header::ContentType;
+use lettre::message::{Attachment as MimeAttachment, Mailbox, MultiPart, MultiPartKind, SinglePart};
 use lettre::{Address, Message as MimeMessage};
 use uuid::Uuid;
 
@@ -28,6 +29,14 @@ pub struct Message {
     pub subject: String,
     pub text: String,
     pub html: String,
+    pub attachment: Option<AttachedFile>,
+}
+
+/// A file that goes with a message.
+pub struct AttachedFile {
+    pub file_name: String,
+    pub content_type: String,
+    pub bytes: Vec<u8>,
 }
 
 /// How mail is delivered. An SMTP URL may contain a password, hence no derived `Debug`.
@@ -121,9 +130,21 @@ impl Mailer {
             .subject(one_line(&message.subject))
             .date(UNIX_EPOCH + Duration::from_millis(date_ms))
             .message_id(Some(format!("<{}@{}>", message.id, self.from.email.domain())))
-            .multipart(bodies(message))
+            .multipart(parts(message))
             .map_err(|error| MailError::Permanent(error.to_string()))
     }
+}
+
+/// The bodies, and the attachment if there is one.
+fn parts(message: &Message) -> MultiPart {
+    let bodies = bodies(message);
+    let Some(file) = &message.attachment else { return bodies };
+    let content_type = file.content_type.parse().unwrap_or(ContentType::TEXT_PLAIN);
+    MultiPart::builder()
+        .kind(MultiPartKind::Mixed)
+        .boundary(format!("{}-with-file", message.id))
+        .multipart(bodies)
+        .singlepart(MimeAttachment::new(file.file_name.clone()).body(file.bytes.clone(), content_type))
 }
 
 /// HTML comes last: programs show the last body they support. The boundary is the id, so that composing a message again
@@ -163,7 +184,14 @@ mod tests {
 
     fn message(to: &str, subject: &str) -> Message {
         let (to, subject) = (to.to_owned(), subject.to_owned());
-        Message { id: Uuid::from_u128(7), to, subject, text: "Hello".to_owned(), html: "<p>Hello</p>".to_owned() }
+        Message {
+            id: Uuid::from_u128(7),
+            to,
+            subject,
+            text: "Hello".to_owned(),
+            html: "<p>Hello</p>".to_owned(),
+            attachment: None,
+        }
     }
 
     proptest! {

@@ -17,8 +17,8 @@ mod recipient;
 mod smtp;
 mod templates;
 
-pub use mailer::{MailError, MailSettings, Mailer, Message};
+pub use mailer::{AttachedFile, MailError, MailSettings, Mailer, Message};
 pub use preview::preview;
-pub use queue::{MailQueue, SEND, reseal, send, send_job};
+pub use queue::{MailQueue, SEND, reseal, send, send_job, send_with};
 pub use recipient::{Recipient, safe_name};
 pub use templates::*;

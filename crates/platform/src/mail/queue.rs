@@ -3,15 +3,18 @@
 //! The payload is encrypted, since a mail may carry a link that signs its reader in. The job's id becomes the
 //! Message-ID, so a mail that is sent twice can be recognised as one.
 
+use bytes::Bytes;
 use data_encoding::BASE64;
+use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::templates::{Branding, MailTemplate, RenderedMail};
-use super::{Mailer, Message, Recipient};
+use super::templates::{Attachment, Branding, MailTemplate, RenderedMail};
+use super::{AttachedFile, Mailer, Message, Recipient};
 use crate::crypto::keys::{Keys, Purpose, Reseal};
 use crate::crypto::resealed::{BATCH, Resealed};
 use crate::jobs::{self, Class, JobContext, JobError, Kind, enqueue};
+use crate::outside::files::{ContentHash, Files};
 use db::{Conn, Db, DbError};
 
 /// With backoff, 60 attempts span more than a day: a mail server may be down for that long.
@@ -22,7 +25,12 @@ pub struct MailQueue {
     pub branding: Branding,
     pub mailer: Mailer,
     pub keys: Keys,
+    /// Where attachments are.
+    pub files: Files,
 }
+
+/// The largest attachment.
+const MAX_ATTACHMENT_BYTES: usize = 5 * 1024 * 1024;
 
 /// Renders a mail and enqueues it. Call it in the transaction of the change that the mail reports.
 pub async fn send(
@@ -31,8 +39,20 @@ pub async fn send(
     to: &Recipient,
     mail: &impl MailTemplate,
 ) -> Result<(), DbError> {
+    send_with(conn, queue, to, mail, None).await
+}
+
+/// The same with a stored file.
+pub async fn send_with(
+    conn: &mut Conn,
+    queue: &impl AsRef<MailQueue>,
+    to: &Recipient,
+    mail: &impl MailTemplate,
+    attachment: Option<Attachment>,
+) -> Result<(), DbError> {
     let queue = queue.as_ref();
-    let rendered = RenderedMail::new(mail, &queue.branding, to).map_err(DbError::other)?;
+    let mut rendered = RenderedMail::new(mail, &queue.branding, to).map_err(DbError::other)?;
+    rendered.attachment = attachment;
     let plain = serde_json::to_vec(&rendered).map_err(DbError::other)?;
     let sealed = BASE64.encode(&queue.keys.seal(Purpose::Mail, &plain));
     enqueue(conn, SEND, json!({"sealed": sealed})).await.map(drop)
@@ -48,11 +68,28 @@ pub async fn send_job<A: AsRef<MailQueue>>(context: JobContext<A>, payload: Valu
     let queue = context.app.as_ref();
     let rendered =
         unseal(&queue.keys, &payload).ok_or_else(|| JobError::Permanent("the mail cannot be decrypted".into()))?;
-    let RenderedMail { to, subject, text, html } = rendered;
-    let message = Message { id: context.job.id, to: to.to_string(), subject, text, html };
+    let RenderedMail { to, subject, text, html, attachment } = rendered;
+    let attachment = match attachment {
+        Some(attachment) => Some(load(&queue.files, attachment).await?),
+        None => None,
+    };
+    let message = Message { id: context.job.id, to: to.to_string(), subject, text, html, attachment };
     queue.mailer.deliver(&message, context.clock.now()).await.map_err(|error| {
         if error.is_permanent() { JobError::Permanent(error.to_string()) } else { JobError::Failed(error.to_string()) }
     })
+}
+
+async fn load(files: &Files, attachment: Attachment) -> Result<AttachedFile, JobError> {
+    let failed = |error: &dyn std::fmt::Display| JobError::Failed(format!("the attachment cannot be read: {error}"));
+    let Attachment { hash, file_name, content_type } = attachment;
+    let hash = ContentHash::parse(&hash).ok_or_else(|| JobError::Permanent("the attachment has no hash".into()))?;
+    let opened = files.open_read(&hash).await.map_err(|error| failed(&error))?;
+    let (size, content) = opened.ok_or_else(|| JobError::Permanent("the attachment was deleted".into()))?;
+    if usize::try_from(size).unwrap_or(usize::MAX) > MAX_ATTACHMENT_BYTES {
+        return Err(JobError::Permanent("the attachment is too large".into()));
+    }
+    let pieces: Vec<Bytes> = content.try_collect().await.map_err(|error| failed(&error))?;
+    Ok(AttachedFile { file_name, content_type, bytes: pieces.concat() })
 }
 
 /// Seals the payloads of queued jobs of this kind, which have one sealed member like those of [`SEND`], with the current

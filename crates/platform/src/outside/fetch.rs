@@ -1,4 +1,4 @@
-//! Downloads files from URLs that users enter, such as rate decks.
+//! Downloads files from URLs that users enter, such as rate decks, and sends webhooks to them.
 //!
 //! Such a URL must not reach the operator's own network (SSRF). So only https is allowed, a host name is resolved once,
 //! all of its addresses must be public, the connection goes to a checked address, redirects are not followed, and size
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use reqwest::StatusCode;
-use reqwest::header::{ETAG, IF_NONE_MATCH};
+use reqwest::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 
 use db::assert_no_connection_held;
 use values::{WebUrl, is_public_ip};
@@ -23,7 +23,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_ETAG_BYTES: usize = 200;
+const NOT_ENCRYPTED: &str = "the URL must begin with https://";
+const NOT_PUBLIC: &str = "the URL does not point to the public internet";
 const MAX_ADDRESSES: usize = 16;
+/// How much of the answer to a webhook is kept, and how long it may take to arrive.
+const MAX_EXCERPT_BYTES: usize = 500;
+const EXCERPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Resolves a host name to its addresses.
 pub type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
@@ -111,10 +116,16 @@ impl Fetcher {
         Ok(Fetched::File { etag: etag.filter(|tag| tag.len() <= MAX_ETAG_BYTES), body: body.boxed() })
     }
 
+    /// A URL to send to, with the addresses that its host has now.
+    pub async fn target(&self, to: &WebUrl) -> Result<Target, FetchError> {
+        assert_no_connection_held();
+        Ok(Target { client: self.client(to).await?, url: to.url().clone() })
+    }
+
     /// A client that connects only to the addresses that were checked.
     async fn client(&self, from: &WebUrl) -> Result<reqwest::Client, FetchError> {
         if !from.is_encrypted() && !self.is_lab {
-            return Err(FetchError("the URL must begin with https://".into()));
+            return Err(FetchError(NOT_ENCRYPTED.into()));
         }
         let client = reqwest::Client::builder()
             .no_proxy()
@@ -151,8 +162,60 @@ impl Fetcher {
         if self.is_lab || is_public_ip(address) {
             return Ok(());
         }
-        Err(FetchError("the URL does not point to the public internet".into()))
+        Err(FetchError(NOT_PUBLIC.into()))
     }
+}
+
+/// Refuses what can be refused without a name server: plain HTTP, and an address that is not public.
+pub fn check_url(url: &WebUrl, is_lab: bool) -> Result<(), FetchError> {
+    if !url.is_encrypted() && !is_lab {
+        return Err(FetchError(NOT_ENCRYPTED.into()));
+    }
+    let address = url.url().host_str().and_then(literal);
+    if is_lab || address.is_none_or(is_public_ip) { Ok(()) } else { Err(FetchError(NOT_PUBLIC.into())) }
+}
+
+/// Where webhooks are sent.
+#[derive(Clone)]
+pub struct Target {
+    client: reqwest::Client,
+    url: reqwest::Url,
+}
+
+/// The answer to a webhook.
+pub struct Posted {
+    pub status: StatusCode,
+    /// How the body begins.
+    pub excerpt: String,
+}
+
+impl Target {
+    /// Posts JSON and waits for the status no longer than `timeout`.
+    pub async fn post(
+        &self,
+        headers: &[(&'static str, String)],
+        body: Bytes,
+        timeout: Duration,
+    ) -> Result<Posted, FetchError> {
+        assert_no_connection_held();
+        let request = self.client.post(self.url.clone()).header(CONTENT_TYPE, "application/json");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        let mut response = request.body(body).timeout(timeout).send().await?;
+        let status = response.status();
+        // What follows the status does not decide; a body that hangs is cut.
+        let excerpt = tokio::time::timeout(EXCERPT_TIMEOUT, read_excerpt(&mut response)).await.unwrap_or_default();
+        Ok(Posted { status, excerpt })
+    }
+}
+
+async fn read_excerpt(response: &mut reqwest::Response) -> String {
+    let mut bytes = Vec::new();
+    while bytes.len() < MAX_EXCERPT_BYTES
+        && let Ok(Some(piece)) = response.chunk().await
+    {
+        bytes.extend_from_slice(&piece[..piece.len().min(MAX_EXCERPT_BYTES - bytes.len())]);
+    }
+    String::from_utf8_lossy(&bytes).chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
 /// The IP address, if the host is one.
@@ -180,8 +243,6 @@ mod tests {
             Err(FetchError(reason)) => reason,
         }
     }
-
-    const NOT_PUBLIC: &str = "the URL does not point to the public internet";
 
     #[tokio::test]
     async fn a_name_with_one_private_address_is_rejected() {

@@ -8,6 +8,7 @@
 //!
 //! - `terms`, `row`, `state`, `quotes`: a call's terms, its CDR, its states, and its quote before it begins
 //! - `write`, `amend`, `import`: what stores CDRs · `rollups`: sums per day and hour
+//! - `ended`: the calls that webhook endpoints ask for
 //! - `handlers`, `admin`, `search`, `price_proof`: `/cdrs` and `/admin/cdrs` · `exports`: `/cdrs/exports`
 //! - `retention`: anonymises numbers · `partitions`: one per month · `verify`: recomputes everything
 //!
@@ -16,6 +17,7 @@
 
 mod admin;
 mod amend;
+mod ended;
 mod exports;
 mod handlers;
 mod import;
@@ -37,9 +39,13 @@ pub use admin::{admin_show, list_all};
 pub use amend::{
     ProvisionalCdr, apply as amend, insert as insert_provisional, lock as lock_provisional, purge as purge_provisional,
 };
+pub use ended::{
+    assign as assign_ended, is_waiting as is_ended_waiting, load as load_ended, purge as purge_ended,
+    waiting as waiting_ended,
+};
 pub use exports::{
-    EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, expire_exports_job, list as list_exports, names_file,
-    purge as purge_exports, show as show_export, write_export_job,
+    CdrExport, EXPIRE_EXPORTS, WRITE_EXPORT, create as create_export, expire_exports_job, list as list_exports,
+    names_file, purge as purge_exports, show as show_export, write_export_job,
 };
 pub use handlers::{list, show};
 pub use import::{
@@ -54,6 +60,7 @@ pub use row::CdrRow;
 pub use state::{CallState, Known};
 pub use terms::{CallStatus, CallTerms, HungUpBy, Leg, Parties, Price};
 pub use time::SwitchTime;
+pub use types::Cdr;
 pub use verify::{Mismatch, Verified, verify};
 pub use write::{
     Amendment, CallEnd, CallUpdate, EndedCall, KnownCall, MAX_CALL_SECONDS, MAX_CLOCK_SKEW_MILLIS, answer_time,

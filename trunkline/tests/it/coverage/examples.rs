@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use values::Role;
 
-use super::{account_users, api_keys, billing, cdrs, money, numbers, onboarding, payments, rates, team, voice};
+use super::{account_users, api_keys, billing, cdrs, events, money, numbers, onboarding, payments, rates, team, voice};
 use crate::world::client::{Answer, Client, Session};
 use crate::world::fixtures::fresh_email;
 pub use crate::world::fixtures::key;
@@ -233,6 +233,7 @@ pub async fn prepared(world: &World, endpoint: &Endpoint) -> Request {
         .chain(api_keys::EXAMPLES)
         .chain(numbers::EXAMPLES)
         .chain(team::EXAMPLES)
+        .chain(events::EXAMPLES)
         .find(|(its_method, its_path, _)| (*its_method, *its_path) == (method, path));
     let (_, _, prepare) = found.unwrap_or_else(|| {
         panic!("{method} {path} has no example: add a line to EXAMPLES in trunkline/tests/it/coverage/examples.rs that prepares a request which succeeds")
@@ -262,6 +263,7 @@ pub async fn stranger(world: &World, endpoint: &Endpoint) -> String {
         .chain(api_keys::STRANGERS)
         .chain(numbers::STRANGERS)
         .chain(team::STRANGERS)
+        .chain(events::STRANGERS)
         .find(|(path, _)| *path == endpoint.path);
     let (_, prepare) = found.unwrap_or_else(|| {
         panic!("{} names a resource: add a line to STRANGERS in trunkline/tests/it/coverage/examples.rs that makes one of another tenant", endpoint.path)

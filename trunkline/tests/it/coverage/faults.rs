@@ -68,6 +68,13 @@ const BREACHES: &[(&str, &str, Breach, &str)] = &[
     ("GET", "/admin/cdrs", Query("from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z"), "to"),
     ("POST", "/cdrs/exports", Body(|| json!({"from": "2026-02-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"})), "to"),
     ("PATCH", "/admin/customers/{id}", Body(|| json!({"onboarding_status": "approved", "reason": "Unpaid"})), "reason"),
+    ("PUT", "/me/notification-preferences", Body(|| json!({"data": [{"code": "rates.changed", "mail": true}, {"code": "rates.changed", "mail": false}]})), "data"),
+    ("POST", "/webhook-endpoints", Body(|| json!({"url": "http://erp.example/"})), "url"),
+    ("PATCH", "/webhook-endpoints/{id}", Body(|| json!({"url": "https://10.0.0.1/"})), "url"),
+    ("POST", "/webhook-endpoints/{id}/replay", Body(|| json!({"from": "2026-02-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"})), "to"),
+    ("POST", "/admin/webhook-endpoints", Body(|| json!({"url": "https://[::1]/"})), "url"),
+    ("PATCH", "/admin/webhook-endpoints/{id}", Body(|| json!({"url": "https://127.0.0.1/"})), "url"),
+    ("POST", "/admin/webhook-endpoints/{id}/replay", Body(|| json!({"from": "2026-02-01T00:00:00Z", "to": "2026-01-01T00:00:00Z"})), "to"),
     ("POST", "/admin/notices", Body(|| json!({"starts_at": "2026-02-01T00:00:00Z", "ends_at": "2026-01-01T00:00:00Z"})), "ends_at"),
     ("PATCH", "/admin/notices/{id}", Body(|| json!({"starts_at": "2026-02-01T00:00:00Z", "ends_at": "2026-01-01T00:00:00Z"})), "ends_at"),
 ];

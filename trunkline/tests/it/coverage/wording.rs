@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 45] = [
+const VERBS: [&str; 49] = [
     "Approve",
     "Cancel",
     "Change",
@@ -44,15 +44,19 @@ const VERBS: [&str; 45] = [
     "Regenerate",
     "Reject",
     "Release",
+    "Replay",
     "Reply",
     "Request",
     "Rerate",
     "Reset",
+    "Retry",
     "Review",
+    "Rotate",
     "Set",
     "Sign",
     "Start",
     "Submit",
+    "Test",
     "Update",
     "Upload",
     "Verify",

@@ -49,7 +49,9 @@ impl Client {
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let bytes = response.bytes().await.unwrap();
+        // A stream has no end to wait for.
+        let is_stream = headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let bytes = if is_stream { Default::default() } else { response.bytes().await.unwrap() };
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status, headers, body, bytes: bytes.to_vec() }
     }

@@ -26,6 +26,7 @@ pub mod outbox;
 pub mod passkey;
 pub mod payer;
 pub mod process;
+pub mod receiver;
 pub mod revolut;
 pub mod s3;
 mod tokens;

@@ -15,6 +15,15 @@ pub struct Mail {
     pub headers: Vec<String>,
     pub text: String,
     pub html: String,
+    pub files: Vec<AttachedFile>,
+}
+
+/// A file that came with a mail.
+#[derive(Clone, Debug, Deserialize)]
+pub struct AttachedFile {
+    pub name: String,
+    pub kind: String,
+    pub bytes: Vec<u8>,
 }
 
 impl Mail {
@@ -32,9 +41,12 @@ mails = []
 for path in sorted(glob.glob(sys.argv[1] + "/*.eml")):
     with open(path, "rb") as file:
         mail = email.message_from_binary_file(file, policy=email.policy.default)
-    assert mail.get_content_type() == "multipart/alternative" and not mail.defects, path
+    files = list(mail.iter_attachments()) if mail.get_content_type() == "multipart/mixed" else []
+    bodies = next(mail.iter_parts()) if files else mail
+    assert bodies.get_content_type() == "multipart/alternative" and not mail.defects, path
     text, html = (mail.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    mails.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html})
+    mails.append({"to": mail["to"], "subject": mail["subject"], "headers": mail.keys(), "text": text, "html": html,
+        "files": [{"name": f.get_filename(), "kind": f.get_content_type(), "bytes": list(f.get_content())} for f in files]})
 print(json.dumps(mails))
 "#;
 

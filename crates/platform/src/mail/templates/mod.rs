@@ -11,7 +11,7 @@ mod tests;
 mod wrap;
 
 pub use readable_time::ReadableTime;
-pub use render::{Branding, MailTemplate};
+pub use render::{Attachment, Branding, MailTemplate};
 pub(super) use render::{RenderedMail, Sample};
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -348,6 +348,36 @@ mails! {
         subject: "Calls to Belgium fail".into(),
         body: "Thank you for the report.\n\nAn upstream had an outage. Calls use another route since noon.".into(),
     };
+
+    /// The daily spend of the fraud caps was reached.
+    FraudCapReached { limit: Money }
+    templates "en/fraud_cap_reached.html", "en/fraud_cap_reached.txt";
+    subject |_, _| "Your calls are refused: a fraud cap was reached".into();
+    sample |_| FraudCapReached { limit: euros(25_000) };
+
+    /// The calls of an hour cost far more than usual.
+    SpendJump { hour: ReadableTime, spend: Money, average: Money }
+    templates "en/spend_jump.html", "en/spend_jump.txt";
+    subject |mail, _| format!("Unusual spending: {} in one hour", mail.spend);
+    sample |_| SpendJump { hour: SAMPLE_TIME, spend: euros(48_210), average: euros(1_340) };
+
+    /// An invoice was issued; its PDF is attached.
+    InvoiceIssued { number: String, total: Money, due_date: String }
+    templates "en/invoice_issued.html", "en/invoice_issued.txt";
+    subject |mail, _| format!("Invoice {}", mail.number);
+    sample |_| InvoiceIssued { number: "2026-000123".into(), total: euros(36_310), due_date: "2026-12-15".into() };
+
+    /// Sell rates change.
+    RatesChanged { from: ReadableTime, to: ReadableTime }
+    templates "en/rates_changed.html", "en/rates_changed.txt";
+    subject |_, _| "Our rates change".into();
+    sample |_| RatesChanged { from: SAMPLE_TIME, to: SAMPLE_TIME };
+
+    /// A webhook endpoint asked for no more events, or failed for too long.
+    WebhookDisabled { url: String, is_gone: bool }
+    templates "en/webhook_disabled.html", "en/webhook_disabled.txt";
+    subject |_, _| "A webhook endpoint was disabled".into();
+    sample |_| WebhookDisabled { url: "https://erp.example/webhooks/trunkline".into(), is_gone: false };
 
     /// To a new member of the team.
     StaffInvited { link: String, expires_at: ReadableTime }

@@ -37,6 +37,17 @@ pub struct RenderedMail {
     pub subject: String,
     pub text: String,
     pub html: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment: Option<Attachment>,
+}
+
+/// A stored file that goes with a mail.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its content hash in hexadecimal.
+    pub hash: String,
+    pub file_name: String,
+    pub content_type: String,
 }
 
 impl RenderedMail {
@@ -44,7 +55,7 @@ impl RenderedMail {
         let subject = mail.subject(brand);
         let text = wrap(&mail.text(brand, to, &subject)?);
         let html = mail.html(brand, to, &subject)?;
-        Ok(RenderedMail { to: to.email.clone(), subject, text, html })
+        Ok(RenderedMail { to: to.email.clone(), subject, text, html, attachment: None })
     }
 }
 

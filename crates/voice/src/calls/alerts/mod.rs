@@ -15,6 +15,7 @@ use identity::notifications::{self, NotificationPayload, QualityLowAsr, SpendJum
 use platform::app::App;
 use platform::config::AlarmSettings;
 use platform::jobs::{Class, JobContext, JobError, Kind};
+use platform::mail::{self, ReadableTime};
 use rules::{TRAILING_HOURS, asr, average, is_jump};
 use store::Alert;
 pub use store::purge;
@@ -49,11 +50,15 @@ async fn check_spend(app: &App, hour: i64) -> Result<(), DbError> {
         }
         drop(reader);
         for (account, spend, before) in jumps {
-            let money = |nanos| Money::from_nanos(nanos, CURRENCY).into();
-            let started = Rfc3339(Time::from_millis(hour * HOUR_MILLIS));
-            let notification = SpendJump { hour: started, spend: money(spend), average: money(average(before)) };
+            let money = |nanos| Money::from_nanos(nanos, CURRENCY);
+            let (started, average) = (Time::from_millis(hour * HOUR_MILLIS), money(average(before)));
+            let notification =
+                SpendJump { hour: Rfc3339(started), spend: money(spend).into(), average: average.into() };
+            let to_cents = |money: Money| Money::from_minor(money.minor(), money.currency()).unwrap_or(money);
+            let (spend, average) = (to_cents(money(spend)), to_cents(average));
+            let mail = mail::SpendJump { hour: ReadableTime(started), spend, average };
             let alert = Alert::of_account(hour * HOUR_MILLIS / DAY_MILLIS, account, SpendJump::CODE.as_str());
-            send_once(app, alert, notification).await?;
+            send_once(app, alert, notification, Some(mail)).await?;
         }
         match expensive.last() {
             Some((account, _)) if expensive.len() as i64 == BATCH_SIZE => after = *account,
@@ -86,7 +91,7 @@ async fn check_asr(app: &App, day: i64) -> Result<(), DbError> {
                 answered: found.answered,
                 asr: asr(found.answered, found.attempts),
             };
-            send_once(app, alert, notification).await?;
+            send_once(app, alert, notification, None).await?;
         }
         if is_last {
             return Ok(());
@@ -98,12 +103,16 @@ async fn send_once<N: NotificationPayload + Send + Sync + 'static>(
     app: &App,
     alert: Alert,
     notification: N,
+    mail: Option<mail::SpendJump>,
 ) -> Result<(), DbError> {
     app.db
-        .tx((alert, notification), |conn, (alert, notification)| {
+        .tx((app.clone(), alert, notification, mail), |conn, (app, alert, notification, mail)| {
             Box::pin(async move {
                 if store::claim(conn, alert).await? {
                     notifications::notify(conn, alert.account, notification).await?;
+                    if let Some(mail) = mail {
+                        notifications::send_mail(conn, app, alert.account, N::CODE, mail).await?;
+                    }
                 }
                 Ok::<_, DbError>(())
             })

@@ -27,10 +27,11 @@ use acquire::{acquire, acquire_together};
 use api::problem::Problem;
 use db::{Conn, DbError, Entropy};
 use identity::balance::CURRENCY;
-use identity::notifications::{self, FraudCapReached};
+use identity::notifications::{self, FraudCapReached, NotificationPayload};
 use offer::Offer;
 use platform::app::App;
 use platform::ledger::LedgerError;
+use platform::mail;
 use platform::routing::allow_lists::Addresses;
 use platform::routing::cache::Versioned;
 use platform::routing::tariff::Tariff;
@@ -401,11 +402,13 @@ fn allowed(call: &LiveCall) -> Allowed {
 /// Notifies the account, once a day, that its calls are denied by the daily fraud cap.
 async fn notify_fraud_cap(app: &App, day: DailySpend) -> Result<(), DbError> {
     app.db
-        .tx(day, |conn, day| {
+        .tx((app.clone(), day), |conn, (app, day)| {
             Box::pin(async move {
                 if day.claim_notification(conn).await? {
-                    let notification = FraudCapReached { max_spend_per_day: Money::from_nanos(day.limit, CURRENCY) };
-                    notifications::notify(conn, day.account, &notification).await?;
+                    let limit = Money::from_nanos(day.limit, CURRENCY);
+                    notifications::notify(conn, day.account, &FraudCapReached { max_spend_per_day: limit }).await?;
+                    let mail = mail::FraudCapReached { limit };
+                    notifications::send_mail(conn, app, day.account, FraudCapReached::CODE, &mail).await?;
                 }
                 Ok::<_, DbError>(())
             })

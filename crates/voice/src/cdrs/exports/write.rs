@@ -23,9 +23,10 @@ use uuid::Uuid;
 use super::DAY;
 use super::lines;
 use super::store::{self, ExportRow};
-use super::types::{CdrExportId, Compression};
+use super::types::{CdrExport, CdrExportId, Compression};
 use crate::cdrs::search::{CdrCursor, CdrListRow, list_ascending};
 use db::{Conn, Db, DbError};
+use identity::events::{self, EventType};
 use identity::notifications::{ExportReady, notify};
 use platform::app::App;
 use platform::jobs::{JobContext, JobError, Kind};
@@ -98,6 +99,10 @@ async fn finish(
                     expires_at: Rfc3339(expires_at),
                 };
                 notify(conn, export.account_id, &notification).await?;
+                if let Some(ready) = store::find(conn, export.account_id, export.id).await? {
+                    let shown = CdrExport::new(&context.app, ready, now);
+                    events::record(conn, export.account_id, EventType::ExportReady, &shown).await?;
+                }
             }
         }
         Outcome::Failed(reason) => store::fail(conn, export.id, reason).await?,

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
+use super::ended;
 use super::rollups::ChargeDelta;
 use super::row::CdrRow;
 use super::terms::HungUpBy;
@@ -83,6 +84,7 @@ pub async fn write_cdrs(
     let now = conn.now();
     let mut ledger_ids = assign_ledger_ids(ended.iter_mut().map(|call| &mut call.cdr), now);
     store::insert(conn, ended, |call| store::values(&call.cdr)).await?;
+    ended::queue(conn, &ended.iter().map(|call| &call.cdr).collect::<Vec<_>>()).await?;
     for call in ended.iter() {
         if let Some(by) = call.hung_up_by {
             store::mark_hung_up(conn, &call.cdr, by).await?;
@@ -170,7 +172,8 @@ async fn settle_import<'r>(
     conn: &mut Conn,
     new: impl Iterator<Item = &'r CdrRow> + Clone,
 ) -> Result<usize, LedgerError> {
-    let number = new.clone().count();
+    let new_cdrs: Vec<&CdrRow> = new.clone().collect();
+    let number = new_cdrs.len();
     conn.count(|metrics| metrics.calls.cdrs.of("import"), number as u64);
     batch::settle(conn, batch::by_account(new.clone())).await?;
     let spans = new.map(|cdr| CallSpan {
@@ -179,6 +182,7 @@ async fn settle_import<'r>(
         ended_at: cdr.result.ended_at.unwrap_or(cdr.terms.started_at),
     });
     queue_recount(conn, spans).await?;
+    ended::queue(conn, &new_cdrs).await?;
     Ok(number)
 }
 

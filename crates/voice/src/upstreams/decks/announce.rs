@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use db::{Conn, DbError};
-use identity::notifications::{self, RatesChanged};
+use identity::notifications::{self, NotificationPayload, RatesChanged};
 use identity::onboarding;
 use platform::app::App;
 use platform::jobs::{self, JobContext, JobError, Kind};
+use platform::mail::{self, ReadableTime};
 use values::{AccountId, Rfc3339, Time};
 
 pub const ANNOUNCE: Kind = Kind::new("decks.announce");
@@ -43,9 +44,12 @@ pub async fn announce_job(context: JobContext<App>, payload: Value) -> Result<()
 async fn notify_batch(conn: &mut Conn, context: &JobContext<App>, announcement: &Announcement) -> Result<(), JobError> {
     let customers = onboarding::live_customers(conn, announcement.after, BATCH).await?;
     let moment = |millis| Rfc3339(Time::from_millis(millis));
+    let readable = |millis| ReadableTime(Time::from_millis(millis));
+    let mail = mail::RatesChanged { from: readable(announcement.from), to: readable(announcement.to) };
     let notification = RatesChanged { from: moment(announcement.from), to: moment(announcement.to) };
     for (customer,) in &customers {
         notifications::notify(conn, *customer, &notification).await?;
+        notifications::send_mail(conn, &context.app, *customer, RatesChanged::CODE, &mail).await?;
     }
     if customers.len() as i64 == BATCH {
         let after = customers.last().map(|(customer,)| *customer);

@@ -1,0 +1,138 @@
+//! Deliveries of an endpoint: lists them, repeats them, and sends a test.
+
+use super::deliver;
+use super::endpoints;
+use super::store::{self, DeliveryId, DeliveryRow, EndpointId, EndpointRow, Owner};
+use super::types::{DeliveryFilters, DeliveryStatus, WebhookDelivery, WebhookReplay, WebhookReplayCreate};
+use crate::events::WebhookTestData;
+use api::answer::{Accepted, Report};
+use api::context::{Committed, ReadCtx, RequestCtx, Tx};
+use api::faults::Faults;
+use api::page::{Listing, NewestFirst, Page};
+use api::problem::Problem;
+use identity::events::{self, EventId, EventType};
+use values::Rfc3339;
+
+/// Events of the period of one replay.
+const MAX_REPLAYED: i64 = 10_000;
+
+pub async fn list(
+    mut ctx: ReadCtx,
+    owner: Owner,
+    endpoint: EndpointId,
+    listing: Listing<DeliveryFilters, NewestFirst<DeliveryId>>,
+) -> Result<Page<WebhookDelivery>, Problem> {
+    let endpoint = endpoints::find(&mut ctx, owner, endpoint).await?;
+    let (status, before) = (listing.filters.status, listing.before());
+    let rows = store::list_deliveries(&mut ctx, endpoint.id, status, before, listing.fetch()).await?;
+    listing.page(rows, |row| (row.created_at, row.id), WebhookDelivery::from)
+}
+
+/// Without an ETag: attempts change it at any moment.
+pub async fn show(
+    mut ctx: ReadCtx,
+    owner: Owner,
+    endpoint: EndpointId,
+    id: DeliveryId,
+) -> Result<Report<WebhookDelivery>, Problem> {
+    let endpoint = endpoints::find(&mut ctx, owner, endpoint).await?;
+    let delivery = store::find_delivery(&mut ctx, endpoint.id, id).await?;
+    Ok(Report(delivery.ok_or_else(Problem::not_found)?.into()))
+}
+
+/// Sends `webhook.test` to this endpoint alone.
+pub async fn test(
+    ctx: RequestCtx,
+    owner: Owner,
+    id: EndpointId,
+) -> Result<Committed<Accepted<WebhookDelivery>>, Problem> {
+    ctx.audit_note("webhook_endpoint_id", id.to_string());
+    ctx.commit((owner, id), |tx, (owner, id)| {
+        Box::pin(async move {
+            let endpoint = find_enabled(tx, *owner, *id).await?;
+            let data = WebhookTestData { webhook_endpoint_id: endpoint.id.uuid() };
+            let event = events::record(tx, endpoint.account_id, EventType::WebhookTest, &data).await?;
+            let delivery = DeliveryRow::new(tx, endpoint.id, event, EventType::WebhookTest);
+            store::insert_deliveries(tx, std::slice::from_ref(&delivery)).await?;
+            deliver::enqueue(tx, endpoint.id).await?;
+            Ok(Accepted(delivery.into()))
+        })
+    })
+    .await
+}
+
+/// Attempts a delivery again, with all its attempts.
+pub async fn retry(
+    ctx: RequestCtx,
+    owner: Owner,
+    endpoint: EndpointId,
+    id: DeliveryId,
+) -> Result<Committed<Accepted<WebhookDelivery>>, Problem> {
+    ctx.audit_note("webhook_endpoint_id", endpoint.to_string());
+    ctx.audit_note("delivery_id", id.to_string());
+    ctx.commit((owner, endpoint, id), |tx, (owner, endpoint, id)| {
+        Box::pin(async move {
+            // Whose it is comes before what state it is in.
+            let known = endpoints::find(tx, *owner, *endpoint).await?;
+            let delivery = store::lock_delivery(tx, *id).await?.filter(|delivery| delivery.endpoint_id == known.id);
+            let mut delivery = delivery.ok_or_else(Problem::not_found)?;
+            refuse_disabled(&known)?;
+            (delivery.status, delivery.tries) = (DeliveryStatus::Pending, 0);
+            delivery.next_attempt_at = Some(tx.ctx.now);
+            store::update_delivery(tx, &delivery).await?;
+            deliver::enqueue(tx, known.id).await?;
+            Ok(Accepted(delivery.into()))
+        })
+    })
+    .await
+}
+
+/// Sends the events of a period again, also those that the endpoint missed while it was disabled.
+pub async fn replay(
+    ctx: RequestCtx,
+    owner: Owner,
+    id: EndpointId,
+    request: WebhookReplayCreate,
+) -> Result<Committed<Accepted<WebhookReplay>>, Problem> {
+    ctx.audit_note("webhook_endpoint_id", id.to_string());
+    ctx.commit((owner, id, request), |tx, (owner, id, request)| {
+        Box::pin(async move {
+            let endpoint = find_enabled(tx, *owner, *id).await?;
+            let selected = selected_events(tx, &endpoint, request).await?;
+            let deliveries = store::replay(tx, endpoint.id, &selected, request.only_failed).await?;
+            deliver::enqueue(tx, endpoint.id).await?;
+            Ok(Accepted(WebhookReplay { deliveries: i64::try_from(deliveries).unwrap_or(i64::MAX) }))
+        })
+    })
+    .await
+}
+
+async fn selected_events(
+    tx: &mut Tx<'_>,
+    endpoint: &EndpointRow,
+    request: &WebhookReplayCreate,
+) -> Result<Vec<(EventId, EventType)>, Problem> {
+    let WebhookReplayCreate { from: Rfc3339(from), to, .. } = *request;
+    let to = to.map_or(tx.ctx.now, |Rfc3339(to)| to);
+    let account = (!endpoint.is_team).then_some(endpoint.account_id);
+    let found = events::range(tx, account, (from, to), 0, MAX_REPLAYED + 1).await?;
+    let mut faults = Faults::default();
+    let fits = found.len() as i64 <= MAX_REPLAYED;
+    faults.unless(fits, "to", format!("must be earlier: the period has more than {MAX_REPLAYED} events"));
+    faults.into_result()?;
+    let selected = found.into_iter().filter(|event| endpoint.selects(event.kind));
+    Ok(selected.map(|event| (event.id, event.kind)).collect())
+}
+
+async fn find_enabled(tx: &mut Tx<'_>, owner: Owner, id: EndpointId) -> Result<EndpointRow, Problem> {
+    let endpoint = endpoints::find(tx, owner, id).await?;
+    refuse_disabled(&endpoint)?;
+    Ok(endpoint)
+}
+
+fn refuse_disabled(endpoint: &EndpointRow) -> Result<(), Problem> {
+    if endpoint.is_enabled {
+        return Ok(());
+    }
+    Err(Problem::state_conflict("The webhook endpoint is disabled. Enable it first."))
+}

@@ -90,6 +90,9 @@ pub static MIGRATIONS: &[Migration] = migrations![
     "0047_credits",
     "0048_verified_emails",
     "0049_read_only_tokens",
+    "0057_list_filters",
+    "0058_usage_rollups" + postgres + sqlite,
+    "0059_search",
 ];
 
 /// An arbitrary number that no other program on the same server is likely to lock.

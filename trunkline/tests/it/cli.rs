@@ -150,7 +150,13 @@ fn every_mail_template_can_be_previewed() {
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/platform/mail/en");
     let mut expected: BTreeSet<_> = files_in(&templates);
     for shared in [
-        "message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt", "factor_change.txt", "access_change.txt",
+        "message.html",
+        "message.txt",
+        "parts.html",
+        "parts.txt",
+        "document_set.txt",
+        "factor_change.txt",
+        "access_change.txt",
     ] {
         expected.remove(shared);
     }

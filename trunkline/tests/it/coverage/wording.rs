@@ -11,7 +11,7 @@ use super::document::description;
 const LONGEST_SUMMARY: usize = 60;
 
 /// How a summary may begin.
-const VERBS: [&str; 45] = [
+const VERBS: [&str; 47] = [
     "Approve",
     "Cancel",
     "Change",
@@ -49,8 +49,10 @@ const VERBS: [&str; 45] = [
     "Rerate",
     "Reset",
     "Review",
+    "Search",
     "Set",
     "Sign",
+    "Simulate",
     "Start",
     "Submit",
     "Update",

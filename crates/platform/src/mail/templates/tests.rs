@@ -11,8 +11,15 @@ use crate::config::Settings;
 /// Text that would be dangerous if it were not escaped.
 const MARKUP: &str = "<script>alert('1')</script>\n<img src=x onerror=\"alert(2)\">";
 /// The templates that mails share.
-const SHARED: &[&str] =
-    &["message.html", "message.txt", "parts.html", "parts.txt", "document_set.txt", "factor_change.txt", "access_change.txt"];
+const SHARED: &[&str] = &[
+    "message.html",
+    "message.txt",
+    "parts.html",
+    "parts.txt",
+    "document_set.txt",
+    "factor_change.txt",
+    "access_change.txt",
+];
 
 fn brand() -> Branding {
     Branding { product: "Trunkline".to_owned(), public_url: "https://trunkline.example".to_owned() }

@@ -184,6 +184,7 @@ both! {
 
     async fn a_series_has_names_asr_and_acd_and_leaves_empty_points_out(db) {
         let scene = Scene::start(db, 10_000).await;
+        scene.world.advance(4 * 86_400).await;
         scene.world.advance_to_next(86_400).await;
         scene.world.advance(7200).await;
         let midnight = scene.now() / 86_400_000 * 86_400_000;

@@ -5,7 +5,6 @@
 use serde_json::{Value, json};
 use values::{AccountId, Role, Time};
 
-use crate::world::{ADMIN_EMAIL, World};
 use crate::world::client::Client;
 use crate::world::engines::both;
 use crate::world::fixtures::cdrs::{cdr_line, import_cdrs, rfc3339};
@@ -15,6 +14,7 @@ use crate::world::fixtures::numbers::{AMSTERDAM, create_group, customer_with_tru
 use crate::world::fixtures::onboarding::sign_up;
 use crate::world::fixtures::payments::{begin_topup, complete_topup};
 use crate::world::fixtures::switch::Scene;
+use crate::world::{ADMIN_EMAIL, World};
 
 /// A field of every item of every page of a list.
 async fn walk(caller: &Client, path: &str, list: &str, field: &str) -> Vec<String> {

@@ -77,7 +77,7 @@ impl Checks for BalanceLimitsUpdate {
 pub struct LedgerFilters {
     /// Return transactions of this kind only.
     #[serde(default)]
-    #[schemars(schema_with = "kind_schema")]
+    #[schemars(schema_with = "optional_kind_schema")]
     pub kind: Option<Kind>,
     /// Return transactions posted at this time or later (RFC 3339).
     #[serde(default)]
@@ -105,6 +105,10 @@ pub struct LedgerLine {
     pub description: Option<String>,
     /// When the transaction was posted (RFC 3339, UTC).
     pub created_at: Rfc3339,
+}
+
+fn optional_kind_schema(schemas: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [kind_schema(schemas), { "type": "null" }] })
 }
 
 fn kind_schema(_: &mut SchemaGenerator) -> Schema {

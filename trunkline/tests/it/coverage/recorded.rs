@@ -124,7 +124,8 @@ both! {
 }
 
 /// Endpoints of the team that do not change a customer.
-const OF_NO_CUSTOMER: [&str; 9] = [
+const OF_NO_CUSTOMER: [&str; 10] = [
+    "/admin/cdrs/exports",
     "/admin/cdrs/suspense",
     "/admin/account-managers",
     "/admin/notices",

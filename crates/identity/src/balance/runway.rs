@@ -66,7 +66,7 @@ mod tests {
         fn more_money_never_lasts_shorter(
             funds in 0i64..10_000, more in 0i64..1000, charges in proptest::collection::btree_map(0i64..WEEK_HOURS, 0i64..50, 1..20)
         ) {
-            let charges: Vec<(i64, i64)> = charges.into_iter().map(|(hour, charge)| (hour, charge)).collect();
+            let charges: Vec<(i64, i64)> = charges.into_iter().collect();
             let (less, more) = (hours_left(funds, WEEK_HOURS, &charges), hours_left(funds + more, WEEK_HOURS, &charges));
             prop_assert!(less.unwrap_or(MAX_HOURS) <= more.unwrap_or(MAX_HOURS));
         }
